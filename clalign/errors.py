@@ -1,0 +1,145 @@
+"""Errors that a user can meet.
+
+Each says what happened and carries a hint: what to do about it. Everything else that is raised is
+a fault of the program and shows its traceback.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line, the same for every sub-command."""
+
+    DONE = 0
+    INPUT = 1
+    UNREADABLE = 2
+    ENGINE = 3
+    MEMORY = 4
+    CANNOT_WRITE = 6
+    NO_DEVICE = 7
+    DIFFERENT = 8
+    STOPPED = 9
+    USAGE = 64
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+class ClalignError(Exception):
+    """An error with a cause the user can act on.
+
+    Parameters
+    ----------
+    message : str
+        What happened, in one sentence.
+    hint : str
+        What to do about it.
+    """
+
+    exit_code = ExitCode.ENGINE
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class OptionError(ClalignError):
+    """An option or a combination of options that makes no sense."""
+
+    exit_code = ExitCode.INPUT
+
+
+class InputError(ClalignError):
+    """A file that cannot be read as what it is meant to be.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; ``-`` is standard input.
+    reason : str
+        What is wrong with it.
+    hint : str
+        What to do about it.
+    line : int, optional
+        Number of the offending line, counted from 1.
+    """
+
+    exit_code = ExitCode.UNREADABLE
+
+    def __init__(self, path: str | Path, reason: str, hint: str = "", line: int | None = None) -> None:
+        self.path = str(path)
+        self.reason = reason
+        self.line = line
+        name = "standard input" if self.path == "-" else self.path
+        place = f"{name}, line {line:,}" if line is not None else name
+        super().__init__(f"{place}: {reason}", hint)
+
+
+class OutputError(ClalignError):
+    """A file that cannot be written."""
+
+    exit_code = ExitCode.CANNOT_WRITE
+
+
+class DeviceError(ClalignError):
+    """A device or its driver that failed."""
+
+    exit_code = ExitCode.ENGINE
+
+
+class DeviceNotFound(DeviceError):
+    """No device answers to what was asked for."""
+
+    exit_code = ExitCode.NO_DEVICE
+
+
+class KernelBuildError(DeviceError):
+    """A kernel that a driver's compiler refused.
+
+    Parameters
+    ----------
+    device, source : str
+        Name of the device and of the kernel file.
+    defines : dict
+        The choices the kernel was built with.
+    log : str
+        What the compiler said.
+    """
+
+    def __init__(self, device: str, source: str, defines: dict[str, object], log: str) -> None:
+        self.device = device
+        self.source = source
+        self.defines = defines
+        self.log = log
+        super().__init__(
+            f"The driver of {device} could not compile {source}.",
+            f"Choose another device, or update this driver. The compiler said: {log.strip()[:2000]}",
+        )
+
+
+class OutOfDeviceMemory(DeviceError):
+    """An allocation that the device refused; smaller batches are tried before this reaches a user."""
+
+    exit_code = ExitCode.MEMORY
+
+
+class WorkerLost(ClalignError):
+    """The process that ran a job ended without saying why (a driver that crashed, a killed process)."""
+
+    exit_code = ExitCode.STOPPED
+
+
+class VerificationError(ClalignError):
+    """Results that differ from the reference."""
+
+    exit_code = ExitCode.DIFFERENT
+
+
+class Cancelled(Exception):
+    """The user asked a job to stop. Not an error: what was found so far is kept."""

@@ -1,0 +1,184 @@
+"""Score statistics: P-values, E-values, fits of the Gumbel distribution, histograms. Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.profiles import INT_SCALE, LN_2, Calibration
+
+LOG2_LARGEST_DOUBLE = 1024.0
+EVD_CERTAIN = -math.log(-math.log(2.22e-16))
+EVD_NEVER = 2.3 * 308
+SMALL = 1e-7
+
+MIN_FIT = 500
+"""A fit to fewer scores is called doubtful."""
+
+
+def hmmer2_bound(score: float) -> float:
+    """Return HMMER2's upper bound of the P-value of a score in bits, 1 / (1 + 2^score)."""
+    if score >= LOG2_LARGEST_DOUBLE:
+        return 0.0
+    if score <= -LOG2_LARGEST_DOUBLE:
+        return 1.0
+    return 1.0 / (1.0 + math.exp(score * LN_2))
+
+
+def hmmer2_extreme_value(score: np.float32, mu: np.float32, slope: np.float32) -> float:
+    """Return the right tail of the Gumbel distribution as HMMER2 computes it (float32 difference)."""
+    difference = np.float32(score - mu)
+    z = float(np.float32(slope * difference))
+    if z <= EVD_CERTAIN:
+        return 1.0
+    if z >= EVD_NEVER:
+        return 0.0
+    y = math.exp(-1.0 * float(slope) * float(difference))
+    return y if y < SMALL else 1.0 - math.exp(-y)
+
+
+def hmmer2_pvalue(score: np.float32, calibration: Calibration | None) -> float:
+    """Return the P-value of a score in bits as HMMER2 does.
+
+    Parameters
+    ----------
+    score : float32
+        Bits.
+    calibration : Calibration or None
+        Without one the result is only an upper bound.
+    """
+    score = np.float32(score)
+    bound = hmmer2_bound(float(score))
+    if calibration is None:
+        return bound
+    tail = hmmer2_extreme_value(score, np.float32(calibration.location), np.float32(calibration.slope))
+    return min(bound, tail)
+
+
+def hmmer2_least_score(evalue: float, n_targets: float, calibration: Calibration | None) -> int:
+    """Return the least integer score (1/1000 bit) whose E-value does not exceed a limit.
+
+    P-values fall with the score, so one comparison of integers stands for the E-value of each
+    sequence. Without any such score the result is larger than every score.
+    """
+    low, high = -(2**30), 2**30
+
+    def passes(raw: int) -> bool:
+        return hmmer2_pvalue(bits(raw), calibration) * n_targets <= evalue
+
+    if passes(low):
+        return low
+    if not passes(high):
+        return high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def bits(raw: int) -> np.float32:
+    """Return an integer score in bits (float32), as HMMER2 does."""
+    return np.float32(raw / INT_SCALE)
+
+
+@dataclass(frozen=True, slots=True)
+class GumbelFit:
+    """A Gumbel distribution fitted to scores.
+
+    Attributes
+    ----------
+    mu, slope : float
+        In bits and per bit.
+    n_samples : int
+        Scores it rests on.
+    words : str
+        What to think of it, in a sentence.
+    """
+
+    mu: float
+    slope: float
+    n_samples: int
+    words: str
+
+    def density(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the probability density at scores in bits (per bit)."""
+        return gumbel_density(scores, self.mu, self.slope)
+
+
+def gumbel_density(scores: npt.NDArray[np.float64], mu: float, slope: float) -> npt.NDArray[np.float64]:
+    """Return the density of the Gumbel distribution: slope y exp(-y) with y = exp(-slope (s - mu))."""
+    y = np.exp(np.clip(-slope * (scores - mu), -700, 700))
+    density: npt.NDArray[np.float64] = slope * y * np.exp(-y)
+    return density
+
+
+def gumbel_tail(score: float, mu: float, slope: float) -> float:
+    """Return the probability of a score at least this high."""
+    return -math.expm1(-math.exp(min(-slope * (score - mu), 700.0)))
+
+
+def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> GumbelFit | None:
+    """Fit a Gumbel distribution to binned scores by maximum likelihood, leaving true hits out.
+
+    Scores that the first fit expects less than once among all of them are taken for members of the
+    family and left out of the second fit.
+
+    Parameters
+    ----------
+    scores : float64[n]
+        Middle of each bin, in bits.
+    counts : int64[n]
+        Scores in each bin.
+
+    Returns
+    -------
+    GumbelFit or None
+        None if there are too few different scores.
+
+    References
+    ----------
+    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1: the likelihood
+    equation of the slope, solved here by Newton's method with bisection as a guard.
+    """
+    fit = _maximum_likelihood(scores, counts)
+    if fit is None:
+        return None
+    total = int(counts.sum())
+    inside = np.array([gumbel_tail(s, *fit) * total >= 1.0 for s in scores])
+    outliers = int(counts[~inside].sum())
+    fit = _maximum_likelihood(scores[inside], counts[inside]) or fit
+    if total < MIN_FIT:
+        words = f"Fit is doubtful: fewer than {MIN_FIT} sequences"
+    elif outliers > 0.02 * total:
+        words = "More high scores than chance (expected for a large family)"
+    else:
+        words = "Fit is good"
+    return GumbelFit(*fit, int(counts[inside].sum()), words)
+
+
+def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float] | None:
+    weights = counts / max(1, counts.sum())
+    if np.count_nonzero(counts) < 3:
+        return None
+    mean = float((weights * scores).sum())
+    centered = scores - mean
+    deviation = math.sqrt(float((weights * centered**2).sum()))
+    slope = math.pi / (deviation * math.sqrt(6.0))
+    low, high = slope / 100.0, slope * 100.0
+    for _ in range(100):
+        powers = weights * np.exp(-slope * (centered - centered.min()))
+        total, first, second = (float((powers * centered**n).sum()) for n in range(3))
+        value = 1.0 / slope + first / total
+        low, high = (slope, high) if value > 0 else (low, slope)
+        derivative = -1.0 / slope**2 - second / total + (first / total) ** 2
+        step = slope - value / derivative
+        new = step if low < step < high else (low + high) / 2.0
+        if abs(new - slope) < 1e-10 * slope:
+            break
+        slope = new
+    shift = centered.min()
+    total = float((weights * np.exp(-slope * (centered - shift))).sum())
+    return mean + shift - math.log(total) / slope, slope

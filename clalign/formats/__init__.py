@@ -1,0 +1,1 @@
+"""Text to values and back: one module for each file format."""

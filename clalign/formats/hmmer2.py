@@ -1,0 +1,240 @@
+"""HMMER2 save files in text form (``HMMER2.0``)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clalign.alphabets import AMINO, DNA, Alphabet
+from clalign.errors import InputError
+from clalign.profiles import (
+    INT_SCALE,
+    LN_2,
+    Calibration,
+    Cutoffs,
+    Floats,
+    Hmm,
+    Hmmer2Settings,
+    consensus_of,
+)
+
+MAGIC = "HMMER2.0"
+
+_CUTOFF = re.compile(r"\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[\s;]+([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)")
+
+NUMBERED_LINES = Iterator[tuple[int, str]]
+"""Lines with their numbers, counted from 1."""
+
+
+@dataclass
+class _Header:
+    """The header lines of one record, as text with their line numbers."""
+
+    values: dict[str, tuple[int, str]] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+
+
+def read_hmmer2(lines: NUMBERED_LINES, path: str, first_line: int) -> Hmm:
+    """Return the model of one record whose magic line has just been read.
+
+    Parameters
+    ----------
+    lines : iterator of (int, str)
+        The numbered lines after the magic; consumed up to and including ``//``.
+    path : str
+        Name of the file, for messages.
+    first_line : int
+        Number of the magic line.
+
+    Raises
+    ------
+    InputError
+        If the record is damaged or ends early, with the line number.
+    """
+    reader = _Record(path, lines, first_line)
+    header = reader.header()
+    alphabet = reader.alphabet(header)
+    length = reader.integer(header, "LENG")
+    if length < 1:
+        raise reader.error(f"the model length is {length}, but must be at least 1", header.values["LENG"][0])
+    null = reader.scores(header, "NULE", alphabet.size, np.float32(1.0 / alphabet.size))
+    special = reader.scores(header, "XT", 8, np.float32(1.0)).reshape(4, 2)
+    null_loop = reader.scores(header, "NULT", 2, np.float32(1.0))
+    return reader.model(header, alphabet, length, Hmmer2NullAndSpecials(null, special, null_loop))
+
+
+@dataclass(frozen=True)
+class Hmmer2NullAndSpecials:
+    """The distributions that the header gives: float32[K], float32[4, 2] and float32[2]."""
+
+    null: Floats
+    special: Floats
+    null_loop: Floats
+
+
+class _Record:
+    """Reads one record, knowing where it is."""
+
+    def __init__(self, path: str, lines: NUMBERED_LINES, first_line: int) -> None:
+        self.path = path
+        self.lines = lines
+        self.number = first_line
+
+    def error(self, reason: str, line: int | None = None) -> InputError:
+        return InputError(
+            self.path,
+            reason,
+            "Take the file from its source again, or rebuild the model with hmmbuild.",
+            self.number if line is None else line,
+        )
+
+    def next_line(self, expected: str) -> str:
+        for self.number, line in self.lines:
+            if line.strip():
+                return line
+        raise self.error(f"the HMMER2 model ends early: {expected} is missing")
+
+    def header(self) -> _Header:
+        header = _Header()
+        while True:
+            line = self.next_line("the HMM section")
+            tag = line[:5].strip()
+            if line.startswith("HMM "):
+                break
+            if tag.startswith("//"):
+                raise self.error("the HMMER2 model has no HMM section")
+            if tag == "COM":
+                header.history.append(line[6:].strip())
+            elif tag:
+                header.values[tag] = (self.number, line[6:].strip())
+        for tag in ("NAME", "LENG", "ALPH", "XT", "NULT", "NULE"):
+            if tag not in header.values:
+                raise self.error(f"the HMMER2 model has no {tag} line")
+        return header
+
+    def alphabet(self, header: _Header) -> Alphabet:
+        number, text = header.values["ALPH"]
+        if text.lower().startswith("amino"):
+            return AMINO
+        if text.lower().startswith("nucleic"):
+            return DNA
+        raise self.error(f'the alphabet "{text}" is not known; HMMER2 has Amino and Nucleic', number)
+
+    def integer(self, header: _Header, tag: str) -> int:
+        number, text = header.values[tag]
+        try:
+            return int(text.split()[0])
+        except (ValueError, IndexError):
+            raise self.error(f'"{text}" after {tag} is not a whole number', number) from None
+
+    def scores(self, header: _Header, tag: str, count: int, reference: np.float32) -> Floats:
+        number, text = header.values[tag]
+        words = text.split()
+        if len(words) < count:
+            raise self.error(f"{tag} has {len(words)} numbers, but {count} are needed", number)
+        return self.probabilities(words[:count], np.full(count, reference, np.float32), number)
+
+    def probabilities(self, words: list[str], reference: Floats, line: int) -> Floats:
+        """Decode scores to probabilities: p = r exp(n / 1000 ln 2); ``*`` is zero."""
+        values = np.zeros(len(words), np.float32)
+        for i, word in enumerate(words):
+            if word.startswith("*"):
+                continue
+            try:
+                score = int(word)
+                values[i] = np.float32(float(reference[i]) * math.exp(score / INT_SCALE * LN_2))
+            except (ValueError, OverflowError):
+                raise self.error(f'"{word}" is not a score', line) from None
+        if not np.isfinite(values).all():
+            raise self.error("a score is too large", line)
+        return values
+
+    def row(self, what: str, count: int, reference: Floats) -> tuple[str, Floats, list[str]]:
+        """Read one line of the HMM section: its first word, its probabilities, the words after them."""
+        words = self.next_line(what).split()
+        if words[0] == "//" or len(words) < count + 1:
+            raise self.error(f"the HMMER2 model ends early or is damaged: {what} need {count} numbers")
+        return words[0], self.probabilities(words[1 : count + 1], reference, self.number), words[count + 1 :]
+
+    def model(self, header: _Header, alphabet: Alphabet, m: int, given: Hmmer2NullAndSpecials) -> Hmm:
+        k_size = alphabet.size
+        match, insert = np.zeros((m + 1, k_size), np.float32), np.zeros((m + 1, k_size), np.float32)
+        transitions = np.zeros((m + 1, 7), np.float32)
+        begin, end = np.zeros(m + 1, np.float32), np.zeros(m + 1, np.float32)
+        reference, structure = [], []
+        ones = np.ones(9, np.float32)
+        self.next_line("the line of transition names")
+        first = self.next_line("the begin transitions").split()
+        if len(first) < 3:
+            raise self.error("the line of the begin node needs 3 numbers")
+        to_match, _, to_delete = self.probabilities(first[:3], ones[:3], self.number)
+        for k in range(1, m + 1):
+            node, match[k], _ = self.row(f"the match emissions of node {k}", k_size, given.null)
+            if node != str(k):
+                raise self.error(f'node {k} is expected here, but the line begins with "{node}"')
+            letter, insert[k], _ = self.row(f"the insert emissions of node {k}", k_size, given.null)
+            reference.append(letter[0])
+            letter, row, _ = self.row(f"the transitions of node {k}", 9, ones)
+            structure.append(letter[0])
+            transitions[k], begin[k], end[k] = row[:7], row[7], row[8]
+        if not self.next_line("the closing //").startswith("//"):
+            raise self.error(f"// is expected after node {m}")
+        settings = Hmmer2Settings(
+            begin=begin,
+            end=end,
+            begin_to_delete=np.float32(to_delete / (to_match + to_delete)) if to_delete else np.float32(0),
+            special=given.special,
+            null=given.null,
+            null_loop=given.null_loop,
+        )
+        return Hmm(
+            name=header.values["NAME"][1],
+            accession=header.values.get("ACC", (0, ""))[1],
+            description=header.values.get("DESC", (0, ""))[1],
+            alphabet=alphabet,
+            match=match,
+            insert=insert,
+            transitions=transitions,
+            consensus=consensus_of(match, alphabet),
+            reference="".join(reference) if self._says_yes(header, "RF") else "",
+            structure="".join(structure) if self._says_yes(header, "CS") else "",
+            cutoffs=Cutoffs(*(self._cutoff(header, tag) for tag in ("GA", "TC", "NC"))),
+            calibration=self._calibration(header),
+            settings=settings,
+            facts=self._facts(header),
+        )
+
+    @staticmethod
+    def _says_yes(header: _Header, tag: str) -> bool:
+        return header.values.get(tag, (0, "no"))[1][:1].lower() == "y"
+
+    def _cutoff(self, header: _Header, tag: str) -> tuple[float, float] | None:
+        if tag not in header.values:
+            return None
+        number, text = header.values[tag]
+        found = _CUTOFF.match(text)
+        if not found:
+            raise self.error(f'"{text}" after {tag} is not a pair of scores', number)
+        return float(found[1]), float(found[2])
+
+    def _calibration(self, header: _Header) -> Calibration | None:
+        if "EVD" not in header.values:
+            return None
+        number, text = header.values["EVD"]
+        try:
+            mu, slope = (float(np.float32(word)) for word in text.split()[:2])
+        except ValueError:
+            raise self.error(f'"{text}" after EVD is not a pair of numbers', number) from None
+        return Calibration("gumbel", mu, slope)
+
+    @staticmethod
+    def _facts(header: _Header) -> dict[str, str]:
+        shown = {"NSEQ": "sequences", "DATE": "date", "CKSUM": "checksum"}
+        facts = {word: header.values[tag][1] for tag, word in shown.items() if tag in header.values}
+        if header.history:
+            facts["history"] = "\n".join(header.history)
+        return facts

@@ -1,0 +1,140 @@
+"""The job protocol: what an algorithm may say to whoever watches it, and the events it becomes.
+
+An algorithm gets a `JobContext` and knows nothing else of the outside. The context turns its calls
+into `Event` objects, one JSON object a line, which the command line prints, the window turns into
+signals and another machine may read from a socket.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event as Flag
+from typing import Any, Literal, Protocol
+
+from clalign.errors import Cancelled
+
+EventKind = Literal["started", "progress", "partial", "warning", "finished", "cancelled", "failed"]
+
+PROGRESS_SECONDS = 0.1
+"""Progress is told at most ten times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a job.
+
+    Attributes
+    ----------
+    kind : str
+        ``started``, ``progress``, ``partial``, ``warning``, ``finished``, ``cancelled`` or ``failed``.
+    value : dict
+        Plain data, described at the call that sends it.
+    """
+
+    kind: EventKind
+    value: dict[str, Any]
+
+    def to_json(self) -> str:
+        """Return the event as one line of JSON."""
+        return json.dumps({"kind": self.kind, "value": self.value}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, line: str) -> Event:
+        """Return the event that `to_json` wrote."""
+        data = json.loads(line)
+        return cls(data["kind"], data["value"])
+
+
+class JobContext(Protocol):
+    """What an algorithm may call."""
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        """Tell how much of a stage is done, in `unit` (``cells`` wherever DP runs)."""
+
+    def partial(self, **facts: Any) -> None:
+        """Tell that results were added."""
+
+    def warn(self, text: str) -> None:
+        """Tell something the user must know."""
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
+
+
+class QuietContext:
+    """A context for callers that do not watch."""
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        """Ignore the progress."""
+
+    def partial(self, **facts: Any) -> None:
+        """Ignore the results."""
+
+    def warn(self, text: str) -> None:
+        """Ignore the warning."""
+
+    def check(self) -> None:
+        """Never stop."""
+
+
+class Job:
+    """A running job: it sends events to one listener and can be cancelled and paused from any thread.
+
+    Parameters
+    ----------
+    listener : callable
+        Called with each `Event`, in the thread that runs the job.
+    """
+
+    def __init__(self, listener: Callable[[Event], None]) -> None:
+        self._listener = listener
+        self._cancelled = Flag()
+        self._running = Flag()
+        self._running.set()
+        self._told = 0.0
+        self._stage = ""
+
+    def cancel(self) -> None:
+        """Ask the job to stop at the end of its batch."""
+        self._cancelled.set()
+        self._running.set()
+
+    def pause(self) -> None:
+        """Ask the job to wait at the end of its batch."""
+        self._running.clear()
+
+    def resume(self) -> None:
+        """Let a paused job go on."""
+        self._running.set()
+
+    def send(self, kind: EventKind, **value: Any) -> None:
+        """Send an event to the listener."""
+        self._listener(Event(kind, value))
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        """Send progress, unless the last was sent less than `PROGRESS_SECONDS` ago.
+
+        The first and the last message of a stage always pass.
+        """
+        now = time.monotonic()
+        if stage == self._stage and now - self._told < PROGRESS_SECONDS and done != total:
+            return
+        self._stage, self._told = stage, now
+        self.send("progress", stage=stage, done=done, total=total, unit=unit, **facts)
+
+    def partial(self, **facts: Any) -> None:
+        """Send that results were added to the run file."""
+        self.send("partial", **facts)
+
+    def warn(self, text: str) -> None:
+        """Send a warning."""
+        self.send("warning", text=text)
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
+        self._running.wait()
+        if self._cancelled.is_set():
+            raise Cancelled

@@ -1,0 +1,1 @@
+"""OpenCL: the only room that imports pyopencl."""

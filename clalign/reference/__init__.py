@@ -1,0 +1,1 @@
+"""One plain numpy file for each algorithm: short, slow, obvious. The oracle."""

@@ -1,0 +1,122 @@
+"""What the user asked for, as plain data with the words that the command line and the forms use."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from clalign.errors import OptionError
+
+CutoffName = Literal["none", "ga", "tc", "nc"]
+
+
+def option(default: Any, flag: str, label: str, text: str, group: str, **more: Any) -> Any:
+    """Return a dataclass field with the words for its flag and its form entry."""
+    return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
+
+
+REPORT = "Reporting"
+INCLUDE = "Significance"
+MODEL = "Model cutoffs"
+ENGINE = "Scoring"
+INPUT = "Input"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpec:
+    """A search of profiles against sequences. Scores are in bits; None means no limit.
+
+    Attributes
+    ----------
+    profiles, targets : str
+        Files; ``-`` is standard input.
+    device : str
+        What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
+    """
+
+    profiles: str
+    targets: str
+    device: str = "auto"
+    evalue: float = option(10.0, "-E", "E-value at most", "report sequences with at most this E-value", REPORT)
+    score: float | None = option(None, "-T", "Score at least", "report sequences with at least this score", REPORT)
+    domain_evalue: float | None = option(
+        None, "--domE", "Domain E-value at most", "report domains with at most this E-value", REPORT
+    )
+    domain_score: float | None = option(
+        None, "--domT", "Domain score at least", "report domains with at least this score", REPORT
+    )
+    inclusion_evalue: float = option(
+        0.01, "--incE", "Significant E-value", "call sequences with at most this E-value significant", INCLUDE
+    )
+    inclusion_score: float | None = option(
+        None, "--incT", "Significant score", "call sequences with at least this score significant", INCLUDE
+    )
+    inclusion_domain_evalue: float = option(
+        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE
+    )
+    inclusion_domain_score: float | None = option(
+        None, "--incdomT", "Significant domain score", "call domains with at least this score significant", INCLUDE
+    )
+    n_targets: float | None = option(None, "-Z", "Database size", "number of sequences for E-values", REPORT)
+    n_domain_targets: float | None = option(
+        None, "--domZ", "Database size for domains", "number of sequences for domain E-values", REPORT
+    )
+    cutoff: CutoffName = option(
+        "none", "--cut_ga|--cut_tc|--cut_nc", "Cutoff of the model", "use the model's own thresholds", MODEL
+    )
+    without_filters: bool = option(
+        False, "--max", "No filters", "run without filters (HMMER2 profiles have none)", ENGINE
+    )
+    without_null2: bool = option(
+        False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
+    )
+    alphabet: Literal["auto", "amino", "dna", "rna"] = option(
+        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
+    )
+    sequence_format: str = option("auto", "--tformat", "Sequence format", "format of the sequence file", INPUT)
+
+    def __post_init__(self) -> None:
+        if self.profiles == "-" and self.targets == "-":
+            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+        for name in ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise OptionError(f"{flag_of(name)} is {value}, but an E-value limit must be above 0.")
+        for name in ("n_targets", "n_domain_targets"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise OptionError(f"{flag_of(name)} is {value}, but a database size must be above 0.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
+        return cls(**data)
+
+
+def flag_of(name: str) -> str:
+    """Return the command line flag of a field of `SearchSpec`."""
+    flags = {f.name: str(f.metadata.get("flag", f.name)) for f in dataclasses.fields(SearchSpec)}
+    return flags[name]
+
+
+def command_line(spec: SearchSpec) -> list[str]:
+    """Return the words of the command that runs this spec; only what differs from the defaults."""
+    words = ["clalign", "hmmsearch"]
+    if spec.device != "auto":
+        words += ["--device", spec.device]
+    for f in dataclasses.fields(SearchSpec):
+        value = getattr(spec, f.name)
+        if "flag" not in f.metadata or value == f.default:
+            continue
+        if f.name == "cutoff":
+            words.append(f"--cut_{value}")
+        elif value is True:
+            words.append(f.metadata["flag"])
+        else:
+            words += [f.metadata["flag"], f"{value:g}" if isinstance(value, float) else str(value)]
+    return [*words, spec.profiles, spec.targets]

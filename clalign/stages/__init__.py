@@ -1,0 +1,1 @@
+"""One file for each kernel: its arguments, its launch, its reference."""

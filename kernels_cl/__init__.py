@@ -1,0 +1,1 @@
+"""OpenCL C sources; read as text through importlib.resources."""

@@ -1,0 +1,1 @@
+"""Icons, examples and tables; read through importlib.resources."""

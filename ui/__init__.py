@@ -1,0 +1,1 @@
+"""The window of clalign (Qt). Imports inside this folder are relative."""
