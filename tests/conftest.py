@@ -1,0 +1,134 @@
+"""What every test shares: the devices of this machine, the folder of real data, and a home of its own.
+
+The session writes into a temporary home, so a test never meets (nor harms) the settings, caches and
+runs of the person who started it. The only thing kept between sessions is the driver's own cache of
+compiled kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from clalign.devices import Device
+
+AMD_COMPILER = "clang-16"
+"""The compiler whose AMD target checks every kernel where no AMD card is at hand."""
+
+REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "hmmer2", "data")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("clalign")
+    group.addoption(
+        "--device",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="Test only on this device: an id as `clalign devices` shows it, or gpu, cpu, reference. Repeatable.",
+    )
+    group.addoption(
+        "--require",
+        action="append",
+        default=[],
+        choices=REQUIREMENTS,
+        help="Stop with an error, instead of skipping, where this is missing. Repeatable.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    home = Path(tempfile.mkdtemp(prefix="clalign-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    keep_driver_cache(home)
+    for name in ("CACHE", "CONFIG", "DATA", "STATE"):
+        os.environ[f"XDG_{name}_HOME"] = str(home / name.lower())
+    os.environ["CLALIGN_CACHE_DIR"] = str(home / "cache" / "clalign")
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+def keep_driver_cache(home: Path) -> None:
+    """Let PoCL keep compiled kernels where it always does; without any folder it shows no device."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl" / "kcache"
+    try:
+        usual.mkdir(parents=True, exist_ok=True)
+        usable = os.access(usual, os.W_OK)
+    except OSError:
+        usable = False
+    os.environ.setdefault("POCL_CACHE_DIR", str(usual if usable else home / "pocl"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    present = {
+        "gpu": lambda: any(device.kind == "gpu" for device in usable_devices()),
+        "cpu": lambda: any(device.kind == "cpu" for device in usable_devices()),
+        "amd-compiler": lambda: shutil.which(AMD_COMPILER) is not None,
+        "hmmer2": lambda: shutil.which("hmm2search") is not None,
+        "data": lambda: bool(os.environ.get("CLALIGN_DATA")),
+    }
+    missing = [name for name in session.config.getoption("--require") if not present[name]()]
+    if missing:
+        raise pytest.UsageError(f"--require: not found on this machine: {', '.join(missing)}")
+
+
+def pytest_report_header() -> str:
+    return f"data: {os.environ.get('CLALIGN_DATA') or 'none (CLALIGN_DATA is not set)'}"
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    if not usable_devices.cache_info().currsize:
+        return []
+    return [f"device {device.id}: {device.name} ({device.kind})" for device in usable_devices()]
+
+
+@cache
+def usable_devices() -> list[Device]:
+    """Return every device that passed its self-test, and the reference."""
+    from clalign.devices import REFERENCE
+    from clalign.opencl.discover import discover_devices
+
+    found = [device for device in discover_devices() if device.is_usable and device.kind != "reference"]
+    return [*found, REFERENCE]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" not in metafunc.fixturenames:
+        return
+    wanted = metafunc.config.getoption("--device")
+    devices = [device for device in usable_devices() if not wanted or device.id in wanted or device.kind in wanted]
+    if not devices:
+        raise pytest.UsageError(f"--device: no usable device answers to {', '.join(wanted)}")
+    metafunc.parametrize("device", devices, ids=lambda device: f"{device.kind}-{device.id}", scope="session")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real files that acceptance tests read; it is not part of the repository."""
+    folder = os.environ.get("CLALIGN_DATA")
+    if not folder:
+        pytest.skip("CLALIGN_DATA does not name a folder with the acceptance data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def hmm2search() -> str:
+    """HMMER 2.3.2's search program."""
+    program = shutil.which("hmm2search")
+    if program is None:
+        pytest.skip("hmm2search is not installed (Debian package hmmer2)")
+    return program
+
+
+@pytest.fixture(scope="session")
+def amd_compiler() -> str:
+    """A clang that compiles OpenCL C for AMD cards, together with AMD's device libraries."""
+    program = shutil.which(AMD_COMPILER)
+    if program is None:
+        pytest.skip(f"{AMD_COMPILER} is not installed")
+    return program
