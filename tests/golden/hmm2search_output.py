@@ -1,0 +1,135 @@
+"""Read the text that hmmsearch 2.3.2 prints, and the like text that clalign prints for HMMER2 profiles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SEQUENCES = "Scores for complete sequences"
+DOMAINS = "Parsed for domains"
+ALIGNMENTS = "Alignments of top-scoring domains"
+
+_SEQUENCE = re.compile(r"(\S+)\s+(?:.*\s)?(-?\d+\.\d)\s+([-+.\de]+|inf|nan)\s+(\d+)\s*$")
+_DOMAIN = re.compile(
+    r"(\S+)\s+(\d+)/(\d+)\s+(\d+)\s+(\d+) ([.\[][.\]])\s+(\d+)\s+(\d+) ([.\[][.\]])\s+(-?\d+\.\d)\s+(\S+)\s*$"
+)
+_ALIGNMENT = re.compile(r"(\S+): domain (\d+) of (\d+), from (\d+) to (\d+): score (-?\d+\.\d), E = (\S+)$")
+_TARGET = re.compile(r"\s+(?!RF |CS )\S+\s+(?:\d+|-)\s(.*?)\s(?:\d+|-)\s*$")
+_TOTAL = re.compile(r"Total sequences searched:\s+(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenHit:
+    """A line of the sequence table, numbers as printed."""
+
+    name: str
+    score: str
+    evalue: str
+    n_domains: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenDomain:
+    """A line of the domain table, numbers as printed, coordinates from 1 and inclusive, and its alignment rows."""
+
+    name: str
+    number: int
+    n_domains: int
+    target_start: int
+    target_end: int
+    target_marks: str
+    profile_start: int
+    profile_end: int
+    profile_marks: str
+    score: str
+    evalue: str
+    rows: tuple[str, str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenAnswer:
+    """What one profile found."""
+
+    n_searched: int
+    hits: tuple[GoldenHit, ...] = ()
+    domains: tuple[GoldenDomain, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> GoldenAnswer:
+        domains = tuple(GoldenDomain(**{**d, "rows": tuple(d["rows"]) if d["rows"] else None}) for d in data["domains"])
+        return cls(data["n_searched"], tuple(GoldenHit(**hit) for hit in data["hits"]), domains)
+
+
+def parse_output(text: str) -> GoldenAnswer:
+    """Return the answer for the one profile in `text`."""
+    lines = text.splitlines()
+    total = next(int(found[1]) for line in lines if (found := _TOTAL.match(line)))
+    hits = [
+        GoldenHit(found[1], found[2], found[3], int(found[4]))
+        for line in _section(lines, SEQUENCES, DOMAINS)
+        if (found := _SEQUENCE.match(line))
+    ]
+    rows = _alignments(_section(lines, ALIGNMENTS, "Histogram of all scores", "Total sequences searched"))
+    domains = []
+    for line in _section(lines, DOMAINS, ALIGNMENTS, "Histogram of all scores", "Total sequences searched"):
+        if found := _DOMAIN.match(line):
+            name, *numbers = found.groups()
+            i, n, start, end = map(int, numbers[:4])
+            key = (name, i, n, start, end)
+            queue = rows.get(key)
+            marks, numbers = (numbers[4], numbers[7]), numbers[5:7] + numbers[8:]
+            ranges = (start, end, marks[0], int(numbers[0]), int(numbers[1]), marks[1])
+            queue = rows.get(key)
+            domains.append(GoldenDomain(name, i, n, *ranges, *numbers[2:], queue.pop(0) if queue else None))
+    return GoldenAnswer(total, tuple(hits), tuple(domains))
+
+
+def _section(lines: list[str], start: str, *ends: str) -> list[str]:
+    for first, line in enumerate(lines):
+        if line.startswith(start):
+            rest = lines[first + 1 :]
+            last = next((i for i, line in enumerate(rest) if line.startswith(ends)), len(rest))
+            return rest[:last]
+    return []
+
+
+Key = tuple[str, int, int, int, int]
+
+
+def _alignments(lines: list[str]) -> dict[Key, list[tuple[str, str, str]]]:
+    """Return the rows of each alignment; equal keys (doubled names) in the order of the text."""
+    found: dict[Key, list[tuple[str, str, str]]] = {}
+    starts = [i for i, line in enumerate(lines) if _ALIGNMENT.match(line)]
+    for start, end in zip(starts, [*starts, len(lines)][1:], strict=True):
+        head = _ALIGNMENT.match(lines[start])
+        assert head
+        key = (head[1], int(head[2]), int(head[3]), int(head[4]), int(head[5]))
+        found.setdefault(key, []).append(_rows(lines[start + 1 : end]))
+    return found
+
+
+def _rows(lines: list[str]) -> tuple[str, str, str]:
+    """Return model, match and target rows, joined over the blocks, without the marks of begin and end.
+
+    A block is closed by its target line; the two lines above it are model and match. Lines above those
+    hold reference and structure annotation.
+    """
+    column = next(line.index("*->") for line in lines if "*->" in line)
+    model, match, target = "", "", ""
+    for i, line in enumerate(lines):
+        if i < 2 or not (found := _TARGET.match(line)) or line[:column].strip() == "":
+            continue
+        letters = found[1]
+        middle = lines[i - 1][column : column + 50]
+        upper = lines[i - 2][column : column + 50]
+        width = len(upper.rstrip())
+        model += upper[:width]
+        match += middle.ljust(width)[:width]
+        target += letters.ljust(width)[:width]
+    assert model.startswith("*->"), model
+    assert model.endswith("<-*"), model
+    return model[3:-3], match[3:-3], target[3:-3]
