@@ -1,0 +1,210 @@
+"""Write FASTA and Stockholm, and any file so that it is either whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from clalign.errors import OutputError
+
+FASTA_WIDTH = 60
+
+
+def check_writable(path: str) -> None:
+    """Refuse a path that could not be written later.
+
+    Raises
+    ------
+    OutputError
+        If it is a folder, or its folder is missing or closed to this user.
+    """
+    target = Path(path)
+    if path == "-" or _is_special(target):
+        return
+    if target.is_dir():
+        raise OutputError(f"{path} is a folder.", "Give the name of a file.")
+    folder = target.absolute().parent
+    if not folder.is_dir():
+        raise OutputError(f"{path} cannot be written because the folder {folder} does not exist.", "Make it first.")
+    if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        raise OutputError(f"{path} cannot be written.", "Choose another place, or change its permissions.")
+
+
+def _is_special(path: Path) -> bool:
+    """Tell whether this is a device or a pipe, such as ``/dev/null``."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[TextIO]:
+    """Open a file for writing under another name, and give it its own name once it is whole.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; nothing is left behind then.
+    """
+    target = Path(path)
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    if _is_special(target):
+        with target.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    check_writable(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        part.replace(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{path} could not be written ({reason}).", "Free space there, or choose another place."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def fasta_record(name: str, description: str, text: str) -> str:
+    """Return a FASTA record, wrapped at 60 columns."""
+    head = f">{name} {description}".rstrip()
+    body = "".join(f"{text[i : i + FASTA_WIDTH]}\n" for i in range(0, len(text), FASTA_WIDTH))
+    return f"{head}\n{body}"
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedRow:
+    """One domain on its way into a multiple alignment.
+
+    Attributes
+    ----------
+    name, accession, description : str
+        Of the sequence; `name` without coordinates.
+    start, end : int
+        Residues, from 1, inclusive.
+    first_node : int
+        Node of the first step, from 0.
+    states : str
+        ``M``, ``I`` or ``D`` for each column of `text`.
+    text : str
+        The residues; anything for a delete.
+    """
+
+    name: str
+    accession: str
+    description: str
+    start: int
+    end: int
+    first_node: int
+    states: str
+    text: str
+
+
+def insert_lengths(row: AlignedRow, length: int) -> list[int]:
+    """Return the residues inserted after each of the nodes 0..length (0: before the first)."""
+    counts, node = [0] * (length + 1), row.first_node
+    for state in row.states:
+        if state == "I":
+            counts[node] += 1
+        else:
+            node += 1
+    return counts
+
+
+def aligned_text(row: AlignedRow, inserts: list[int]) -> str:
+    """Return a row of the multiple alignment.
+
+    Match columns hold upper-case residues or ``-``, insert columns lower-case residues or ``.``, filled up
+    from the left.
+    """
+    length = len(inserts) - 1
+    matches, inserted = ["-"] * length, [""] * (length + 1)
+    node = row.first_node
+    for state, letter in zip(row.states, row.text, strict=True):
+        if state == "I":
+            inserted[node] += letter.lower()
+            continue
+        if state == "M":
+            matches[node] = letter.upper()
+        node += 1
+    columns = [f"{inserted[0]:.<{inserts[0]}s}"] if inserts[0] else []
+    for k in range(length):
+        columns.append(matches[k])
+        if inserts[k + 1]:
+            columns.append(f"{inserted[k + 1]:.<{inserts[k + 1]}s}")
+    return "".join(columns)
+
+
+def annotation_text(symbols: str, inserts: list[int]) -> str:
+    """Return an annotation of the nodes spread over the columns, with ``.`` at inserts."""
+    return "." * inserts[0] + "".join(symbol + "." * n for symbol, n in zip(symbols, inserts[1:], strict=True))
+
+
+def stockholm_lines(
+    card: dict[str, Any], rows: Callable[[], Iterable[AlignedRow]], comments: Iterable[str] = ()
+) -> Iterator[str]:
+    """Yield the lines of a Stockholm alignment of domains to their profile.
+
+    Parameters
+    ----------
+    card : dict
+        The profile's: name, accession, description, length, reference, structure.
+    rows : callable
+        Returns the rows; called three times, so that they need not be kept in memory.
+    comments : iterable of str
+        Lines of free text for the head of the file.
+
+    Notes
+    -----
+    Rows are named ``name/from-to``. Names that occur again get a number.
+    """
+    length: int = card["length"]
+    longest = np.zeros(length + 1, np.int64)
+    width = 0
+    for name, row in _named(rows()):
+        np.maximum(longest, insert_lengths(row, length), out=longest)
+        width = max(width, len(name))
+    inserts = [int(n) for n in longest]
+    yield "# STOCKHOLM 1.0"
+    for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description")):
+        if card[key]:
+            yield f"#=GF {tag} {card[key]}"
+    for comment in comments:
+        yield from (f"#=GF CC {line}" for line in textwrap.wrap(comment, 100))
+    for name, row in _named(rows()):
+        if row.accession:
+            yield f"#=GS {name:<{width}s} AC {row.accession}"
+        yield f"#=GS {name:<{width}s} DE [subseq from] {row.description or row.name}"
+    label = max(width, len("#=GC SS_cons"))
+    for name, row in _named(rows()):
+        yield f"{name:<{label}s} {aligned_text(row, inserts)}"
+    if card.get("structure"):
+        yield f"{'#=GC SS_cons':<{label}s} {annotation_text(card['structure'], inserts)}"
+    reference = card.get("reference") or "x" * length
+    yield f"{'#=GC RF':<{label}s} {annotation_text(reference, inserts)}"
+    yield "//"
+
+
+def _named(rows: Iterable[AlignedRow]) -> Iterator[tuple[str, AlignedRow]]:
+    seen: dict[str, int] = {}
+    for row in rows:
+        place = f"{row.start}-{row.end}"
+        key = f"{row.name}/{place}"
+        seen[key] = seen.get(key, 0) + 1
+        yield key if seen[key] == 1 else f"{row.name}_{seen[key]}/{place}", row
