@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import decode
+from clalign.alphabets import DECODE
 from clalign.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
 
 
@@ -53,7 +53,20 @@ class DomainPath:
         return int(residues[0]), int(residues[-1]) + 1
 
 
-_STEP = {"MM": MM, "MI": MI, "MD": MD, "IM": IM, "II": II, "DM": DM, "DD": DD}
+_MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
+_UPPER = np.uint8(0xDF)  # clears the bit that makes an ASCII letter lower case
+
+
+def _step_table() -> npt.NDArray[np.int64]:
+    """Return the column of the transition table for each pair of state bytes."""
+    table = np.full((256, 256), -1, np.int64)
+    steps = {"MM": MM, "MI": MI, "MD": MD, "IM": IM, "II": II, "DM": DM, "DD": DD}
+    for (before, after), column in steps.items():
+        table[ord(before), ord(after)] = column
+    return table
+
+
+_STEPS = _step_table()
 
 
 def path_score(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.uint8]) -> int:
@@ -62,20 +75,16 @@ def path_score(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.
     Computed from the path alone, so it is an independent check of the dynamic programming; through a
     delete wing it may differ from it by a few units, since the terms are rounded apart.
     """
+    states = np.frombuffer(path.states.encode(), np.uint8)
     nodes, residues, special = path.nodes() + 1, path.residues(), profile.special
-    first, last = int(nodes[0]), int(nodes[-1])
+    matches, inserts = states == _MATCH, states == _INSERT
     score = special.n_move + special.e_move + special.c_move
-    score += profile.begin_to_delete if path.states[0] == "D" else int(profile.begin[first])
-    score += 0 if path.states[-1] == "D" else int(profile.end[last])
-    for step, state in enumerate(path.states):
-        if state == "M":
-            score += int(profile.match[codes[residues[step]], nodes[step]])
-        elif state == "I":
-            score += int(profile.insert[codes[residues[step]], nodes[step]])
-        if step:
-            change = path.states[step - 1] + state
-            score += int(profile.transitions[_STEP[change], nodes[step - 1]])
-    return score
+    score += profile.begin_to_delete if states[0] == _DELETE else int(profile.begin[nodes[0]])
+    score += 0 if states[-1] == _DELETE else int(profile.end[nodes[-1]])
+    score += int(profile.match[codes[residues[matches]], nodes[matches]].sum(dtype=np.int64))
+    score += int(profile.insert[codes[residues[inserts]], nodes[inserts]].sum(dtype=np.int64))
+    steps = _STEPS[states[:-1], states[1:]]
+    return score + int(profile.transitions[steps, nodes[:-1]].sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +111,16 @@ class AlignmentText:
 
 def alignment_text(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.uint8]) -> AlignmentText:
     """Return the rows of an alignment (`codes`: the whole target's letter codes, uint8[length])."""
-    consensus, letters = profile.hmm.consensus, decode(codes)
-    model, match, target = [], [], []
-    for state, node, residue in zip(path.states, path.nodes(), path.residues(), strict=True):
-        letter = letters[residue] if residue >= 0 else "-"
-        if state == "D":
-            model.append(consensus[node])
-            match.append(" ")
-            target.append("-")
-        elif state == "M":
-            score = profile.match[codes[residue], node + 1]
-            same = letter == consensus[node].upper()
-            model.append(consensus[node])
-            match.append(consensus[node] if same else "+" if score > 0 else " ")
-            target.append(letter)
-        else:
-            score = profile.insert[codes[residue], node + 1]
-            model.append(".")
-            match.append("+" if score > 0 else " ")
-            target.append(letter.lower())
-    return AlignmentText("".join(model), "".join(match), "".join(target))
+    states = np.frombuffer(path.states.encode(), np.uint8)
+    nodes, residues = path.nodes(), path.residues()
+    matches, inserts, deletes = states == _MATCH, states == _INSERT, states == _DELETE
+    consensus = np.frombuffer(profile.hmm.consensus.encode(), np.uint8)[nodes]
+    aligned = codes[np.maximum(residues, 0)]
+    letters = DECODE[aligned]
+    scores = np.where(matches, profile.match[aligned, nodes + 1], profile.insert[aligned, nodes + 1])
+    same = matches & (letters == (consensus & _UPPER))
+    model = np.where(inserts, ord("."), consensus)
+    match = np.where(same, consensus, np.where(~deletes & (scores > 0), ord("+"), ord(" ")))
+    is_letter = letters >= ord("A")
+    target = np.where(deletes, ord("-"), np.where(inserts & is_letter, letters | ~_UPPER, letters))
+    return AlignmentText(*(row.astype(np.uint8).tobytes().decode("ascii") for row in (model, match, target)))

@@ -50,8 +50,9 @@ DECODE = np.frombuffer(LETTERS.ljust(N_CODES, "?").encode(), np.uint8)
 def encode(text: str | bytes) -> npt.NDArray[np.uint8]:
     """Return the letter codes (uint8) of a text; white space and digits are left out."""
     data = text.encode("latin-1", "replace") if isinstance(text, str) else text
-    codes: npt.NDArray[np.uint8] = ENCODE[np.frombuffer(data, np.uint8)]
-    return codes[codes != DROP]
+    codes = ENCODE[np.frombuffer(data, np.uint8)]
+    residues: npt.NDArray[np.uint8] = codes[codes != DROP]
+    return residues
 
 
 def decode(codes: npt.NDArray[np.uint8]) -> str:

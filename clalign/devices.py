@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from clalign.errors import DeviceNotFound
+
 DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
 
@@ -23,6 +25,8 @@ class Device:
         ``gpu``, ``cpu``, ``accelerator`` or ``reference``.
     bus : str
         PCI address where the driver tells it, else empty.
+    compute_capability : int
+        NVIDIA's, as in 90 for 9.0; 0 elsewhere.
     n_compute_units, clock_mhz : int
     memory_bytes, max_buffer_bytes, local_bytes : int
     max_work_group : int
@@ -44,6 +48,7 @@ class Device:
     platform_version: str = ""
     opencl_version: str = ""
     bus: str = ""
+    compute_capability: int = 0
     n_compute_units: int = 1
     clock_mhz: int = 0
     memory_bytes: int = 0
@@ -82,3 +87,56 @@ REFERENCE = Device(
     health="ready",
     problem="Slow: for checking results, and for machines without OpenCL.",
 )
+
+
+def choose_device(wish: str, devices: list[Device]) -> Device:
+    """Return the device that a user's words mean.
+
+    Parameters
+    ----------
+    wish : str
+        ``auto`` (the fastest that is ready), an id, ``gpu``, ``cpu``, ``reference``, or a part of a
+        name, vendor, platform or bus address.
+    devices : list of Device
+        All devices, judged.
+
+    Raises
+    ------
+    DeviceNotFound
+        If none fits, if what fits is not usable, or if a name fits several.
+    """
+    ranked = sorted(devices, key=lambda d: (d.is_usable, _RANK[d.kind], d.gcups), reverse=True)
+    if wish in ("auto", ""):
+        return ranked[0]
+    exact = [device for device in devices if device.id == wish]
+    if exact:
+        return _usable(exact[0])
+    if wish in _RANK:
+        matching = [device for device in ranked if device.kind == wish]
+    else:
+        matching = _named(wish, ranked)
+    if not matching:
+        raise DeviceNotFound(f'No device fits "{wish}".', f"There are: {_names(devices)}. See: clalign devices")
+    return _usable(matching[0])
+
+
+_RANK = {"gpu": 3, "accelerator": 2, "cpu": 1, "reference": 0}
+
+
+def _named(wish: str, ranked: list[Device]) -> list[Device]:
+    word = wish.lower()
+    found = [d for d in ranked if word in " ".join((d.name, d.vendor, d.platform, d.bus)).lower()]
+    usable = [device for device in found if device.is_usable]
+    if len(usable) > 1:
+        raise DeviceNotFound(f'"{wish}" fits several devices: {_names(usable)}.', "Give the id instead of the name.")
+    return usable or found
+
+
+def _usable(device: Device) -> Device:
+    if device.is_usable:
+        return device
+    raise DeviceNotFound(f"{device.name} ({device.id}) cannot be used: {device.health}.", device.problem)
+
+
+def _names(devices: list[Device]) -> str:
+    return ", ".join(f"{device.name} ({device.id})" for device in devices)

@@ -222,7 +222,7 @@ class IntegerProfile:
     @property
     def length(self) -> int:
         """Number of nodes, M."""
-        return self.match.shape[1] - 1
+        return int(self.match.shape[1]) - 1
 
     @property
     def settings(self) -> Hmmer2Settings:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from clalign.alignments import AlignmentText
 from clalign.errors import InputError, OutputError
 from clalign.hits import Domain, Hit, Scores
+from clalign.profiles import IMPOSSIBLE
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x636C616C  # "clal"
@@ -76,7 +77,7 @@ class BatchResult:
     first, last : int
         The database rows searched.
     scores : Scores
-        Integer score of every row that has residues.
+        Integer score of every row; `IMPOSSIBLE` where there are no residues.
     hits : tuple of Hit
     cells, seconds : float
         Work and time of the device.
@@ -171,7 +172,8 @@ class RunFile:
 
     def add_batch(self, result: BatchResult) -> None:
         """Store a finished batch, all of it or nothing."""
-        bins, counts = np.unique(result.scores.values // BIN, return_counts=True)
+        possible = result.scores.values[result.scores.values > IMPOSSIBLE]
+        bins, counts = np.unique(possible // BIN, return_counts=True)
         packed = zlib.compress(result.scores.values.astype("<i4").tobytes(), 1)
         with self._transaction():
             self.connection.execute(
@@ -236,7 +238,8 @@ class RunFile:
         """Return the hit with this id, domains included."""
         columns = "row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains"
         row = self.connection.execute(f"SELECT {columns} FROM hits WHERE id = ?", (number,)).fetchone()
-        return Hit(*row[:10], self.domains(number), row[10])
+        *values, n_domains = row
+        return Hit(*values, domains=self.domains(number), n_domains=n_domains)
 
     def domains(self, hit: int) -> tuple[Domain, ...]:
         """Return the reported domains of a hit, in the order of the sequence."""

@@ -1,0 +1,193 @@
+"""``clalign worker``: runs one job for the window or the command line, in a process of its own.
+
+A driver that crashes or hangs ends this process, never the one that a user looks at. The job comes
+as one JSON object on the first line of standard input, commands on the lines after it; events leave
+on standard output, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
+from clalign.jobs import Event, Job, own_command
+
+
+def worker_command() -> list[str]:
+    """Return the command that starts a worker."""
+    return own_command("worker")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the hidden sub-command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser("worker")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read a job from standard input, run it, and tell of it on standard output."""
+    del arguments
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    logging.basicConfig(stream=sys.stderr, level=os.environ.get("CLALIGN_LOG", "WARNING").upper())
+    events = _private_stdout()
+
+    def send(event: Event) -> None:
+        events.write(event.to_json() + "\n")
+        events.flush()
+
+    job = Job(send)
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_obey, args=(job,), daemon=True).start()
+    return perform(request, job)
+
+
+def _private_stdout() -> TextIO:
+    """Return the standard output for events alone; what drivers print goes to standard error."""
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return events
+
+
+def _obey(job: Job) -> None:
+    commands: dict[str, Callable[[], None]] = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
+    for line in sys.stdin:
+        if line.strip():
+            commands[json.loads(line)["command"]]()
+    job.cancel()  # nobody listens any more
+
+
+def perform(request: dict[str, Any], job: Job) -> int:
+    """Run a job and send its last event; return the exit code.
+
+    This is where a job ends, so it is where every exception is caught.
+    """
+    try:
+        job.send("started", **request)
+        job.send("finished", **JOBS[request["job"]](request, job))
+    except Cancelled:
+        job.send("cancelled", run=request.get("run"))
+        return ExitCode.STOPPED
+    except ClalignError as error:
+        job.send("failed", message=error.message, hint=error.hint, exit_code=int(error.exit_code), traceback=None)
+        return int(error.exit_code)
+    except MemoryError:
+        text, hint = "There is too little memory.", "Close other programs, or search a smaller database."
+        job.send("failed", message=text, hint=hint, exit_code=int(ExitCode.MEMORY), traceback=None)
+        return ExitCode.MEMORY
+    except Exception as error:
+        job.send(
+            "failed",
+            message=f"clalign met a fault of its own ({type(error).__name__}: {error}).",
+            hint="Please report it with the text below.",
+            exit_code=int(ExitCode.ENGINE),
+            traceback=traceback.format_exc(),
+        )
+        return ExitCode.ENGINE
+    return ExitCode.DONE
+
+
+def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import pick_device
+    from clalign.runs import create_run
+    from clalign.search.profile_search import run_search
+    from clalign.specs import SearchSpec
+
+    spec = SearchSpec.from_dict(request["spec"])
+    with create_run(Path(request["run"]), spec=spec.to_dict(), state="new") as file:
+        return run_search(file, spec, pick_device, job)
+
+
+def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from dataclasses import replace
+
+    from clalign.opencl.choice import pick_device
+    from clalign.runs import open_run
+    from clalign.search.profile_search import run_search
+    from clalign.specs import SearchSpec
+
+    path = Path(request["run"])
+    with open_run(path, writable=True) as file:
+        spec = SearchSpec.from_dict(file.fact("spec"))
+        if "-" in (spec.profiles, spec.targets):
+            raise OptionError(
+                f"{path} cannot be continued, because its input came from standard input.",
+                "Search again with the input in a file.",
+            )
+        if request.get("device"):
+            spec = replace(spec, device=request["device"])
+        if file.state == "done":
+            finished: dict[str, Any] = file.fact("finished")
+            return finished
+        return run_search(file, spec, pick_device, job)
+
+
+def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.formats.databases import load_database
+    from clalign.formats.profiles import load_profiles, profile_card
+    from clalign.formats.recognize import recognize
+
+    path = request["path"]
+    kind = recognize(path)
+    if kind == "profiles":
+        return {"kind": "profiles", "path": path, "profiles": [profile_card(hmm) for hmm in load_profiles(path)]}
+    if kind == "run":
+        return {"kind": "run", "path": path}
+    _, report = load_database(
+        path, alphabet=request.get("alphabet", "auto"), sequence_format=request.get("format", "auto"), context=job
+    )
+    return {"kind": "sequences", "path": path, "report": report.to_dict()}
+
+
+def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import all_devices
+
+    return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")))]}
+
+
+def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import all_devices
+    from clalign.search.selftest import self_test
+
+    number = request["device"]
+    device = next((d for d in all_devices() if d.id == number), None)
+    if device is None:
+        raise OptionError(f"There is no device {number}.", "See: clalign devices")
+    return self_test(device, job)
+
+
+def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import pick_device
+    from clalign.runs import open_run
+    from clalign.search.verify import verify_run
+
+    with open_run(Path(request["run"]), writable=True) as file:
+        device = pick_device(request.get("device") or "reference")
+        return verify_run(file, request.get("hits"), int(request.get("sample", 50)), device, job)
+
+
+def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.search.export import export
+
+    written = export(Path(request["run"]), request["what"], Path(request["path"]), request.get("hits"), job)
+    return {"written": written, "path": request["path"], "what": request["what"]}
+
+
+JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
+    "search": _search,
+    "resume": _resume,
+    "inspect": _inspect,
+    "devices": _devices,
+    "selftest": _self_test,
+    "verify": _verify,
+    "export": _export,
+}

@@ -1,0 +1,207 @@
+"""Finding devices, and judging each in a child process, because a bad driver may hang or crash."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyopencl as cl
+from platformdirs import user_cache_dir
+
+from clalign.devices import REFERENCE, Device, DeviceKind, Health
+from clalign.errors import DeviceNotFound
+from clalign.jobs import own_command
+from clalign.opencl.kernels import sources_digest
+
+log = logging.getLogger(__name__)
+
+LIST_SECONDS = 20
+TEST_SECONDS = 120
+
+LINKER_HINT = (
+    "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
+    " (or your system's C compiler package)."
+)
+
+_HIDDEN_PLATFORMS = ("Oclgrind",)
+"""Simulators that a developer may have installed; far too slow to offer."""
+
+
+def driver_devices() -> Iterator[tuple[str, cl.Device]]:
+    """Yield id and driver handle of every OpenCL device of this process."""
+    try:
+        platforms = cl.get_platforms()
+    except cl.LogicError:  # the loader's way of saying that there is no platform
+        return
+    for p, platform in enumerate(platforms):
+        if platform.name in _HIDDEN_PLATFORMS:
+            continue
+        try:
+            devices = platform.get_devices()
+        except cl.Error as error:
+            log.warning("platform %s lists no devices: %s", platform.name, error)
+            continue
+        for d, device in enumerate(devices):
+            yield f"{p}:{d}", device
+
+
+def driver_device(device: Device) -> cl.Device:
+    """Return the driver handle of a device.
+
+    Raises
+    ------
+    DeviceNotFound
+        If it is gone, or another one has its place now.
+    """
+    for number, handle in driver_devices():
+        if number == device.id and handle.name.strip() == device.name:
+            return handle
+    raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
+
+
+def describe(number: str, handle: cl.Device) -> Device:
+    """Return the plain description of a driver's device."""
+    kinds: dict[int, DeviceKind] = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
+    kind: DeviceKind = next((word for flag, word in kinds.items() if handle.type & flag), "accelerator")
+    extensions = tuple(handle.extensions.split())
+    return Device(
+        id=number,
+        name=handle.name.strip(),
+        kind=kind,
+        vendor=handle.vendor.strip(),
+        driver=handle.driver_version.strip(),
+        platform=handle.platform.name.strip(),
+        platform_version=handle.platform.version.strip(),
+        opencl_version=handle.version.strip(),
+        bus=_bus_address(handle, extensions),
+        compute_capability=_compute_capability(handle, extensions),
+        n_compute_units=handle.max_compute_units,
+        clock_mhz=handle.max_clock_frequency,
+        memory_bytes=handle.global_mem_size,
+        max_buffer_bytes=handle.max_mem_alloc_size,
+        local_bytes=handle.local_mem_size,
+        max_work_group=handle.max_work_group_size,
+        extensions=extensions,
+    )
+
+
+def _bus_address(handle: cl.Device, extensions: tuple[str, ...]) -> str:
+    if "cl_nv_device_attribute_query" not in extensions:
+        return ""
+    try:
+        slot = handle.pci_slot_id_nv
+        return f"{handle.pci_bus_id_nv:02x}:{slot >> 3:02x}.{slot & 7:x}"
+    except (cl.Error, AttributeError):
+        return ""
+
+
+def _compute_capability(handle: cl.Device, extensions: tuple[str, ...]) -> int:
+    if "cl_nv_device_attribute_query" not in extensions:
+        return 0
+    return int(handle.compute_capability_major_nv) * 10 + int(handle.compute_capability_minor_nv)
+
+
+def verdicts_path() -> Path:
+    """Return the file that keeps the verdicts of self-tests."""
+    folder = os.environ.get("CLALIGN_CACHE_DIR") or user_cache_dir("clalign")
+    return Path(folder) / "devices.json"
+
+
+def discover_devices(refresh: bool = False) -> list[Device]:
+    """Return every device, each judged, the reference last.
+
+    Devices are listed in one child process and tested in a child of their own with a time limit.
+    Verdicts are kept; a change of driver, device or kernels asks for new ones.
+
+    Parameters
+    ----------
+    refresh : bool
+        Test again, whatever is known.
+    """
+    listed, problem = _list_in_child()
+    known = {} if refresh else _read_verdicts()
+    judged = [_judge(device, known) for device in listed]
+    if judged:
+        _write_verdicts({**known, **{_key(device): _verdict(device) for device in judged if _is_final(device)}})
+    if problem:
+        log.warning("%s", problem)
+    return [*judged, REFERENCE]
+
+
+def _list_in_child() -> tuple[list[Device], str]:
+    try:
+        done = subprocess.run(own_command("probe", "list"), capture_output=True, timeout=LIST_SECONDS, text=True)
+    except subprocess.TimeoutExpired:
+        return [], f"The OpenCL drivers did not answer within {LIST_SECONDS} s and were skipped."
+    if done.returncode != 0:
+        return [], f"The OpenCL drivers could not be listed (code {done.returncode}). {done.stderr[-500:]}"
+    return [Device.from_dict(data) for data in json.loads(done.stdout.splitlines()[-1])], ""
+
+
+def _judge(device: Device, known: dict[str, dict[str, object]]) -> Device:
+    if device.platform == "Portable Computing Language" and shutil.which("ld") is None:
+        return device.judged("needs linker", LINKER_HINT)
+    verdict = known.get(_key(device))
+    if verdict:
+        return replace(device, **verdict)  # type: ignore[arg-type]
+    return test_in_child(device)
+
+
+def test_in_child(device: Device) -> Device:
+    """Return the device with the verdict of its self-test, run in a child process."""
+    command = own_command("probe", "test", device.id)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=TEST_SECONDS, text=True)
+    except subprocess.TimeoutExpired:
+        text = f'The driver "{device.platform}" did not answer within {TEST_SECONDS} s and was skipped.'
+        return device.judged("not usable", f"{text} Other devices work.")
+    if done.returncode != 0 or not done.stdout.strip():
+        return device.judged("not usable", _crash_text(device, done))
+    verdict = json.loads(done.stdout.splitlines()[-1])
+    health: Health = verdict["health"]
+    return device.judged(health, verdict["problem"], verdict["gcups"])
+
+
+def _crash_text(device: Device, done: subprocess.CompletedProcess[str]) -> str:
+    if "ld" in done.stderr and "Executable" in done.stderr:
+        return LINKER_HINT
+    last = done.stderr.strip().splitlines()[-1:] or [""]
+    return f'The driver "{device.platform}" stopped during the self-test (code {done.returncode}). {last[0][:200]}'
+
+
+def _is_final(device: Device) -> bool:
+    return device.health in ("ready", "self-test failed")
+
+
+def _key(device: Device) -> str:
+    parts = (device.platform, device.platform_version, device.driver, device.id, device.name, device.bus)
+    return " | ".join([*parts, str(device.n_compute_units), sources_digest()])
+
+
+def _verdict(device: Device) -> dict[str, object]:
+    return {"health": device.health, "problem": device.problem, "gcups": device.gcups}
+
+
+def _read_verdicts() -> dict[str, dict[str, object]]:
+    try:
+        data = json.loads(verdicts_path().read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _write_verdicts(verdicts: dict[str, dict[str, object]]) -> None:
+    path = verdicts_path()
+    beside = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(verdicts, indent=1), "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        log.warning("the verdicts of the self-tests could not be kept: %s", error)

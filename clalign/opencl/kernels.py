@@ -1,0 +1,70 @@
+"""The one loader of kernels: reads a source, pastes what it includes, builds it with its choices.
+
+Includes are pasted here instead of by the driver, because no spelling of an include path with a
+space in it works with every driver; ``#line`` keeps the compiler's messages right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import pyopencl as cl
+
+from clalign.errors import KernelBuildError
+
+_INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
+
+
+@cache
+def assemble(name: str) -> str:
+    """Return the text of ``kernels_cl/<name>.cl`` with its includes pasted in."""
+    root = files("clalign.kernels_cl")
+
+    def paste(text: str, source: str) -> str:
+        parts, position = [f'#line 1 "{source}"\n'], 0
+        for found in _INCLUDE.finditer(text):
+            header = found[1]
+            line = text.count("\n", 0, found.start()) + 2
+            parts.append(text[position : found.start()])
+            parts.append(paste(root.joinpath(header).read_text("utf-8"), header))
+            parts.append(f'\n#line {line} "{source}"')
+            position = found.end()
+        return "".join([*parts, text[position:]])
+
+    return paste(root.joinpath(f"{name}.cl").read_text("utf-8"), f"{name}.cl")
+
+
+def options(defines: Mapping[str, object]) -> list[str]:
+    """Return the compiler options for a set of choices, in a fixed order."""
+    return [f"-D{name}={value}" for name, value in sorted(defines.items())]
+
+
+def sources_digest() -> str:
+    """Return a checksum over all kernel sources; verdicts of self-tests depend on it."""
+    digest = hashlib.sha256()
+    root = files("clalign.kernels_cl")
+    for folder in (root, root.joinpath("common")):
+        for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+            if entry.name.endswith((".cl", ".h")):
+                digest.update(entry.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build(context: cl.Context, device_name: str, name: str, defines: Mapping[str, object]) -> cl.Program:
+    """Compile a kernel file for the device of a context.
+
+    Raises
+    ------
+    KernelBuildError
+        With the compiler's log.
+    """
+    program = cl.Program(context, assemble(name))
+    try:
+        program.build(options=options(defines))
+    except cl.RuntimeError as error:
+        raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
+    return program

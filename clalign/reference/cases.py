@@ -1,0 +1,82 @@
+"""Random profiles and sequences, for the self-test of devices, the benchmarks and the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import AMINO, code_of
+from clalign.profiles import (
+    Cutoffs,
+    Hmm,
+    Hmmer2Settings,
+    IntegerProfile,
+    consensus_of,
+    to_integer_profile,
+)
+from clalign.sequences import SequenceBatch
+
+_NULL_LOOP = np.float32(350.0 / 351.0)
+
+
+def random_hmm(rng: np.random.Generator, n_nodes: int, local: bool = True) -> Hmm:
+    """Return a protein model in HMMER2's multi-hit mode, local (fs) or glocal (ls)."""
+    m, k = n_nodes, AMINO.size
+    match = rng.dirichlet(np.full(k, 0.4), m + 1).astype(np.float32)
+    insert = rng.dirichlet(np.full(k, 20.0), m + 1).astype(np.float32)
+    from_match = rng.dirichlet([60.0, 1.0, 1.0], m + 1)
+    from_insert, from_delete = rng.dirichlet([2.0, 1.0], m + 1), rng.dirichlet([2.0, 1.0], m + 1)
+    transitions = np.concatenate([from_match, from_insert, from_delete], axis=1).astype(np.float32)
+    begin, end = np.zeros(m + 1, np.float32), np.zeros(m + 1, np.float32)
+    begin[1] = 0.5 if local else 0.99
+    if local and m > 1:
+        begin[2:] = 0.49 / (m - 1)
+        end[1:m] = 0.5 / (m - 1)
+    end[m] = 1.0
+    loop, half = _NULL_LOOP, np.float32(0.5)
+    special = np.array([[1 - loop, loop], [half, half], [1 - loop, loop], [1 - loop, loop]], np.float32)
+    null = rng.dirichlet(np.full(k, 40.0)).astype(np.float32)
+    settings = Hmmer2Settings(begin, end, np.float32(0.01), special, null, np.array([loop, 1 - loop], np.float32))
+    return Hmm(
+        name=f"random{m}",
+        accession="",
+        description="",
+        alphabet=AMINO,
+        match=match,
+        insert=insert,
+        transitions=transitions,
+        consensus=consensus_of(match, AMINO),
+        reference="",
+        structure="",
+        cutoffs=Cutoffs(),
+        calibration=None,
+        settings=settings,
+    )
+
+
+def random_profile(rng: np.random.Generator, n_nodes: int, local: bool = True) -> IntegerProfile:
+    """Return the integer scores of `random_hmm`."""
+    return to_integer_profile(random_hmm(rng, n_nodes, local))
+
+
+def random_batch(
+    rng: np.random.Generator, profile: IntegerProfile, n: int, longest: int, same_length: bool = False
+) -> SequenceBatch:
+    """Return sequences of up to `longest` residues; every fourth holds copies of the consensus."""
+    residues = np.array([code_of(letter) for letter in AMINO.canonical], np.uint8)
+    if same_length:
+        codes = residues[rng.integers(0, len(residues), n * longest)]
+        offsets = np.arange(n + 1, dtype=np.int32) * np.int32(longest)
+        return SequenceBatch(codes, offsets, np.arange(n, dtype=np.int64))
+    odd = np.array([code_of(letter) for letter in "XBZUOJ*-"], np.uint8)
+    consensus = np.array([code_of(letter) for letter in profile.hmm.consensus], np.uint8)
+    sequences: list[npt.NDArray[np.uint8]] = []
+    for number in range(n):
+        length = int(rng.integers(0, longest + 1))
+        sequence = residues[rng.integers(0, len(residues), length)]
+        strange = rng.random(length) < 0.03
+        sequence[strange] = odd[rng.integers(0, len(odd), int(strange.sum()))]
+        if number % 4 == 0:
+            sequence = np.concatenate([sequence, consensus, sequence[: length // 2], consensus])
+        sequences.append(sequence)
+    return SequenceBatch.from_texts(sequences)

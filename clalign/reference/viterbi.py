@@ -1,0 +1,180 @@
+"""Plan7 Viterbi with HMMER2's integer scores: the plain form that every kernel must equal.
+
+For residue i = 1..L and node k = 1..M, all values clamped from below to `IMPOSSIBLE`::
+
+    M(i,k) = max( M(i-1,k-1) + MM(k-1), I(i-1,k-1) + IM(k-1), D(i-1,k-1) + DM(k-1), B(i-1) + begin(k) )
+             + match(x_i, k)
+    I(i,k) = max( M(i-1,k) + MI(k), I(i-1,k) + II(k) ) + insert(x_i, k)
+    D(i,k) = max( M(i,k-1) + MD(k-1), D(i,k-1) + DD(k-1) )
+    N(i) = N(i-1) + N.LOOP
+    E(i) = max_k M(i,k) + end(k)
+    J(i) = max( J(i-1) + J.LOOP, E(i) + E.LOOP )
+    B(i) = max( N(i) + N.MOVE, J(i) + J.MOVE )
+    C(i) = max( C(i-1) + C.LOOP, E(i) + E.MOVE )
+
+The score is C(L) + C.MOVE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alignments import DomainPath
+from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
+
+Row = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ViterbiRow:
+    """One row of the matrices: M, I, D (int64[M + 1], column 0 impossible) and the special states."""
+
+    m: Row
+    i: Row
+    d: Row
+    n: int
+    e: int
+    j: int
+    b: int
+    c: int
+
+
+def first_row(profile: IntegerProfile) -> ViterbiRow:
+    """Return row 0: nothing is possible but N and B."""
+    nothing = np.full(profile.length + 1, IMPOSSIBLE, np.int64)
+    start = max(IMPOSSIBLE, profile.special.n_move)
+    return ViterbiRow(nothing, nothing, nothing, 0, IMPOSSIBLE, IMPOSSIBLE, start, IMPOSSIBLE)
+
+
+def _shifted(row: Row) -> Row:
+    return np.concatenate([[IMPOSSIBLE], row[:-1]])
+
+
+def next_row(before: ViterbiRow, code: int, profile: IntegerProfile) -> ViterbiRow:
+    """Return the row that follows `before` on a residue with this letter code."""
+    t, special = profile.transitions.astype(np.int64), profile.special
+    ways_to_match = [
+        _shifted(before.m + t[MM]),
+        _shifted(before.i + t[IM]),
+        _shifted(before.d + t[DM]),
+        before.b + profile.begin,
+    ]
+    m = np.maximum(np.max(np.stack(ways_to_match), axis=0) + profile.match[code], IMPOSSIBLE)
+    m[0] = IMPOSSIBLE
+    i = np.maximum(before.m + t[MI], before.i + t[II]) + profile.insert[code]
+    i = np.maximum(i, IMPOSSIBLE)
+    # D(k) = S(k) + max over j < k of M(j) + MD(j) - S(j+1), with S the running sum of DD.
+    sums = np.concatenate([[0], np.cumsum(t[DD])])
+    opened = m + t[MD] - sums[1:]
+    d = np.maximum(_shifted(np.maximum.accumulate(opened)) + sums[:-1], IMPOSSIBLE)
+    n = max(IMPOSSIBLE, before.n + special.n_loop)
+    e = max(IMPOSSIBLE, int((m + profile.end)[1:].max()))
+    j = max(IMPOSSIBLE, before.j + special.j_loop, e + special.e_loop)
+    b = max(IMPOSSIBLE, n + special.n_move, j + special.j_move)
+    c = max(IMPOSSIBLE, before.c + special.c_loop, e + special.e_move)
+    return ViterbiRow(m, i, d, n, e, j, b, c)
+
+
+def viterbi_rows(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> Iterator[ViterbiRow]:
+    """Yield rows 0 to L for a sequence's letter codes (uint8[length])."""
+    row = first_row(profile)
+    yield row
+    for code in codes:
+        row = next_row(row, int(code), profile)
+        yield row
+
+
+def viterbi_score(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> int:
+    """Return the integer score of a sequence (1/1000 bit)."""
+    row = first_row(profile)
+    for code in codes:
+        row = next_row(row, int(code), profile)
+    return row.c + profile.special.c_move
+
+
+def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list[DomainPath] | None:
+    """Return the domains of the best path, in the order of the sequence.
+
+    Of equally good predecessors the first in HMMER2's order of tests is taken: C before E into C; J
+    before E into J; the highest node into E; B, M, I, D into M; M before D into D; M before I into I;
+    N before J into B. A way out of or into the model that is 1 bit dearer unfolded went through the
+    delete wing, whose states are then part of the path.
+
+    Returns
+    -------
+    list of DomainPath or None
+        None if the path meets an impossible state; such a sequence is not reported.
+    """
+    rows = list(viterbi_rows(codes, profile))
+    special = profile.special
+    domains: list[DomainPath] = []
+    i, c = len(codes), rows[-1].c
+    if c <= IMPOSSIBLE:
+        return None
+    while i > 0 and rows[i].c == rows[i - 1].c + special.c_loop:
+        i -= 1
+    while True:
+        found = _trace_domain(rows, i, codes, profile)
+        if found is None:
+            return None
+        path, i = found
+        domains.insert(0, path)
+        b, n = rows[i].b, rows[i].n
+        if b <= IMPOSSIBLE or n <= IMPOSSIBLE:
+            return None
+        if b == n + special.n_move:
+            return domains
+        if rows[i].j <= IMPOSSIBLE:
+            return None
+        while i > 0 and rows[i].j == rows[i - 1].j + special.j_loop:
+            i -= 1
+
+
+def _trace_domain(
+    rows: list[ViterbiRow], i: int, codes: npt.NDArray[np.uint8], profile: IntegerProfile
+) -> tuple[DomainPath, int] | None:
+    """Trace from E(i) back to B; return the path and the row of that B."""
+    t = profile.transitions
+    if rows[i].e <= IMPOSSIBLE:
+        return None
+    k = int(np.flatnonzero(rows[i].m[1:] + profile.end[1:] == rows[i].e)[-1]) + 1
+    states = wing_out(profile, k)
+    state = "M"
+    while True:
+        row, before = rows[i], rows[i - 1]
+        value = int({"M": row.m, "I": row.i, "D": row.d}[state][k])
+        if value <= IMPOSSIBLE:
+            return None
+        states.append(state)
+        if state == "D":
+            k -= 1
+            state = "M" if value == row.m[k] + t[MD, k] else "D"
+            continue
+        i -= 1
+        if state == "I":
+            value -= int(profile.insert[codes[i], k])
+            state = "M" if value == before.m[k] + t[MI, k] else "I"
+            continue
+        value -= int(profile.match[codes[i], k])
+        if value == before.b + profile.begin[k]:
+            states += wing_in(profile, k)
+            first = 1 if states[-1] == "D" else k
+            return DomainPath("".join(reversed(states)), first - 1, i), i
+        k -= 1
+        state = "M" if value == before.m[k] + t[MM, k] else "I" if value == before.i[k] + t[IM, k] else "D"
+
+
+def wing_out(profile: IntegerProfile, k: int) -> list[str]:
+    """Return the deletes D_k+1 ... D_M if the way from M_k to E went through them."""
+    folded = profile.end_unfolded[k] + 1000 <= profile.end[k]
+    return ["D"] * (profile.length - k) if folded else []
+
+
+def wing_in(profile: IntegerProfile, k: int) -> list[str]:
+    """Return the deletes D_k-1 ... D_1 if the way from B to M_k went through them."""
+    folded = profile.begin_unfolded[k] + 1000 <= profile.begin[k]
+    return ["D"] * (k - 1) if folded else []

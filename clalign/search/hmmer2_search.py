@@ -1,0 +1,234 @@
+"""HMMER2's search of one profile: which scores pass, and the hits among a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alignments import DomainPath, alignment_text
+from clalign.errors import OptionError
+from clalign.evalues import bits, hmmer2_least_score, hmmer2_pvalue
+from clalign.hits import Domain, Hit, Scores
+from clalign.jobs import JobContext
+from clalign.profiles import Hmm, IntegerProfile, to_integer_profile
+from clalign.search.domains import ScoredDomain, counting_domains, score_domains
+from clalign.sequences import SequenceDatabase
+from clalign.sessions import Session
+from clalign.specs import SearchSpec
+from clalign.stages.viterbi_trace import VITERBI_TRACE
+
+NO_LIMIT = float("inf")
+
+ROUNDING_SLACK = 64
+"""How far (1/1000 bit) the sum over an unfolded path may exceed the score of the matrix."""
+
+TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
+"""Cells traced in one go, by kind of device: about the time of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
+
+    `n_targets` and `n_domain_targets` are the numbers of sequences that E-values count with.
+    """
+
+    evalue: float
+    score: float
+    domain_evalue: float
+    domain_score: float
+    inclusion_evalue: float
+    inclusion_score: float | None
+    n_targets: float
+    n_domain_targets: float
+    fixed_n_targets: bool
+
+
+def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: int) -> Thresholds:
+    """Return the thresholds of a search.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none.
+    """
+    evalue, score = spec.evalue, -NO_LIMIT if spec.score is None else spec.score
+    domain_evalue = NO_LIMIT if spec.domain_evalue is None else spec.domain_evalue
+    domain_score = -NO_LIMIT if spec.domain_score is None else spec.domain_score
+    inclusion_evalue, inclusion_score = spec.inclusion_evalue, spec.inclusion_score
+    if spec.cutoff != "none":
+        words = {"ga": "gathering", "tc": "trusted", "nc": "noise"}[spec.cutoff]
+        pair = getattr(hmm.cutoffs, words)
+        if pair is None:
+            raise OptionError(
+                f"The profile {hmm.name} has no {words} cutoff ({spec.cutoff.upper()}).",
+                "Leave out --cut_" + spec.cutoff + ", or use -T and --domT.",
+            )
+        score, domain_score = pair
+        evalue = domain_evalue = NO_LIMIT
+        inclusion_score = score
+    size = spec.n_targets if spec.n_targets is not None else float(n_targets)
+    domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
+    return Thresholds(
+        evalue, score, domain_evalue, domain_score, inclusion_evalue, inclusion_score,
+        size, domain_size, spec.n_targets is not None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hmmer2Search:
+    """One profile against one database.
+
+    Attributes
+    ----------
+    profile : IntegerProfile
+    thresholds : Thresholds
+    without_null2 : bool
+    database : SequenceDatabase
+    empty_inputs : int64[n]
+        Sorted places in the input of the sequences without residues, which HMMER2 does not count.
+    """
+
+    profile: IntegerProfile
+    thresholds: Thresholds
+    without_null2: bool
+    database: SequenceDatabase
+    empty_inputs: npt.NDArray[np.int64]
+
+    @property
+    def least_raw(self) -> int:
+        """The least raw score that may still end in a report."""
+        limits = self.thresholds
+        calibration = self.profile.hmm.calibration
+        by_evalue = -(2**31)
+        if limits.evalue != NO_LIMIT:
+            by_evalue = hmmer2_least_score(limits.evalue, limits.n_targets, calibration)
+        by_score = -(2**31) if limits.score == -NO_LIMIT else int(np.floor(limits.score * 1000))
+        return max(by_evalue, by_score) - ROUNDING_SLACK
+
+    @property
+    def report_score(self) -> float:
+        """Score in bits that a sequence needs to be reported."""
+        return (self.least_raw + ROUNDING_SLACK) / 1000.0
+
+    @property
+    def include_score(self) -> float:
+        """Score in bits that a sequence needs to be significant."""
+        limits = self.thresholds
+        if limits.inclusion_score is not None:
+            return limits.inclusion_score
+        calibration = self.profile.hmm.calibration
+        return hmmer2_least_score(limits.inclusion_evalue, limits.n_targets, calibration) / 1000.0
+
+    def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
+        """Return the positions in `scores` that go to the traceback.
+
+        HMMER2 judges each raw score with the number of sequences *so far*; what fails there is never
+        looked at again, and so it is here.
+        """
+        limits, calibration = self.thresholds, self.profile.hmm.calibration
+        likely = np.flatnonzero(scores.values >= self.least_raw)
+        passing = []
+        for position in likely:
+            score = bits(int(scores.values[position]))
+            count = limits.n_targets
+            if not limits.fixed_n_targets:
+                place = int(self.database.order[scores.targets[position]])
+                count = place + 1 - int(np.searchsorted(self.empty_inputs, place))
+            evalue = hmmer2_pvalue(score, calibration) * count
+            if score >= limits.score and evalue <= limits.evalue:
+                passing.append(position)
+        return np.array(passing, np.int64)
+
+    def hits(self, session: Session, scores: Scores, context: JobContext) -> tuple[Hit, ...]:
+        """Trace the candidates of a batch and return those that are reported, in the order of rows."""
+        chosen = self.candidates(scores)
+        found: list[Hit] = []
+        for part in self._portions(session, scores, chosen):
+            context.check()
+            rows = scores.targets[part]
+            paths = session.run(VITERBI_TRACE, self.database.select(rows), self.profile)
+            found += self._reported(rows, scores.values[part], paths)
+        return tuple(found)
+
+    def _portions(
+        self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]
+    ) -> Iterator[npt.NDArray[np.int64]]:
+        limit = TRACE_CELLS[session.device.kind] / self.profile.length
+        start, residues = 0, 0
+        for end, position in enumerate(chosen):
+            length = self.database.length(int(scores.targets[position]))
+            if end > start and residues + length > limit:
+                yield chosen[start:end]
+                start, residues = end, 0
+            residues += length
+        if start < len(chosen):
+            yield chosen[start:]
+
+    def _reported(
+        self, rows: npt.NDArray[np.int64], raws: npt.NDArray[np.int32], paths: list[list[DomainPath] | None]
+    ) -> Iterator[Hit]:
+        traced = [(int(row), int(raw), path) for row, raw, path in zip(rows, raws, paths, strict=True) if path]
+        flat = [(path, self.database.residues(row)) for row, _, domains in traced for path in domains]
+        scored = iter(score_domains([p for p, _ in flat], [c for _, c in flat], self.profile, self.without_null2))
+        for row, raw, domains in traced:
+            hit = self._hit(row, raw, [next(scored) for _ in domains])
+            if hit is not None:
+                yield hit
+
+    def _hit(self, row: int, raw: int, domains: list[ScoredDomain]) -> Hit | None:
+        limits = self.thresholds
+        score, counting = counting_domains(domains)
+        evalue = self._evalue(score, limits.n_targets)
+        if evalue > limits.evalue or score < limits.score:
+            return None
+        name, accession, description = self.database.header(row)
+        corrections = sum(float(bits(domain.correction)) for domain in counting)
+        reported = [self._domain(number, domain, row) for number, domain in enumerate(counting, 1)]
+        shown = [d for d in reported if d.evalue <= limits.domain_evalue and d.score >= limits.domain_score]
+        return Hit(
+            row=row,
+            input_index=int(self.database.order[row]),
+            name=name,
+            accession=accession,
+            description=description,
+            length=self.database.length(row),
+            score=float(score),
+            bias=corrections,
+            evalue=evalue,
+            raw=raw,
+            domains=tuple(shown),
+            n_domains=len(counting),
+        )
+
+    def _domain(self, number: int, domain: ScoredDomain, row: int) -> Domain:
+        target_range = domain.path.target_range
+        return Domain(
+            number=number,
+            score=float(domain.bits),
+            bias=float(bits(domain.correction)),
+            evalue=self._evalue(domain.bits, self.thresholds.n_domain_targets),
+            profile_range=domain.path.profile_range,
+            target_range=target_range,
+            envelope=target_range,
+            raw=domain.raw,
+            states=domain.path.states,
+            text=alignment_text(domain.path, self.profile, self.database.residues(row)),
+        )
+
+    def _evalue(self, score: np.float32, n_targets: float) -> float:
+        return hmmer2_pvalue(score, self.profile.hmm.calibration) * n_targets
+
+
+def prepare_search(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Hmmer2Search:
+    """Return the search of a HMMER2 profile, its scores and thresholds ready."""
+    n_counted = len(database) - database.n_empty
+    empty = np.empty(0, np.int64)
+    if database.n_empty:
+        empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
+    return Hmmer2Search(
+        to_integer_profile(hmm), thresholds_for(hmm, spec, n_counted), spec.without_null2, database, empty
+    )

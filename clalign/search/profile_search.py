@@ -1,0 +1,286 @@
+"""The search job: profiles against a database on a device, batch after batch into a run file."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import clalign
+from clalign.batching import BATCH_SECONDS, MIN_CELLS, batch_end, gaps, residue_limit
+from clalign.devices import Device
+from clalign.errors import Cancelled, ClalignError, InputError, OptionError, OutOfDeviceMemory
+from clalign.evalues import bits, hmmer2_pvalue
+from clalign.formats.databases import load_database
+from clalign.formats.profiles import load_profiles, profile_card
+from clalign.formats.reports import InputReport
+from clalign.hits import Scores
+from clalign.jobs import JobContext
+from clalign.profiles import IMPOSSIBLE, Hmm
+from clalign.runs import BatchResult, RunFile
+from clalign.search.hmmer2_search import Hmmer2Search, prepare_search
+from clalign.sequences import SequenceDatabase
+from clalign.sessions import Session, open_session
+from clalign.specs import SearchSpec
+from clalign.stages.viterbi import VITERBI
+
+RELEASE_RESIDUES = 2**26
+"""From this size on the pages of a database are given back while it is read."""
+
+FIRST_RATE = 2e8
+"""Cells a second that the first batch is sized for if the device was never measured."""
+
+
+@dataclass
+class _Pace:
+    """What is known of a running search: the measured rate and how much is done."""
+
+    rate: float
+    residue_limit: int
+    total_cells: float
+    done_cells: float = 0.0
+    device_seconds: float = 0.0
+
+    def residues(self, model_length: int) -> int:
+        cells = max(self.rate * BATCH_SECONDS, MIN_CELLS)
+        return max(1, min(int(cells / model_length), self.residue_limit))
+
+    def add(self, cells: float, seconds: float) -> None:
+        self.done_cells += cells
+        self.device_seconds += seconds
+        if cells >= MIN_CELLS / 4:
+            measured = cells / max(seconds, 1e-6)
+            # Never trust one batch with more than a doubling: the first includes compilation.
+            self.rate = min(max(measured, self.rate / 2), self.rate * 2)
+
+    @property
+    def gcups(self) -> float:
+        return self.done_cells / max(self.device_seconds, 1e-9) / 1e9
+
+
+def run_search(
+    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext
+) -> dict[str, Any]:
+    """Search, or go on with a search, until everything is in the run file.
+
+    Parameters
+    ----------
+    run : RunFile
+        New, or left by an earlier worker; finished batches are not computed again.
+    spec : SearchSpec
+    pick_device : callable
+        Returns the device for the user's words.
+    context : JobContext
+        Told of the progress, and asked whether to stop.
+
+    Returns
+    -------
+    dict
+        The summary that the job ends with (``n_hits``, ``n_sequences``, ``cells``, ``seconds`` ...).
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on; the state of the run is then ``failed``.
+    Cancelled
+        The state is then ``stopped``, and what is finished stays.
+    """
+    started = time.monotonic()
+    try:
+        run.set_facts(state="running", error=None)
+        summary = _search(run, spec, pick_device, context, started)
+    except Cancelled:
+        run.set_facts(state="stopped")
+        raise
+    except ClalignError as error:
+        run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
+        raise
+    run.set_facts(state="done", finished=summary)
+    return summary
+
+
+def _search(
+    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
+) -> dict[str, Any]:
+    profiles = _read_profiles(spec)
+    database, report = load_database(
+        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+    )
+    _check_unchanged(run, spec, report)
+    device = pick_device(spec.device)
+    searches = [prepare_search(hmm, spec, database) for hmm in profiles]
+    _store_inputs(run, spec, report, searches, device)
+    for text in _cautions(profiles, database, device):
+        run.add_message("warning", text)
+        context.warn(text)
+    done, seconds = run.work_done()
+    total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
+    pace = _Pace((device.gcups * 1e9) or FIRST_RATE, residue_limit(device), total, done, seconds)
+    with open_session(device) as session:
+        for number, search in enumerate(searches):
+            _search_profile(run, number, search, session, pace, context)
+    best = {str(number): _best_target(run, number, search) for number, search in enumerate(searches)}
+    run.set_facts(best=best)
+    return {
+        "run": str(run.path),
+        "n_hits": run.n_hits(),
+        "n_sequences": len(database),
+        "n_residues": database.n_residues,
+        "cells": pace.done_cells,
+        "seconds": time.monotonic() - started,
+        "device_seconds": pace.device_seconds,
+        "gcups": pace.gcups,
+        "device": device.name,
+    }
+
+
+def _read_profiles(spec: SearchSpec) -> list[Hmm]:
+    profiles = load_profiles(spec.profiles)
+    newer = next((hmm for hmm in profiles if hmm.origin == "hmmer3"), None)
+    if newer is not None:
+        raise OptionError(
+            f"{newer.name} in {spec.profiles} is a HMMER3 profile; searching with those is not available yet.",
+            "It can be opened and looked at. Search with a HMMER2 profile (HMMER2.0 in its first line).",
+        )
+    return profiles
+
+
+def _search_profile(
+    run: RunFile, number: int, search: Hmmer2Search, session: Session, pace: _Pace, context: JobContext
+) -> None:
+    database, m = search.database, search.profile.length
+    for start, end in gaps(run.finished(number), len(database)):
+        first = start
+        while first < end:
+            context.check()
+            last = batch_end(database, first, end, pace.residues(m))
+            try:
+                result = _search_batch(number, search, session, first, last, context)
+            except OutOfDeviceMemory:
+                if last - first <= 1:
+                    raise
+                pace.residue_limit = max(1, pace.residues(m) // 2)
+                context.warn(f"{session.device.name} has too little free memory; going on with smaller batches.")
+                continue
+            pace.add(result.cells, result.seconds)
+            run.add_batch(result)
+            if database.n_residues > RELEASE_RESIDUES:
+                database.release()
+            first = last
+            context.progress("search", pace.done_cells, pace.total_cells, "cells", gcups=pace.gcups, profile=number)
+            context.partial(profile=number, n_hits=run.n_hits(number), n_scored=last)
+
+
+def _search_batch(
+    number: int, search: Hmmer2Search, session: Session, first: int, last: int, context: JobContext
+) -> BatchResult:
+    batch = search.database.batch(first, last)
+    began = time.perf_counter()
+    scores = session.run(VITERBI, batch, search.profile)
+    seconds = time.perf_counter() - began
+    # A sequence without residues has no score; HMMER2 leaves it out.
+    values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
+    hits = search.hits(session, Scores(scores.targets, values.astype(np.int32)), context)
+    return BatchResult(
+        profile=number,
+        first=first,
+        last=last,
+        scores=Scores(scores.targets, values.astype(np.int32)),
+        hits=hits,
+        cells=float(batch.n_cells(search.profile.length)),
+        seconds=seconds,
+        device=session.device.name,
+    )
+
+
+def _best_target(run: RunFile, number: int, search: Hmmer2Search) -> dict[str, Any] | None:
+    """Return the target with the highest raw score, for a search that reports nothing."""
+    best: tuple[int, int] | None = None
+    for first, _, values in run.scores(number):
+        row = int(values.argmax())
+        if values[row] > IMPOSSIBLE and (best is None or values[row] > best[0]):
+            best = int(values[row]), first + row
+    if best is None:
+        return None
+    score = bits(best[0])
+    evalue = hmmer2_pvalue(score, search.profile.hmm.calibration) * search.thresholds.n_targets
+    return {"name": search.database.header(best[1])[0], "score": float(score), "evalue": evalue}
+
+
+def file_digest(path: str) -> str:
+    """Return the SHA-256 checksum of a file; empty for standard input."""
+    if path == "-":
+        return ""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> None:
+    """Refuse to go on with other input than the run began with."""
+    before = run.fact("database")
+    if before is None:
+        return
+    hint = "Put the old file back, or start a new search."
+    if before["digest"] != report.digest:
+        raise InputError(spec.targets, "the sequences have changed since this run began.", hint)
+    if run.fact("profiles_digest") != file_digest(spec.profiles):
+        raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
+
+
+def _store_inputs(
+    run: RunFile, spec: SearchSpec, report: InputReport, searches: list[Hmmer2Search], device: Device
+) -> None:
+    cards = [
+        {
+            **profile_card(search.profile.hmm),
+            "report_score": search.report_score,
+            "include_score": search.include_score,
+            "n_targets": search.thresholds.n_targets,
+        }
+        for search in searches
+    ]
+    run.set_profiles(cards)
+    run.set_facts(
+        spec=spec.to_dict(),
+        database=report.to_dict(),
+        profiles_digest=file_digest(spec.profiles),
+        device=device.to_dict(),
+        n_targets=searches[0].thresholds.n_targets,
+        versions=versions(),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the program and of what it computes with."""
+    found = {"clalign": clalign.__version__, "python": platform.python_version(), "platform": sys.platform}
+    for package in ("numpy", "pyopencl", "pocl-binary-distribution"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:
+    texts = []
+    foreign = [hmm for hmm in profiles if hmm.alphabet.is_nucleic != database.alphabet.is_nucleic]
+    if foreign:
+        texts.append(
+            f"The profile {foreign[0].name} is for {foreign[0].alphabet.label}, but these sequences look like"
+            f" {database.alphabet.label}. If that guess is wrong, say so with --alphabet."
+        )
+    uncalibrated = [hmm.name for hmm in profiles if not hmm.is_calibrated]
+    if uncalibrated:
+        names = ", ".join(uncalibrated[:3]) + (" and others" if len(uncalibrated) > 3 else "")
+        texts.append(f"No calibration in {names}: the E-values are only upper bounds.")
+    if device.kind == "reference":
+        texts.append("Running on the NumPy reference, which is slow and meant for checking.")
+    return texts

@@ -1,0 +1,109 @@
+/* Operations across the lanes that share one sequence: the only place that knows vendors.
+
+   LANE_BACKEND  0 local memory and barriers (any device; one group of lanes a work-group)
+                 1 NVIDIA: shfl.sync (LANES 32)
+                 2 Intel: cl_intel_subgroups (LANES 16, the required sub-group size)
+                 3 AMD: ds_bpermute (LANES 32; a wavefront of 64 holds two groups)
+
+   lane_up(v, d, fill, lane, scratch)   value of the lane d below, `fill` for the lanes below d
+   lane_max(v, lane, scratch)           maximum over the lanes, the same in all of them
+
+   `scratch` is local memory of LANES ints; only backend 0 touches it. With backend 0 every
+   work-item of the group must reach each call. */
+
+#ifndef LANE_BACKEND
+#define LANE_BACKEND 0
+#endif
+#ifndef LANES
+#define LANES 32
+#endif
+
+#if LANE_BACKEND == 1
+
+int lane_up(int v, uint d, int fill, uint lane, __local int *scratch)
+{
+    int r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(d));
+    return lane < d ? fill : r;
+}
+
+int lane_max(int v, uint lane, __local int *scratch)
+{
+    int r;
+#if COMPUTE_CAPABILITY >= 80
+    asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(r) : "r"(v));
+    return r;
+#else
+    for (uint d = 16; d > 0; d >>= 1) {
+        asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(v), "r"(d));
+        v = v > r ? v : r;
+    }
+    return v;
+#endif
+}
+
+#define LANE_ATTRIBUTES
+
+#elif LANE_BACKEND == 2
+
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+
+int lane_up(int v, uint d, int fill, uint lane, __local int *scratch)
+{
+    return intel_sub_group_shuffle_up(fill, v, d);
+}
+
+int lane_max(int v, uint lane, __local int *scratch)
+{
+    return sub_group_reduce_max(v);
+}
+
+#define LANE_ATTRIBUTES __attribute__((intel_reqd_sub_group_size(LANES)))
+
+#elif LANE_BACKEND == 3
+
+int lane_up(int v, uint d, int fill, uint lane, __local int *scratch)
+{
+    const uint wave_lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+    const int r = __builtin_amdgcn_ds_bpermute((int)((wave_lane - d) << 2), v);
+    return lane < d ? fill : r;
+}
+
+int lane_max(int v, uint lane, __local int *scratch)
+{
+    const uint wave_lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+    for (uint d = LANES / 2; d > 0; d >>= 1) {
+        const int r = __builtin_amdgcn_ds_bpermute((int)((wave_lane ^ d) << 2), v);
+        v = v > r ? v : r;
+    }
+    return v;
+}
+
+#define LANE_ATTRIBUTES
+
+#else
+
+int lane_up(int v, uint d, int fill, uint lane, __local int *scratch)
+{
+    scratch[lane] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int r = lane < d ? fill : scratch[lane - d];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return r;
+}
+
+int lane_max(int v, uint lane, __local int *scratch)
+{
+    for (uint d = LANES / 2; d > 0; d >>= 1) {
+        scratch[lane] = v;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int r = scratch[lane ^ d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        v = v > r ? v : r;
+    }
+    return v;
+}
+
+#define LANE_ATTRIBUTES
+
+#endif

@@ -1,0 +1,38 @@
+/* Plan7 with HMMER2's integer scores, 1000 units to the bit. */
+
+#define IMPOSSIBLE (-987654321)
+
+/* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not. */
+#define CLAMP(v) ((v) > IMPOSSIBLE ? (v) : IMPOSSIBLE)
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Rows of the table of transition scores, each in the frame of the node that the step enters
+   (IN_*: from node k - 1) or leaves to itself and to the next delete. */
+enum { IN_MM, IN_IM, IN_DM, BEGIN, MI, II, OUT_MD, OUT_DD, END, N_TRANSITIONS };
+
+/* Scores of the special states. */
+enum { N_MOVE, N_LOOP, E_MOVE, E_LOOP, C_MOVE, C_LOOP, J_MOVE, J_LOOP, N_SPECIALS };
+
+typedef struct { int n, b, j, c; } specials_t;
+
+/* The special states before the first residue. */
+specials_t specials_at_start(__constant const int *special)
+{
+    specials_t s;
+    s.n = 0;
+    s.b = CLAMP(special[N_MOVE]);
+    s.j = IMPOSSIBLE;
+    s.c = IMPOSSIBLE;
+    return s;
+}
+
+/* The special states after a residue whose best way out of the model scores e. */
+specials_t specials_after(specials_t s, int e, __constant const int *special)
+{
+    e = CLAMP(e);
+    s.n = CLAMP(s.n + special[N_LOOP]);
+    s.j = CLAMP(MAX(s.j + special[J_LOOP], e + special[E_LOOP]));
+    s.b = CLAMP(MAX(s.n + special[N_MOVE], s.j + special[J_MOVE]));
+    s.c = CLAMP(MAX(s.c + special[C_LOOP], e + special[E_MOVE]));
+    return s;
+}

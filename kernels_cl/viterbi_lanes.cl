@@ -1,0 +1,190 @@
+/* Plan7 Viterbi, HMMER2's integer scores, exact: the shape for GPUs.
+
+   A group of LANES work-items shares SEQUENCES sequences; each lane holds NODES consecutive nodes of
+   the model (LANES * NODES >= M) with M, I and D in registers. For a residue, three shuffles bring
+   the left neighbor's last values; the chain of deletes is a max-plus prefix scan over the lanes:
+   D entering a lane costs the prefix sums of D->D within it. The recurrence is that of
+   clalign/reference/viterbi.py.
+
+   Buffers
+     codes        uchar[n_residues]                    letter codes, sequence after sequence
+     offsets      int[n + 1]                           where each begins
+     transitions  int[N_TRANSITIONS][NODES][LANES]     node lane * NODES + k at [k][lane]
+     emissions    int[N_CODES][2][NODES][LANES]        match, insert
+     special      int[N_SPECIALS]
+     scores       int[n]                               out: 1/1000 bit
+
+   Macros
+     LANES, LANE_BACKEND     see common/lanes.h
+     NODES      nodes a lane, >= 1
+     SEQUENCES  sequences a group works on at once, which share each load of a transition
+     GROUP      work-items a work-group, a multiple of LANES (LANES itself with LANE_BACKEND 0)
+     LOCAL_TRANSITIONS  1 if the table of transitions fits local memory
+     SABOTAGE   1 plants a fault, for the test of the tests
+
+   Geometry: any number of work-groups of GROUP; groups of lanes stride over the sequences.
+   Local memory: (LOCAL_TRANSITIONS * N_TRANSITIONS * NODES + 1) * LANES * 4 bytes. */
+
+#include "common/plan7.h"
+#include "common/lanes.h"
+
+#ifndef NODES
+#define NODES 4
+#endif
+#ifndef SEQUENCES
+#define SEQUENCES 2
+#endif
+#ifndef GROUP
+#define GROUP LANES
+#endif
+#ifndef LOCAL_TRANSITIONS
+#define LOCAL_TRANSITIONS 1
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+#define ROW (NODES * LANES)
+
+/* Registers can only be indexed by loops that are unrolled; beyond this many they are spilled anyway. */
+#if NODES <= 40
+#define UNROLL NODES
+#else
+#define UNROLL 1
+#endif
+
+#if LOCAL_TRANSITIONS
+#define TABLE __local const int
+#else
+#define TABLE __global const int
+#endif
+
+/* The state of one sequence in one lane. */
+typedef struct {
+    int m[NODES], i[NODES], d[NODES];
+    specials_t special;
+    int length;
+    __global const uchar *codes;
+} strip_t;
+
+/* Sums of D->D over the nodes of 1, 2, 4 ... lanes that end with this one: what a delete pays that
+   crosses them. before[k]: the same over the nodes of this lane before k. */
+typedef struct {
+    int before[NODES];
+    int whole[5];
+} crossing_t;
+
+void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scratch)
+{
+    int total = 0;
+    for (int k = 0; k < NODES; k++) {
+        crossing->before[k] = total;
+        total = CLAMP(total + t[OUT_DD * ROW + k * LANES + lane]);
+    }
+    for (uint s = 0; (1u << s) < LANES; s++) {
+        crossing->whole[s] = total;
+        total = CLAMP(total + lane_up(total, 1u << s, 0, lane, scratch));
+    }
+}
+
+/* M and I of one residue; returns this lane's best way out of the model. `emission` points at the
+   lane's match scores of the residue. */
+int match_and_insert(strip_t *s, TABLE *t, __global const int *emission, uint lane, __local int *scratch)
+{
+    int left_m = lane_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int left_i = lane_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int left_d = lane_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int best = IMPOSSIBLE + IMPOSSIBLE;
+#pragma unroll UNROLL
+    for (int k = NODES - 1; k >= 0; k--) {
+        TABLE *at = t + k * LANES + lane;
+        const int old_m = k > 0 ? s->m[k > 0 ? k - 1 : 0] : left_m;
+        const int old_i = k > 0 ? s->i[k > 0 ? k - 1 : 0] : left_i;
+        const int old_d = k > 0 ? s->d[k > 0 ? k - 1 : 0] : left_d;
+        int m = MAX(old_m + at[IN_MM * ROW], old_i + at[IN_IM * ROW]);
+        m = MAX(m, old_d + at[IN_DM * ROW]);
+        m = MAX(m, s->special.b + at[BEGIN * ROW]);
+        m = CLAMP(CLAMP(m) + emission[k * LANES]);
+        int i = MAX(s->m[k] + at[MI * ROW], s->i[k] + at[II * ROW]);
+        i = CLAMP(CLAMP(i) + emission[ROW + k * LANES]);
+        s->m[k] = m;
+        s->i[k] = i;
+        best = MAX(best, m + at[END * ROW]);
+    }
+    return best;
+}
+
+/* D of one residue, after M: within the lane first, then what comes in from the lanes before. */
+void deletes(strip_t *s, TABLE *t, const crossing_t *crossing, uint lane, __local int *scratch)
+{
+    int d = IMPOSSIBLE;
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) {
+        s->d[k] = d;
+        d = CLAMP(MAX(s->m[k] + t[OUT_MD * ROW + k * LANES + lane], d + t[OUT_DD * ROW + k * LANES + lane]));
+    }
+    for (uint step = 0; (1u << step) < LANES; step++) {
+        const int from_left = lane_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
+        d = MAX(d, CLAMP(from_left + crossing->whole[step]));
+    }
+    const int entering = lane_up(d, 1, IMPOSSIBLE, lane, scratch);
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++)
+        s->d[k] = MAX(s->d[k], CLAMP(entering + crossing->before[k]));
+}
+
+void open_strip(strip_t *s, __global const uchar *codes, __global const int *offsets, uint n, uint number,
+                __constant const int *special)
+{
+    const uint row = number < n ? number : n - 1;
+    s->codes = codes + offsets[row];
+    s->length = number < n ? offsets[row + 1] - offsets[row] : 0;
+    s->special = specials_at_start(special);
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++)
+        s->m[k] = s->i[k] = s->d[k] = IMPOSSIBLE;
+}
+
+__kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void viterbi_score(__global const uchar *codes, __global const int *offsets, const uint n,
+                   __global const int *transitions, __global const int *emissions,
+                   __constant const int *special, __global int *scores)
+{
+    __local int scratch[LANES];
+    const uint lane = get_local_id(0) % LANES;
+    const uint group = get_global_id(0) / LANES, n_groups = get_global_size(0) / LANES;
+#if LOCAL_TRANSITIONS
+    __local int table[N_TRANSITIONS * ROW];
+    for (uint k = get_local_id(0); k < N_TRANSITIONS * ROW; k += GROUP) table[k] = transitions[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TABLE *t = table;
+#else
+    TABLE *t = transitions;
+#endif
+    crossing_t crossing;
+    find_crossings(&crossing, t, lane, scratch);
+    for (uint first = group * SEQUENCES; first < n; first += n_groups * SEQUENCES) {
+        strip_t strip[SEQUENCES];
+        int longest = 0;
+#pragma unroll
+        for (int q = 0; q < SEQUENCES; q++) {
+            open_strip(&strip[q], codes, offsets, n, first + q, special);
+            longest = MAX(longest, strip[q].length);
+        }
+        for (int i = 0; i < longest; i++) {
+#pragma unroll
+            for (int q = 0; q < SEQUENCES; q++) {
+                /* A sequence that has ended runs on idly; its special states stay as they are. */
+                const uint code = strip[q].length > 0 ? strip[q].codes[i < strip[q].length ? i : 0] : 0;
+                const int best = match_and_insert(&strip[q], t, emissions + code * 2 * ROW + lane, lane, scratch);
+                deletes(&strip[q], t, &crossing, lane, scratch);
+                const int e = lane_max(best, lane, scratch) + SABOTAGE;
+                const specials_t after = specials_after(strip[q].special, e, special);
+                if (i < strip[q].length) strip[q].special = after;
+            }
+        }
+        if (lane == 0)
+            for (int q = 0; q < SEQUENCES && first + q < n; q++)
+                scores[first + q] = strip[q].special.c + special[C_MOVE];
+    }
+}

@@ -1,0 +1,113 @@
+/* Plan7 Viterbi with the directions of the best path, for the few sequences that are hits.
+
+   A work-item fills the matrices of one sequence row by row and writes down for every cell where its
+   value came from, in HMMER2's order of tests (the first predecessor that reaches the value wins), so
+   the host can walk the path without the matrices. The recurrence and the order are those of
+   clalign/reference/viterbi.py.
+
+   Buffers
+     codes        uchar[n_residues]               letter codes, sequence after sequence
+     offsets      int[n + 1]                      where each begins
+     transitions  int[M][N_TRANSITIONS]
+     emissions    int[N_CODES][M][2]              match, insert
+     special      int[N_SPECIALS]
+     rows         int[n][3][M]                    scratch: M, I, D of the row before
+     cells        uchar[n_residues][M]            out: CELL_* of each cell
+     flags        uchar[n_residues + n]           out: FLAG_* of each row; row 0 of a sequence included
+     exits        int[n_residues + n]             out: the highest node (from 1) whose M leads to E
+
+   Macros
+     SABOTAGE   1 plants a fault, for the test of the tests
+
+   Geometry: one work-item a sequence, any work-group size. */
+
+#include "common/plan7.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+/* Where M came from (two bits), I and D (one bit each), and which values are impossible. */
+enum { FROM_B, FROM_M, FROM_I, FROM_D };
+enum { CELL_I_FROM_I = 4, CELL_D_FROM_D = 8, CELL_M_IMPOSSIBLE = 16, CELL_I_IMPOSSIBLE = 32,
+       CELL_D_IMPOSSIBLE = 64 };
+
+/* Which special states did not simply loop, and which are impossible. */
+enum { FLAG_C_FROM_E = 1, FLAG_J_FROM_E = 2, FLAG_B_FROM_J = 4, FLAG_C_IMPOSSIBLE = 8, FLAG_J_IMPOSSIBLE = 16,
+       FLAG_B_IMPOSSIBLE = 32, FLAG_E_IMPOSSIBLE = 64, FLAG_N_IMPOSSIBLE = 128 };
+
+uchar special_flags(specials_t before, specials_t after, int e, __constant const int *special)
+{
+    uchar flags = 0;
+    if (after.c != before.c + special[C_LOOP]) flags |= FLAG_C_FROM_E;
+    if (after.j != before.j + special[J_LOOP]) flags |= FLAG_J_FROM_E;
+    if (after.b != after.n + special[N_MOVE]) flags |= FLAG_B_FROM_J;
+    if (after.c <= IMPOSSIBLE) flags |= FLAG_C_IMPOSSIBLE;
+    if (after.j <= IMPOSSIBLE) flags |= FLAG_J_IMPOSSIBLE;
+    if (after.b <= IMPOSSIBLE) flags |= FLAG_B_IMPOSSIBLE;
+    if (after.n <= IMPOSSIBLE) flags |= FLAG_N_IMPOSSIBLE;
+    if (e <= IMPOSSIBLE) flags |= FLAG_E_IMPOSSIBLE;
+    return flags;
+}
+
+/* One residue: new values in m, i, d, directions in cells, the exit node; returns E. */
+int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, int b, __global const int *t,
+              __global const int *emission, __global uchar *cells, __global int *exit_node)
+{
+    int left_m = IMPOSSIBLE, left_i = IMPOSSIBLE, left_d = IMPOSSIBLE;
+    int chain = IMPOSSIBLE, e = IMPOSSIBLE, best_node = 0;
+    uchar chain_from = 0;
+    for (int k = 0; k < n_nodes; k++, t += N_TRANSITIONS, emission += 2) {
+        const int from_b = b + t[BEGIN], from_m = left_m + t[IN_MM];
+        const int from_i = left_i + t[IN_IM], from_d = left_d + t[IN_DM];
+        const int v = MAX(MAX(from_b, from_m), MAX(from_i, from_d));
+        uchar cell = v == from_b ? FROM_B : v == from_m ? FROM_M : v == from_i ? FROM_I : FROM_D;
+        const int opened = m[k] + t[MI], extended = i[k] + t[II];
+        if (extended > opened) cell |= CELL_I_FROM_I;
+        left_m = m[k];
+        left_i = i[k];
+        left_d = d[k];
+        m[k] = CLAMP(CLAMP(v) + emission[0]);
+        i[k] = CLAMP(CLAMP(MAX(opened, extended)) + emission[1]);
+        d[k] = chain;
+        cell |= chain_from;
+        if (m[k] <= IMPOSSIBLE) cell |= CELL_M_IMPOSSIBLE;
+        if (i[k] <= IMPOSSIBLE) cell |= CELL_I_IMPOSSIBLE;
+        if (d[k] <= IMPOSSIBLE) cell |= CELL_D_IMPOSSIBLE;
+        cells[k] = cell;
+        if (m[k] + t[END] >= e) {
+            e = m[k] + t[END];
+            best_node = k + 1;
+        }
+        const int opens = m[k] + t[OUT_MD], goes_on = chain + t[OUT_DD];
+        chain = CLAMP(MAX(opens, goes_on));
+        chain_from = goes_on > opens ? CELL_D_FROM_D : 0;
+    }
+    *exit_node = best_node;
+    return e;
+}
+
+__kernel void viterbi_trace(__global const uchar *codes, __global const int *offsets, const uint n, const int n_nodes,
+                            __global const int *transitions, __global const int *emissions,
+                            __constant const int *special, __global int *rows, __global uchar *cells,
+                            __global uchar *flags, __global int *exits)
+{
+    const uint row = get_global_id(0);
+    if (row >= n) return;
+    const int start = offsets[row], length = offsets[row + 1] - start;
+    __global int *m = rows + (size_t)row * 3 * n_nodes;
+    __global int *i = m + n_nodes, *d = i + n_nodes;
+    for (int k = 0; k < 3 * n_nodes; k++) m[k] = IMPOSSIBLE;
+    specials_t s = specials_at_start(special);
+    const size_t base = (size_t)start + row;
+    flags[base] = FLAG_E_IMPOSSIBLE | FLAG_C_IMPOSSIBLE | FLAG_J_IMPOSSIBLE;
+    exits[base] = 0;
+    for (int x = 0; x < length; x++) {
+        __global const int *emission = emissions + (size_t)codes[start + x] * n_nodes * 2;
+        const int e = trace_row(m, i, d, n_nodes, s.b, transitions, emission,
+                                cells + (size_t)(start + x) * n_nodes, exits + base + x + 1) + SABOTAGE * (x & 1) * 5000;
+        const specials_t after = specials_after(s, e, special);
+        flags[base + x + 1] = special_flags(s, after, e, special);
+        s = after;
+    }
+}
