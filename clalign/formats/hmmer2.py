@@ -87,7 +87,7 @@ class _Record:
     def error(self, reason: str, line: int | None = None) -> InputError:
         return InputError(
             self.path,
-            reason,
+            f"{reason}.",
             "Take the file from its source again, or rebuild the model with hmmbuild.",
             self.number if line is None else line,
         )
@@ -107,6 +107,8 @@ class _Record:
                 break
             if tag.startswith("//"):
                 raise self.error("the HMMER2 model has no HMM section")
+            if not line[0].isalpha():
+                raise self.error(f'a header line or the HMM section is expected, but the line is "{line.strip()[:30]}"')
             if tag == "COM":
                 header.history.append(line[6:].strip())
             elif tag:

@@ -1,0 +1,153 @@
+"""Blocks: the form in which every reader hands over sequences, some megabytes at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import DROP, ENCODE
+from clalign.formats.sources import TextReader, decoded
+from clalign.formats.tally import BLANKS, DIGITS, GAPS, Findings, LetterTally
+
+CODES = ENCODE.tobytes()
+"""Translation table from bytes to letter codes."""
+
+DROPPED = BLANKS + DIGITS
+
+BLOCK = 1 << 20
+"""Residues that a builder gathers before it gives a block."""
+
+assert all(ENCODE[byte] == DROP for byte in DROPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of the input: the rest of the record before, and the beginnings of new ones.
+
+    Attributes
+    ----------
+    codes : bytes
+        Letter codes.
+    breaks : int64[n]
+        Where in `codes` each new record begins; what lies before continues the last record.
+    texts : list of bytes
+        Name, accession and description of each new record in UTF-8, parted by tabulators.
+    lines : int64[n]
+        Line number of the header of each new record.
+    """
+
+    codes: bytes
+    breaks: npt.NDArray[np.int64]
+    texts: list[bytes]
+    lines: npt.NDArray[np.int64]
+
+
+@dataclass
+class Reading:
+    """One pass over a file: the text, and what is noticed on the way.
+
+    Attributes
+    ----------
+    text : TextReader
+    drop_gaps : bool
+        Whether gap characters are left out.
+    tally : LetterTally
+    findings : Findings
+    """
+
+    text: TextReader
+    drop_gaps: bool = False
+    tally: LetterTally = field(default_factory=LetterTally)
+    findings: Findings = field(default_factory=Findings)
+
+    @property
+    def dropped(self) -> bytes:
+        """The bytes that are no residues."""
+        return DROPPED + GAPS if self.drop_gaps else DROPPED
+
+
+def record_text(name: str, accession: str, description: str) -> bytes:
+    """Return the header of a record as a database keeps it."""
+    return f"{name}\t{accession}\t{' '.join(description.split())}".encode()
+
+
+class BlockBuilder:
+    """Gathers whole records into blocks, for formats that are read line by line.
+
+    Parameters
+    ----------
+    reading : Reading
+        Gets the counts of the letters.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._number = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._size = 0
+        self._codes: list[bytes] = []
+        self._breaks: list[int] = []
+        self._texts: list[bytes] = []
+        self._lines: list[int] = []
+        self._residue_lines: list[bytes] = []
+        self._residue_numbers: list[int] = []
+
+    def start(self, name: str, accession: str, description: str, line: int) -> None:
+        """Begin a record whose header is in `line`."""
+        self._number += 1
+        if not name:
+            name = f"unnamed_{self._number}"
+            self._reading.findings.add("unnamed", line, name)
+        self._breaks.append(self._size)
+        self._texts.append(record_text(name.replace("\t", " "), accession, description))
+        self._lines.append(line)
+
+    def residues(self, line: int, data: bytes) -> int:
+        """Add a line of residues to the last record; return how many there are."""
+        codes = data.translate(CODES, self._reading.dropped)
+        self._codes.append(codes)
+        self._size += len(codes)
+        self._residue_lines.append(data)
+        self._residue_numbers.append(line)
+        return len(codes)
+
+    def full(self) -> Iterator[Block]:
+        """Give a block if enough is gathered; call it between lines."""
+        if self._size >= BLOCK or len(self._texts) >= BLOCK >> 6:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Block]:
+        """Give what is left."""
+        if not self._texts and not self._codes:
+            return
+        self._count()
+        yield Block(
+            b"".join(self._codes),
+            np.array(self._breaks, np.int64),
+            self._texts,
+            np.array(self._lines, np.int64),
+        )
+        self._clear()
+
+    def _count(self) -> None:
+        starts, position = [], 0
+        for data in self._residue_lines:
+            starts.append(position)
+            position += len(data)
+        numbers = self._residue_numbers
+
+        def line_of(places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            return np.array([numbers[bisect_right(starts, place) - 1] for place in places.tolist()], np.int64)
+
+        self._reading.tally.add(b"".join(self._residue_lines), line_of)
+
+
+def text_of(data: bytes) -> str:
+    """Return a line of text without blanks at its ends."""
+    return decoded(data).strip()

@@ -1,0 +1,182 @@
+"""From a sequence file to a packed database: recognized, encoded once, and mapped from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from clalign.alphabets import ALPHABETS, Alphabet
+from clalign.errors import OptionError
+from clalign.formats import cache, packed
+from clalign.formats.blocks import Block, Reading
+from clalign.formats.fasta import read_fasta_blocks
+from clalign.formats.recognize import identify
+from clalign.formats.reports import Facts, InputReport, make_report
+from clalign.formats.sources import Source, TextReader, opened
+from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding
+from clalign.jobs import JobContext, QuietContext
+from clalign.sequences import SequenceDatabase
+
+BLOCK_READER = Callable[[Reading], Iterator[Block]]
+
+READERS: dict[str, BLOCK_READER] = {
+    "fasta": read_fasta_blocks,
+}
+"""The reader of each sequence format."""
+
+ALIGNMENTS = ("stockholm", "clustal")
+"""Formats whose gap characters are always left out."""
+
+
+def load_database(
+    path: str, *, alphabet: str = "auto", sequence_format: str = "auto", context: JobContext | None = None
+) -> tuple[SequenceDatabase, InputReport]:
+    """Open a sequence file as a database.
+
+    The first time, the file is encoded into the cache; later the cache is mapped at once.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is standard input.
+    alphabet : str
+        ``auto``, ``amino``, ``dna`` or ``rna``.
+    sequence_format : str
+        ``auto`` or a key of `READERS`.
+    context : JobContext, optional
+        Told of the progress, asked whether to go on.
+
+    Raises
+    ------
+    InputError
+        If the file is not readable as sequences.
+    OutputError
+        If the cache cannot be written.
+    OptionError
+        If the alphabet or the format has an unknown name.
+    """
+    context = context or QuietContext()
+    taken_for = _alphabet(alphabet)
+    if sequence_format not in ("auto", *READERS):
+        raise OptionError(f'There is no sequence format "{sequence_format}".', f"Known are: {', '.join(READERS)}.")
+    folder = cache.cache_folder()
+    cache.prepare(folder)
+    with opened(path, folder, context) as source:
+        name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
+        digest = cache.digest_of(source, folder, context)
+        entry = cache.entry_folder(folder, digest, name)
+        facts = _facts_of(entry) or _encode(source, name, entry, context)
+        guess, report = make_report(facts, taken_for, path, digest, source.compression)
+        try:
+            database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
+        except (OSError, ValueError):
+            cache.discard(entry)
+            facts = _encode(source, name, entry, context)
+            database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
+    cache.mark_used(entry)
+    cache.keep_to_limit(entry)
+    return database, report
+
+
+def _alphabet(name: str) -> Alphabet | None:
+    if name == "auto":
+        return None
+    try:
+        return ALPHABETS[{"protein": "amino"}.get(name, name)]
+    except KeyError:
+        raise OptionError(f'There is no alphabet "{name}".', "Known are: auto, amino, dna, rna.") from None
+
+
+def _facts_of(entry: Path) -> Facts | None:
+    """Return what the cache knows of an entry; a damaged one is removed."""
+    if not entry.exists():
+        return None
+    try:
+        facts = packed.read_manifest(entry)
+        facts.pop("source", None)
+        return Facts(**facts)
+    except (packed.DamagedPack, TypeError):
+        cache.discard(entry)
+        return None
+
+
+def _encode(source: Source, name: str, entry: Path, context: JobContext) -> Facts:
+    """Encode a file into the cache."""
+    with cache.new_entry(entry) as working, cache.writable(entry.parent):
+        reading, lengths = _pack(source, name, working, context, drop_gaps=name in ALIGNMENTS)
+        if _is_aligned_fasta(name, reading, lengths):
+            name = "aligned fasta"
+            reading, lengths = _pack(source, "fasta", working, context, drop_gaps=True)
+        _note_findings(reading, lengths, working)
+        facts = _facts(name, reading, lengths)
+        packed.write_manifest(working, {**asdict(facts), "source": source.label})
+    return facts
+
+
+def _pack(
+    source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool
+) -> tuple[Reading, packed.LengthFacts]:
+    reading = Reading(TextReader(source, context), drop_gaps)
+    with packed.PackedWriter(working) as writer:
+        for block in READERS[name](reading):
+            writer.add(block)
+        lengths = writer.finish()
+    _refuse_without_residues(reading, lengths)
+    return reading, lengths
+
+
+def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> None:
+    if lengths.total:
+        return
+    if lengths.n == 0:
+        raise reading.text.error("there are no sequences in this file.", "Check whether it is the right file.")
+    records = "1 record" if lengths.n == 1 else f"{lengths.n:,} records"
+    if reading.tally.counts[list(DIGITS)].any():
+        raise reading.text.error(
+            f"its {records} hold numbers instead of residues; these may be quality values.",
+            "Choose the file with the sequences.",
+        )
+    raise reading.text.error(
+        f"its {records} hold no residues.", "Check whether this is the right file, and whether it is complete."
+    )
+
+
+def _is_aligned_fasta(name: str, reading: Reading, lengths: packed.LengthFacts) -> bool:
+    """Return whether all sequences of a FASTA file have the same length and some have gaps."""
+    same = lengths.n > 1 and lengths.shortest == lengths.longest
+    return name == "fasta" and same and bool(_n_gaps(reading))
+
+
+def _n_gaps(reading: Reading) -> int:
+    return int(reading.tally.counts[list(GAPS)].sum())
+
+
+def _note_findings(reading: Reading, lengths: packed.LengthFacts, working: Path) -> None:
+    """Add what only the whole file shows: names that occur again, empty records, gaps left out."""
+    again = packed.find_duplicates(working)
+    found = reading.findings.found
+    if again.first is not None:
+        found["duplicate_names"] = Finding(again.count, again.lines, packed.name_of(working, again.first))
+    if lengths.n_empty:
+        found["empty"] = Finding(lengths.n_empty, lengths.empty_lines)
+    if reading.drop_gaps and (gaps := _n_gaps(reading)):
+        found["gaps_dropped"] = Finding(gaps)
+
+
+def _facts(name: str, reading: Reading, lengths: packed.LengthFacts) -> Facts:
+    counts, ends = reading.tally.counts, reading.text.line_ends
+    used = [byte for byte in counts.nonzero()[0].tolist() if byte not in BLANKS]
+    return Facts(
+        format=name,
+        line_ends={"lf": ends.lf, "crlf": ends.crlf, "cr": ends.cr, "final": int(ends.final)},
+        byte_counts={str(byte): int(counts[byte]) for byte in used},
+        byte_lines={str(byte): lines for byte, lines in reading.tally.lines.items()},
+        findings={kind: asdict(finding) for kind, finding in reading.findings.found.items()},
+        n_sequences=lengths.n,
+        n_residues=lengths.total,
+        n_empty=lengths.n_empty,
+        shortest=lengths.shortest,
+        longest=lengths.longest,
+        length_histogram=lengths.histogram(),
+    )

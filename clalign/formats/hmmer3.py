@@ -1,0 +1,303 @@
+"""HMMER3 save files in text form (``HMMER3/a`` to ``HMMER3/f``)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clalign.alphabets import ALPHABETS, Alphabet
+from clalign.errors import InputError
+from clalign.formats.hmmer2 import NUMBERED_LINES
+from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
+
+MAGIC = "HMMER3/"
+
+VERSIONS = "abcdef"
+
+SUM_TOLERANCE = 0.01
+"""Probabilities are written with five decimals of their logarithm; a sum further from one is damage."""
+
+_HINT = "Take the file from its source again, or rebuild the model with hmmbuild."
+
+_STATISTICS = {
+    "a": {"VLAMBDA", "VMU", "FTAU"},
+    "later": {"MSV", "VITERBI", "FORWARD"},
+}
+
+
+@dataclass
+class _Header:
+    """The header lines of one record, as text with their line numbers."""
+
+    values: dict[str, tuple[int, str]] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+    statistics: dict[str, tuple[int, list[float]]] = field(default_factory=dict)
+
+
+@dataclass
+class _Nodes:
+    """The nodes of a model as they are read."""
+
+    match: Floats
+    insert: Floats
+    transitions: Floats
+    composition: Floats | None = None
+    consensus: list[str] = field(default_factory=list)
+    reference: list[str] = field(default_factory=list)
+    structure: list[str] = field(default_factory=list)
+
+
+def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -> Hmm:
+    """Return the model of one record whose magic line has just been read.
+
+    Parameters
+    ----------
+    lines : iterator of (int, str)
+        The numbered lines after the magic; consumed up to and including ``//``.
+    path : str
+        Name of the file, for messages.
+    first_line : int
+        Number of the magic line.
+    magic : str
+        The magic line itself.
+
+    Raises
+    ------
+    InputError
+        If the record is damaged, ends early or has an alphabet that is not searched with.
+    """
+    reader = _Record(path, lines, first_line)
+    version = magic[len(MAGIC) : len(MAGIC) + 1]
+    if version not in VERSIONS:
+        raise InputError(
+            path,
+            f"the profile format {magic.split()[0]} is newer than this program (known are HMMER3/a to HMMER3/f).",
+            "Convert it with hmmconvert.",
+            first_line,
+        )
+    header = reader.header(version)
+    alphabet = reader.alphabet(header)
+    length = reader.positive(header, "LENG")
+    nodes = reader.nodes(version, alphabet, length)
+    reader.check(nodes, header)
+    return reader.model(header, version, alphabet, nodes)
+
+
+class _Record:
+    """Reads one record, knowing where it is."""
+
+    def __init__(self, path: str, lines: NUMBERED_LINES, first_line: int) -> None:
+        self.path = path
+        self.lines = lines
+        self.number = first_line
+        self.node_lines: list[int] = []
+
+    def error(self, reason: str, line: int | None = None) -> InputError:
+        return InputError(self.path, reason, _HINT, self.number if line is None else line)
+
+    def next_words(self, expected: str) -> list[str]:
+        for self.number, line in self.lines:
+            words = line.split()
+            if words:
+                return words
+        raise self.error(f"the HMMER3 model ends early: {expected} is missing.")
+
+    def header(self, version: str) -> _Header:
+        header = _Header()
+        while True:
+            words = self.next_words("the HMM section")
+            tag, text = words[0], " ".join(words[1:])
+            if tag == "HMM":
+                break
+            if tag == "//" or tag.startswith("HMMER"):
+                raise self.error("the HMMER3 model has no HMM section.")
+            if tag == "COM":
+                header.history.append(re.sub(r"^\[?\d*\]?\s*", "", text))
+            elif tag == "STATS":
+                self._statistics(header, version, words)
+            else:
+                header.values[tag] = (self.number, text)
+        for tag in ("NAME", "LENG", "ALPH"):
+            if not header.values.get(tag, (0, ""))[1]:
+                raise self.error(f"the HMMER3 model has no {tag} line.")
+        known = _STATISTICS["a" if version == "a" else "later"]
+        if header.statistics and set(header.statistics) != known:
+            missing = ", ".join(sorted(known - set(header.statistics)))
+            line = next(iter(header.statistics.values()))[0]
+            raise self.error(f"some STATS lines are missing: {missing}; all three or none are needed.", line)
+        return header
+
+    def _statistics(self, header: _Header, version: str, words: list[str]) -> None:
+        known = _STATISTICS["a" if version == "a" else "later"]
+        n_values = 1 if version == "a" else 2
+        if len(words) < 3 + n_values or words[1] != "LOCAL" or words[2] not in known:
+            raise self.error(f'"{" ".join(words)}" is not a STATS line of HMMER3/{version}.')
+        values = [self.number_of(word, "a STATS line") for word in words[3 : 3 + n_values]]
+        header.statistics[words[2]] = (self.number, values)
+
+    def number_of(self, word: str, what: str, line: int | None = None) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(f'"{word}" in {what} is not a number.', line)
+        return value
+
+    def alphabet(self, header: _Header) -> Alphabet:
+        number, text = header.values["ALPH"]
+        try:
+            return ALPHABETS[text.lower()]
+        except KeyError:
+            raise InputError(
+                self.path,
+                f'the alphabet "{text}" is not searched with; known are amino, DNA and RNA.',
+                "Choose a profile of proteins, DNA or RNA.",
+                number,
+            ) from None
+
+    def positive(self, header: _Header, tag: str) -> int:
+        number, text = header.values[tag]
+        if not text.isascii() or not text.isdigit() or int(text) < 1:
+            raise self.error(f'"{text}" after {tag} is not a whole number above 0.', number)
+        return int(text)
+
+    def probabilities(self, words: list[str], count: int, what: str) -> Floats:
+        """Decode negative natural logarithms; ``*`` is zero."""
+        if len(words) < count:
+            raise self.error(f"{what} need {count} numbers, but there are {len(words)}.")
+        values = np.zeros(count, np.float32)
+        for i, word in enumerate(words[:count]):
+            if word != "*":
+                log = self.number_of(word, what)
+                if log < 0:
+                    raise self.error(f"{word} in {what} would be a probability above 1.")
+                values[i] = np.exp(np.float32(-log))
+        return values
+
+    def nodes(self, version: str, alphabet: Alphabet, length: int) -> _Nodes:
+        k_size = alphabet.size
+        nodes = _Nodes(
+            np.zeros((length + 1, k_size), np.float32),
+            np.zeros((length + 1, k_size), np.float32),
+            np.zeros((length + 1, 7), np.float32),
+        )
+        self.next_words("the line of transition names")
+        words = self.next_words("the insert emissions of node 0")
+        if words[0] == "COMPO":
+            nodes.composition = self.probabilities(words[1:], k_size, "the mean composition")
+            words = self.next_words("the insert emissions of node 0")
+        for k in range(length + 1):
+            if k > 0:
+                self._match_line(self.next_words(f"node {k}"), version, k, nodes)
+                words = self.next_words(f"the insert emissions of node {k}")
+            nodes.insert[k] = self.probabilities(words, k_size, f"the insert emissions of node {k}")
+            words = self.next_words(f"the transitions of node {k}")
+            nodes.transitions[k] = self.probabilities(words, 7, f"the transitions of node {k}")
+            self.node_lines.append(self.number)
+        closing = self.next_words("the closing //")
+        if not closing[0].startswith("//"):
+            raise self.error(
+                f'// is expected after node {length}, the last one, but the line begins with "{closing[0]}".'
+            )
+        return nodes
+
+    def _match_line(self, words: list[str], version: str, k: int, nodes: _Nodes) -> None:
+        if words[0] != str(k):
+            raise self.error(f'node {k} is expected here, but the line begins with "{words[0]}".')
+        k_size = nodes.match.shape[1]
+        nodes.match[k] = self.probabilities(words[1:], k_size, f"the match emissions of node {k}")
+        columns = ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
+        rest = words[1 + k_size :]
+        if len(rest) < len(columns):
+            raise self.error(f"node {k} needs {len(columns)} columns of annotation, but there are {len(rest)}.")
+        found = dict(zip(columns, rest, strict=False))
+        nodes.consensus.append(found.get("cons", "-")[0])
+        nodes.reference.append(found["rf"][0])
+        nodes.structure.append(found["cs"][0])
+
+    def check(self, nodes: _Nodes, header: _Header) -> None:
+        """Refuse distributions that do not sum to one."""
+        t = nodes.transitions
+        sums = {
+            "match emissions": nodes.match[1:].sum(axis=1),
+            "insert emissions": nodes.insert.sum(axis=1),
+            "transitions from the match state": t[:, 0:3].sum(axis=1),
+            "transitions from the insert state": t[:, 3:5].sum(axis=1),
+            "transitions from the delete state": t[:, 5:7].sum(axis=1),
+        }
+        for what, values in sums.items():
+            wrong = np.flatnonzero(np.abs(values - 1) > SUM_TOLERANCE)
+            if len(wrong):
+                k = int(wrong[0]) + (what == "match emissions")
+                line = self.node_lines[k] - {"match emissions": 2, "insert emissions": 1}.get(what, 0)
+                raise self.error(f"the {what} of node {k} sum to {values[wrong[0]]:.3f} instead of 1.", line)
+
+    def model(self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes) -> Hmm:
+        says = {tag: self._says_yes(header, tag) for tag in ("RF", "CS", "CONS")}
+        derived = consensus_of(nodes.match, alphabet)
+        return Hmm(
+            name=header.values["NAME"][1],
+            accession=header.values.get("ACC", (0, ""))[1],
+            description=header.values.get("DESC", (0, ""))[1],
+            alphabet=alphabet,
+            match=nodes.match,
+            insert=nodes.insert,
+            transitions=nodes.transitions,
+            consensus="".join(nodes.consensus) if says["CONS"] and "-" not in nodes.consensus else derived,
+            reference="".join(nodes.reference) if says["RF"] else "",
+            structure="".join(nodes.structure) if says["CS"] else "",
+            cutoffs=Cutoffs(*(self._cutoff(header, tag, alphabet) for tag in ("GA", "TC", "NC"))),
+            calibration=None,
+            settings=self._settings(header, version, nodes),
+            facts=self._facts(header, version),
+        )
+
+    @staticmethod
+    def _says_yes(header: _Header, tag: str) -> bool:
+        return header.values.get(tag, (0, "no"))[1][:1].lower() == "y"
+
+    def _cutoff(self, header: _Header, tag: str, alphabet: Alphabet) -> tuple[float, float] | None:
+        if tag not in header.values:
+            return None
+        number, text = header.values[tag]
+        words = text.replace(";", " ").split()
+        needed = 1 if alphabet.is_nucleic else 2
+        if len(words) < needed:
+            raise self.error(f'"{text}" after {tag} is not {"a score" if needed == 1 else "a pair of scores"}.', number)
+        values = [self.number_of(word, tag, number) for word in words[:2]]
+        return values[0], values[-1]
+
+    def _settings(self, header: _Header, version: str, nodes: _Nodes) -> Hmmer3Settings:
+        given = {name: values for name, (_, values) in header.statistics.items()}
+        msv = viterbi = forward = None
+        if given and version == "a":
+            slope, location, tau = given["VLAMBDA"][0], given["VMU"][0], given["FTAU"][0]
+            msv = viterbi = Calibration("gumbel", location, slope)
+            forward = Calibration("exponential", tau, slope)
+        elif given:
+            msv = Calibration("gumbel", *given["MSV"])
+            viterbi = Calibration("gumbel", *given["VITERBI"])
+            forward = Calibration("exponential", *given["FORWARD"])
+        number, effective = header.values.get("EFFN", (0, ""))
+        return Hmmer3Settings(
+            version=version,
+            msv=msv,
+            viterbi=viterbi,
+            forward=forward,
+            composition=nodes.composition,
+            max_length=self.positive(header, "MAXL") if "MAXL" in header.values else None,
+            effective_n=self.number_of(effective, "EFFN", number) if effective else None,
+        )
+
+    @staticmethod
+    def _facts(header: _Header, version: str) -> dict[str, str]:
+        shown = {"NSEQ": "sequences", "EFFN": "effective sequences", "DATE": "date", "CKSUM": "checksum"}
+        facts = {"format": f"HMMER3/{version}"}
+        facts |= {word: header.values[tag][1] for tag, word in shown.items() if tag in header.values}
+        if header.history:
+            facts["history"] = "\n".join(header.history)
+        return facts

@@ -1,0 +1,372 @@
+"""Packed databases: sequences as arrays in a folder, written in bounded memory and mapped to be read."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import Alphabet
+from clalign.formats.blocks import Block
+from clalign.formats.tally import SHOWN_LINES
+from clalign.sequences import SequenceDatabase
+
+VERSION = 1
+"""Changes whenever the files or the way they are made change."""
+
+VOLUME_RESIDUES = 8 << 20
+VOLUME_SEQUENCES = 64 << 10
+"""A volume, within which sequences are sorted by length, ends when it has so many."""
+
+FILES: dict[str, type[np.generic]] = {
+    "codes": np.uint8,
+    "offsets": np.int64,
+    "order": np.int64,
+    "text": np.uint8,
+    "text_offsets": np.int64,
+}
+"""The arrays of `SequenceDatabase`, each a file."""
+
+MANIFEST = "manifest.json"
+NAMES = "names"
+"""Working file: hash of each name and the line of its header, in the order of the input."""
+
+NAME_RECORD = np.dtype([("hash", "<i8"), ("line", "<i8")])
+
+NAMES_AT_ONCE = 2 << 20
+"""Hashes that are compared in memory; more are compared in parts."""
+
+Integers = npt.NDArray[np.int64]
+
+LENGTH_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 4 * 40) / 4)).astype(np.int64))
+"""Lower ends of the bins of the histogram of lengths, about four to an octave."""
+
+
+@dataclass
+class LengthFacts:
+    """Facts of the lengths of all sequences."""
+
+    n: int = 0
+    total: int = 0
+    shortest: int = 0
+    longest: int = 0
+    n_empty: int = 0
+    empty_lines: list[int] = field(default_factory=list)
+    bins: Integers = field(default_factory=lambda: np.zeros(len(LENGTH_EDGES) + 1, np.int64))
+
+    def add(self, lengths: Integers, lines: Integers) -> None:
+        """Add sequences with the lines of their headers."""
+        smallest = int(lengths.min())
+        self.shortest = min(self.shortest, smallest) if self.n else smallest
+        self.longest = max(self.longest, int(lengths.max()))
+        self.n += len(lengths)
+        self.total += int(lengths.sum())
+        empty = lines[lengths == 0]
+        self.n_empty += len(empty)
+        self.empty_lines = [*self.empty_lines, *empty[:SHOWN_LINES].tolist()][:SHOWN_LINES]
+        places = np.searchsorted(LENGTH_EDGES, lengths, side="right")
+        self.bins += np.bincount(places, minlength=len(self.bins))
+
+    def histogram(self) -> list[list[int]]:
+        """Return [first length, last length, number] of each bin, from the first to the last that is used."""
+        used = np.flatnonzero(self.bins)
+        edges = [0, *LENGTH_EDGES.tolist()]
+        return [
+            [edges[i], edges[i + 1] - 1 if i + 1 < len(edges) else self.longest, int(self.bins[i])]
+            for i in range(int(used[0]), int(used[-1]) + 1)
+        ]
+
+
+class PackedWriter:
+    """Writes blocks of sequences into a folder, volume by volume.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty folder.
+    volume_residues, volume_sequences : int
+        Size of a volume.
+    """
+
+    def __init__(
+        self, folder: Path, volume_residues: int = VOLUME_RESIDUES, volume_sequences: int = VOLUME_SEQUENCES
+    ) -> None:
+        self.folder = folder
+        self.lengths = LengthFacts()
+        self._volume_residues = volume_residues
+        self._volume_sequences = volume_sequences
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._starts: list[int] = []
+        self._texts: list[bytes] = []
+        self._lines: list[int] = []
+        self._streamed: int | None = None
+        self._n_codes = 0
+        self._n_text = 0
+        self._files: dict[str, BinaryIO] = {}
+
+    def __enter__(self) -> PackedWriter:
+        for name in (*FILES, NAMES):
+            self._files[name] = (self.folder / name).open("wb")
+        self._write("offsets", np.zeros(1, np.int64))
+        self._write("text_offsets", np.zeros(1, np.int64))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(self, block: Block) -> None:
+        """Add a block."""
+        codes, breaks = block.codes, block.breaks
+        self._write_names(block)
+        if self._streamed is not None:
+            first = int(breaks[0]) if len(breaks) else len(codes)
+            self._stream(codes[:first])
+            codes, breaks = codes[first:], breaks - first
+            if len(breaks):
+                self._end_streamed()
+        self._starts += (breaks + self._size).tolist()
+        self._texts += block.texts
+        self._lines += block.lines.tolist()
+        if self._starts:
+            self._pieces.append(codes)
+            self._size += len(codes)
+            self._flush(final=False)
+
+    def finish(self) -> LengthFacts:
+        """Write what is left and return the facts of the lengths."""
+        if self._streamed is not None:
+            self._end_streamed()
+        if self._starts:
+            self._flush(final=True)
+        for file in self._files.values():
+            file.flush()
+        return self.lengths
+
+    def _write(self, name: str, values: npt.NDArray[Any] | bytes) -> None:
+        self._files[name].write(values if isinstance(values, bytes) else values.tobytes())
+
+    def _write_names(self, block: Block) -> None:
+        records = np.empty(len(block.texts), NAME_RECORD)
+        records["hash"] = [hash(text[: text.index(b"\t")]) for text in block.texts]
+        records["line"] = block.lines
+        self._write(NAMES, records)
+
+    def _flush(self, final: bool) -> None:
+        """Write all volumes that are complete; the last record is open unless this is the end."""
+        ends = np.array([*self._starts[1:], self._size], np.int64)
+        lengths = np.diff(ends, prepend=0)
+        if not final:
+            lengths = lengths[:-1]
+        first = 0
+        while first < len(lengths):
+            count = self._volume_count(lengths[first:])
+            if count == 0 and not final and not self._open_is_long():
+                break
+            count = count or len(lengths) - first
+            self._write_volume(first, lengths[first : first + count])
+            first += count
+        self._forget(first, int(lengths[:first].sum()))
+        if not final and len(self._texts) == 1 and self._open_is_long():
+            self._begin_streamed()
+
+    def _open_is_long(self) -> bool:
+        return bool(self._starts) and self._size - self._starts[-1] > self._volume_residues
+
+    def _volume_count(self, lengths: Integers) -> int:
+        """Return how many of the next sequences make a volume; 0 if it is not yet full.
+
+        A sequence that alone is longer than a volume is a volume of its own.
+        """
+        full = int(np.searchsorted(np.cumsum(lengths), self._volume_residues)) + 1
+        full = min(full, self._volume_sequences)
+        long = np.flatnonzero(lengths[:full] > self._volume_residues)
+        if len(long):
+            return max(1, int(long[0]))
+        return full if full <= len(lengths) else 0
+
+    def _write_volume(self, first: int, lengths: Integers) -> None:
+        if len(self._pieces) > 1:
+            self._pieces = [b"".join(self._pieces)]
+        data = self._pieces[0]
+        starts = self._starts[first : first + len(lengths)]
+        rows = np.argsort(-lengths, kind="stable")
+        sizes = lengths.tolist()
+        texts = [self._texts[first + i] for i in rows.tolist()]
+        base = self.lengths.n
+        self._write("codes", b"".join([data[starts[i] : starts[i] + sizes[i]] for i in rows.tolist()]))
+        self._write_rows(lengths[rows], texts, rows + base)
+        self.lengths.add(lengths, np.array(self._lines[first : first + len(lengths)], np.int64))
+
+    def _write_rows(self, lengths: Integers, texts: list[bytes], order: Integers) -> None:
+        text_sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        self._write("offsets", self._n_codes + np.cumsum(lengths, dtype=np.int64))
+        self._write("text_offsets", self._n_text + np.cumsum(text_sizes))
+        self._write("order", order.astype(np.int64))
+        self._write("text", b"".join(texts))
+        self._n_codes += int(lengths.sum())
+        self._n_text += int(text_sizes.sum())
+
+    def _forget(self, n_records: int, n_residues: int) -> None:
+        if not n_records:
+            return
+        self._pieces = [b"".join(self._pieces)[n_residues:]]
+        self._size -= n_residues
+        self._starts = [start - n_residues for start in self._starts[n_records:]]
+        self._texts = self._texts[n_records:]
+        self._lines = self._lines[n_records:]
+
+    def _begin_streamed(self) -> None:
+        """Write the open record as it comes, because it alone is longer than a volume."""
+        pieces, self._pieces = self._pieces, []
+        self._streamed, self._size, self._starts = 0, 0, []
+        for piece in pieces:
+            self._stream(piece)
+
+    def _stream(self, codes: bytes) -> None:
+        assert self._streamed is not None
+        self._write("codes", codes)
+        self._streamed += len(codes)
+
+    def _end_streamed(self) -> None:
+        lengths = np.array([self._streamed], np.int64)
+        self._write_rows(lengths, self._texts, np.array([self.lengths.n], np.int64))
+        self.lengths.add(lengths, np.array(self._lines, np.int64))
+        self._streamed, self._texts, self._lines = None, [], []
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Names that occur again: how many sequences, and the rows and lines of the first ones."""
+
+    count: int
+    lines: list[int]
+    first: int | None
+
+
+def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
+    """Find sequences whose name another one had before.
+
+    The hashes are compared in parts that fit in memory, so it needs the same for any number.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a `PackedWriter` wrote.
+    at_once : int
+        Hashes that are compared together.
+
+    Returns
+    -------
+    Duplicates
+        `first` is the place in the input of the first sequence with a name that was there before.
+    """
+    file = folder / NAMES
+    n = file.stat().st_size // NAME_RECORD.itemsize
+    parts = -(-n // at_once)
+    count, found = 0, np.empty((0, 2), np.int64)
+    for part in range(parts):
+        places, lines = _again(file, part, parts, at_once)
+        count += len(places)
+        found = np.concatenate([found, np.stack([places, lines], axis=1)])
+        found = found[np.argsort(found[:, 0])][:SHOWN_LINES]
+    return Duplicates(count, found[:, 1].tolist(), int(found[0, 0]) if count else None)
+
+
+def _again(file: Path, part: int, parts: int, at_once: int) -> tuple[Integers, Integers]:
+    """Return place and line of each name of a part of the hashes that was there before."""
+    chosen = [(np.empty(0, np.int64), np.empty(0, NAME_RECORD))]
+    for start, records in _name_records(file, at_once):
+        mine = np.flatnonzero(records["hash"] % parts == part)
+        chosen.append((mine + start, records[mine]))
+    places = np.concatenate([place for place, _ in chosen])
+    records = np.concatenate([record for _, record in chosen])
+    order = np.argsort(records["hash"], kind="stable")
+    again = order[1:][np.diff(records["hash"][order]) == 0]
+    return places[again], records["line"][again].astype(np.int64)
+
+
+def _name_records(file: Path, at_once: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    start = 0
+    with file.open("rb") as stream:
+        while data := stream.read(at_once * NAME_RECORD.itemsize):
+            records = np.frombuffer(data, NAME_RECORD)
+            yield start, records
+            start += len(records)
+
+
+def name_of(folder: Path, place: int) -> str:
+    """Return the name of the sequence at a place in the input."""
+    order = np.memmap(folder / "order", np.int64, "r")
+    offsets = np.memmap(folder / "text_offsets", np.int64, "r")
+    for start in range(0, len(order), NAMES_AT_ONCE):
+        found = np.flatnonzero(order[start : start + NAMES_AT_ONCE] == place)
+        if len(found):
+            begin, end = offsets[start + found[0] : start + found[0] + 2].tolist()
+            break
+    else:
+        raise ValueError(place)
+    with (folder / "text").open("rb") as file:
+        file.seek(begin)
+        return file.read(end - begin).split(b"\t")[0].decode("utf-8", "replace")
+
+
+def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
+    """Write the sizes of the files and the facts of the input beside them; the working files go."""
+    (folder / NAMES).unlink(missing_ok=True)
+    sizes = {name: (folder / name).stat().st_size for name in FILES}
+    content = json.dumps({"version": VERSION, "sizes": sizes, "facts": facts}, ensure_ascii=False)
+    (folder / MANIFEST).write_text(content, "utf-8")
+
+
+class DamagedPack(Exception):
+    """A packed database that is not complete."""
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the facts of a packed database after checking that its files are whole.
+
+    Raises
+    ------
+    DamagedPack
+        If a file is missing or has another size than it should.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        sizes = {name: (folder / name).stat().st_size for name in FILES}
+        if manifest["version"] != VERSION or manifest["sizes"] != sizes:
+            raise DamagedPack(folder)
+        facts: dict[str, Any] = manifest["facts"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DamagedPack(folder) from None
+    return facts
+
+
+def open_packed(folder: Path, alphabet: Alphabet, source: str, digest: str, n_empty: int) -> SequenceDatabase:
+    """Return the database in a folder, mapped into memory."""
+    maps: list[mmap.mmap] = []
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, kind in FILES.items():
+        with (folder / name).open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        maps.append(mapped)
+        arrays[name] = np.frombuffer(mapped, kind)
+    return SequenceDatabase(
+        alphabet=alphabet,
+        codes=arrays["codes"],
+        offsets=arrays["offsets"],
+        order=arrays["order"],
+        text=arrays["text"],
+        text_offsets=arrays["text_offsets"],
+        source=source,
+        digest=digest,
+        n_empty=n_empty,
+        maps=tuple(maps),
+    )

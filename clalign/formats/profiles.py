@@ -1,0 +1,111 @@
+"""Files of profile HMMs: HMMER2 and HMMER3 text, one model or many, plain or compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from clalign.errors import InputError
+from clalign.formats import hmmer2, hmmer3
+from clalign.formats.recognize import identify
+from clalign.formats.sources import TextReader, decoded, opened
+from clalign.profiles import Hmm, Hmmer3Settings
+
+
+def read_profiles(path: str) -> Iterator[Hmm]:
+    """Give the models of a file, one after the other.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        If it is not a profile file, is damaged, or has models of proteins beside models of DNA.
+    """
+    with opened(path) as source:
+        identify(source).profile_format()
+        reader = TextReader(source)
+        lines = ((number, decoded(line)) for number, line in reader.lines())
+        first: Hmm | None = None
+        for number, line in lines:
+            if not line.strip():
+                continue
+            hmm = _read_one(lines, path, number, line.strip())
+            first = first or hmm
+            if hmm.alphabet != first.alphabet:
+                raise InputError(
+                    path,
+                    f'the model "{hmm.name}" is for {hmm.alphabet.label}, but "{first.name}" '
+                    f"before it is for {first.alphabet.label}.",
+                    "Put the models for each alphabet into a file of their own.",
+                    number,
+                )
+            yield hmm
+
+
+def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) -> Hmm:
+    if magic.startswith(hmmer2.MAGIC):
+        return hmmer2.read_hmmer2(lines, path, number)
+    if magic.startswith(hmmer3.MAGIC):
+        return hmmer3.read_hmmer3(lines, path, number, magic)
+    raise InputError(
+        path,
+        f'a model is expected here, but the line begins with "{magic[:30]}".',
+        "A model begins with HMMER2.0 or HMMER3/; take the file from its source again.",
+        number,
+    )
+
+
+def load_profiles(path: str) -> list[Hmm]:
+    """Return all models of a file; see `read_profiles`."""
+    return list(read_profiles(path))
+
+
+def repeated_names(profiles: list[Hmm]) -> list[str]:
+    """Return the names that more than one of the models has, in the order of the file."""
+    seen: set[str] = set()
+    repeated: dict[str, None] = {}
+    for hmm in profiles:
+        if hmm.name in seen:
+            repeated[hmm.name] = None
+        seen.add(hmm.name)
+    return list(repeated)
+
+
+def profile_card(hmm: Hmm) -> dict[str, Any]:
+    """Return what is shown of a model, as plain data for JSON."""
+    cutoffs = {
+        "ga": hmm.cutoffs.gathering,
+        "tc": hmm.cutoffs.trusted,
+        "nc": hmm.cutoffs.noise,
+    }
+    return {
+        "name": hmm.name,
+        "accession": hmm.accession,
+        "description": hmm.description,
+        "length": hmm.length,
+        "alphabet": hmm.alphabet.name,
+        "origin": hmm.origin,
+        "consensus": hmm.consensus,
+        "reference": hmm.reference,
+        "structure": hmm.structure,
+        "cutoffs": {kind: None if pair is None else list(pair) for kind, pair in cutoffs.items()},
+        "calibration": _calibration(hmm),
+        "facts": dict(hmm.facts),
+    }
+
+
+def _calibration(hmm: Hmm) -> dict[str, Any] | None:
+    if isinstance(hmm.settings, Hmmer3Settings):
+        if hmm.settings.forward is None or hmm.settings.viterbi is None or hmm.settings.msv is None:
+            return None
+        settings = hmm.settings
+        names = ("msv", "viterbi", "forward")
+        return {name: asdict(getattr(settings, name)) for name in names}
+    if hmm.calibration is None:
+        return None
+    return {"mu": hmm.calibration.location, "lambda": hmm.calibration.slope}

@@ -1,0 +1,283 @@
+"""What kind of file this is. The content decides; the name of a file is not looked at."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from clalign.errors import InputError
+from clalign.formats.sources import Source, compression_of, head_of, opened
+
+FileKind = Literal["profiles", "sequences", "alignment", "run"]
+
+RUN_APPLICATION = b"clal"
+"""The application id in the header of the SQLite file of a run."""
+
+CONVERT = "Convert it to FASTA or Stockholm, for example with seqret, and open that."
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a file seems to be.
+
+    Attributes
+    ----------
+    path : str
+    kind : str or None
+        What it can be used as; None if it cannot be read.
+    format : str
+        Short name of a format that is read, or the description of one that is not.
+    hint : str
+        What to do about a format that is not read.
+    """
+
+    path: str
+    kind: FileKind | None
+    format: str
+    hint: str = ""
+
+    def sequence_format(self) -> str:
+        """Return the format of sequences or an alignment; refuse anything else."""
+        if self.kind in ("sequences", "alignment"):
+            return self.format
+        raise self._refusal("a sequence file")
+
+    def profile_format(self) -> str:
+        """Return the format of profiles; refuse anything else."""
+        if self.kind == "profiles":
+            return self.format
+        raise self._refusal("a file of profile HMMs")
+
+    def any_kind(self) -> FileKind:
+        """Return the kind; refuse what cannot be read at all."""
+        if self.kind is not None:
+            return self.kind
+        raise self._refusal("a file that is read here")
+
+    def _refusal(self, wanted: str) -> InputError:
+        if self.kind is None:
+            return InputError(self.path, f"this is {self.format}, not {wanted}.", self.hint)
+        what = {
+            "profiles": f"a profile HMM file ({self.format})",
+            "sequences": f"a sequence file ({self.format})",
+            "alignment": f"an alignment ({self.format})",
+            "run": "a file of results of clalign",
+        }[self.kind]
+        return InputError(self.path, f"this is {what}, not {wanted}.", _HINTS[self.kind])
+
+
+_HINTS = {
+    "profiles": "Give it as the profile, and choose a file of sequences beside it.",
+    "sequences": "Give it as the sequences; a profile is made from an alignment with hmmbuild.",
+    "alignment": "Make a profile from it with hmmbuild, or give it as the sequences.",
+    "run": "Open it with the window, or with: clalign resume, verify or export.",
+}
+
+
+def recognize(path: str) -> FileKind:
+    """Return what a file can be used as.
+
+    Raises
+    ------
+    InputError
+        If it is nothing that is read here; the message says what it seems to be.
+    """
+    with opened(path) as source:
+        return identify(source).any_kind()
+
+
+def identify(source: Source) -> Identity:
+    """Return what a file seems to be, from its first bytes."""
+    head = head_of(source)
+    for test in (_binary, _text):
+        found = test(head, source)
+        if found is not None:
+            return found
+    return Identity(source.label, None, "a text file of unknown kind", _known_kinds())
+
+
+def _known_kinds() -> str:
+    return "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm and Clustal files."
+
+
+_SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
+    (b"%PDF", "a PDF document", "Choose the file with the data itself."),
+    (b"PK\x03\x04", "a zip archive or an Office document", "Unpack it, and open the file in it."),
+    (b"PK\x05\x06", "an empty zip archive", "Choose another file."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and open the file in it."),
+    (b"Rar!", "a RAR archive", "Unpack it, and open the file in it."),
+    (b"\x89PNG", "a PNG image", "Choose the file with the data itself."),
+    (b"\xff\xd8\xff", "a JPEG image", "Choose the file with the data itself."),
+    (b"GIF8", "a GIF image", "Choose the file with the data itself."),
+    (b"II*\0", "a TIFF image", "Choose the file with the data itself."),
+    (b"MM\0*", "a TIFF image", "Choose the file with the data itself."),
+    (b"\x7fELF", "a program", "Choose the file with the data itself."),
+    (b"MZ\x90", "a program", "Choose the file with the data itself."),
+    (b"BAM\x01", "a BAM file of mapped reads", "Convert it with: samtools fasta."),
+    (b"CRAM", "a CRAM file of mapped reads", "Convert it with: samtools fasta."),
+    (b"\x43\x27\x41\x1a", "a 2bit file", "Convert it with: twoBitToFa."),
+    (b"\x1a\x41\x27\x43", "a 2bit file", "Convert it with: twoBitToFa."),
+    (b".snf", "an SFF or SRA file", "Convert it to FASTQ."),
+    (b".sff", "an SFF file of reads", "Convert it to FASTQ."),
+    (b"NCBI.sra", "an SRA archive of reads", "Convert it with: fasterq-dump."),
+    (b"\x89HDF", "an HDF5 file", "Export the sequences from the program that made it."),
+    (b"\xff\xfe", "text in UTF-16", "Save it as plain text (UTF-8)."),
+    (b"\xfe\xff", "text in UTF-16", "Save it as plain text (UTF-8)."),
+    (b"\xd0\xcf\x11\xe0", "an old Office document", "Save it as plain text."),
+    (b"{\\rtf", "an RTF document", "Save it as plain text."),
+)
+
+_HMM_HINT = "Choose the text file it was made from, or convert it with: hmmconvert (hmm2convert for HMMER2)."
+
+
+def _binary(head: bytes, source: Source) -> Identity | None:
+    path = source.label
+    if head.startswith(b"SQLite format 3\0"):
+        if head[68:72] == RUN_APPLICATION:
+            return Identity(path, "run", "clalign")
+        return Identity(path, None, "an SQLite database of another program", "Open it with that program.")
+    for signature, what, hint in _SIGNATURES:
+        if head.startswith(signature):
+            return Identity(path, None, what, hint)
+    if source.compression != "none" and compression_of(head) != "none":
+        return Identity(path, None, "a file that was compressed twice", "Unpack it once, and open the result.")
+    if head[257:262] == b"ustar":
+        return Identity(path, None, "a tar archive", "Unpack it, and open the file in it.")
+    if profile := _binary_profile(head):
+        return Identity(path, None, profile, _HMM_HINT)
+    if b"\0" in head and head.lstrip()[:1] not in (b">", b"@", b";"):
+        return Identity(path, None, "binary data", f"Choose a text file. {_known_kinds()}")
+    return None
+
+
+def _binary_profile(head: bytes) -> str | None:
+    """Return what binary file of HMMER this is.
+
+    They begin with four bytes of letters or digits whose highest bit is set, in either order.
+    """
+    word = head[:4]
+    if len(word) < 4 or sum(byte >= 0x80 for byte in word) < 3:
+        return None
+    forms = (word, word[::-1])
+    if any(form[:3] == b"\xe8\xed\xed" for form in forms):
+        last = (word if word[0] == 0xE8 else word[::-1])[3]
+        version = 1 if last < 0xB5 and last != 0xB0 else 2 if last == 0xB5 else 3
+        return f"a binary HMMER{version} profile file"
+    letters = [bytes(byte & 0x7F for byte in form) for form in forms]
+    if any(re.fullmatch(rb"3[a-f][fp]s|ssi3", text) for text in letters):
+        return "a binary file made by hmmpress"
+    return "binary data"
+
+
+def _text(head: bytes, source: Source) -> Identity | None:
+    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").lstrip()
+    path = source.label
+    if not text:
+        return Identity(path, None, "a file with nothing but blanks", "Check whether it was written completely.")
+    for begin, kind, name in _READ:
+        if begin.match(text):
+            return Identity(path, kind, name)
+    for pattern, what, hint in _REFUSED:
+        if pattern.search(text):
+            return Identity(path, None, what, hint)
+    for look in (_fasta_like, _flat_file, _fastq_like, _plain):
+        found = look(text, path)
+        if found is not None:
+            return found
+    return None
+
+
+_Kinds = tuple[tuple[re.Pattern[bytes], FileKind, str], ...]
+
+_READ: _Kinds = (
+    (re.compile(rb"HMMER2\.0"), "profiles", "HMMER2"),
+    (re.compile(rb"HMMER3/[a-z]"), "profiles", "HMMER3"),
+    (re.compile(rb"# STOCKHOLM 1\."), "alignment", "stockholm"),
+    (
+        re.compile(rb"(CLUSTAL|MUSCLE|PROBCONS|MSAPROBS|Kalign|T-COFFEE|PROMALS)\b.*\n", re.IGNORECASE),
+        "alignment",
+        "clustal",
+    ),
+)
+
+_REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
+    (re.compile(pattern), what, hint)
+    for pattern, what, hint in (
+        (rb"\A(# HMM v|HMMER v?1\.|HMMER1)", "a HMMER1 profile", "Rebuild the model from its alignment with hmmbuild."),
+        (rb"\A(HMMER|NHMMER)\S*", "a HMMER profile of an unknown version", "Convert it with hmmconvert."),
+        (rb"\A#NEXUS", "a NEXUS file", CONVERT),
+        (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
+        (rb"(?m)\A[^>]*?\bMSF:.*\bCheck:.*\.\.\s*$", "a GCG MSF alignment", CONVERT),
+        (rb"(?m)\A[^>]*?\bLength:.*\bCheck:.*\.\.\s*$", "a GCG sequence file", CONVERT),
+        (rb"\A!!(AA|NA)_", "a GCG sequence file", CONVERT),
+        (rb"\A!!", "a GCG list or result file", "Choose the file with the sequences."),
+        (rb"\A\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n", "a PHYLIP alignment", CONVERT),
+        (rb"(?i)\A<!doctype html|\A<html", "a web page (HTML)", "Save the data itself instead of the page."),
+        (rb"\A<", "an XML file", "Get the sequences in FASTA from the same source."),
+        (rb"\A[\[{]\s*[\[{\"]", "a JSON file", "Get the sequences in FASTA from the same source."),
+        (rb"\A\(.*[,)]", "a tree (Newick)", "Choose the file with the sequences."),
+        (rb"\A##gff", "a GFF annotation file", "Choose the file with the sequences."),
+        (rb"\A##fileformat=VCF", "a VCF file of variants", "Choose the file with the sequences."),
+        (rb"\A@(HD|SQ|RG|PG|CO)\t", "a SAM file of mapped reads", "Convert it with: samtools fasta."),
+        (rb"\AENTRY\s", "a CODATA entry", CONVERT),
+        (rb"\A(#=ID|#=AU|#=SQ|#=RF|# SELEX)", "a SELEX alignment", CONVERT),
+        (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
+        (rb"\A.*\n?.*(FASTA|SSEARCH|TFASTX) (searches|compares|translates)", "a result of the FASTA programs",
+         "Choose the file with the sequences."),
+        (rb"\A(# hmmsearch|hmmsearch - search)", "a result of hmmsearch", "Choose the profile or the sequences."),
+    )
+)  # fmt: skip
+
+_PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
+
+
+def _fasta_like(text: bytes, path: str) -> Identity | None:
+    """Tell FASTA from formats that begin with the same characters."""
+    if _PIR.match(text) and re.search(rb"\*\s*(\n|\Z)", text):
+        return Identity(path, None, "a PIR (NBRF) file", CONVERT)
+    if text.startswith(b";"):
+        first = next((line for line in text.split(b"\n") if line.strip() and not line.startswith(b";")), b"")
+        if not first.startswith(b">"):
+            return Identity(path, None, "an IntelliGenetics or MASE file", CONVERT)
+    if text[:1] in (b">", b";"):
+        return Identity(path, "sequences", "fasta")
+    return None
+
+
+def _flat_file(text: bytes, path: str) -> Identity | None:
+    """Recognize GenBank, EMBL and UniProt, and their relatives."""
+    if re.match(rb"LOCUS\s", text) or (b"Genetic Sequence Data Bank" in text[:400] and b"\nLOCUS " in text):
+        return Identity(path, "sequences", "genbank")
+    if re.match(rb"ID   .*; (PATTERN|MATRIX|RULE)\.", text):
+        return Identity(path, None, "a PROSITE entry", "Choose the file with the sequences.")
+    if re.match(rb"ID   .*\bAA\.", text):
+        return Identity(path, "sequences", "uniprot")
+    if text.startswith(b"ID   ") and re.search(rb"\n(SQ|CO)   ", text):
+        return Identity(path, "sequences", "embl")
+    if text.startswith(b"ID   ") and not re.search(rb"\n(AL|LA) ", text):
+        return Identity(path, "sequences", "embl")
+    if re.match(rb"(DEFINITION|ACCESSION)  ", text):
+        hint = "Add the LOCUS line, or take the file from its source again."
+        return Identity(path, None, "a GenBank entry without its LOCUS line", hint)
+    if re.match(rb"(AC|DE|KW|OS|DT|XX)( |\n)", text) and re.search(rb"\nXX\n|\n//", text):
+        hint = "Add the ID line, or take the file from its source again."
+        return Identity(path, None, "an EMBL or UniProt entry without its ID line", hint)
+    return None
+
+
+def _fastq_like(text: bytes, path: str) -> Identity | None:
+    return Identity(path, "sequences", "fastq") if text.startswith(b"@") else None
+
+
+def _plain(text: bytes, path: str) -> Identity | None:
+    """Recognize what has sequences in it but no header before them."""
+    header = re.search(rb"(?m)^>", text)
+    if header:
+        line = text[: header.start()].count(b"\n") + 1
+        hint = "Remove the text, or give the first sequence a header line such as >name."
+        return Identity(path, None, f"a file with text before the first line that begins with > (line {line})", hint)
+    if re.fullmatch(rb"[A-Za-z*\-\s\d]+", text) and len(re.findall(rb"[A-Za-z]{10}", text)) > len(text) / 40:
+        hint = "Put a header line such as >name before it."
+        return Identity(path, None, "a plain sequence without a header line", hint)
+    return None

@@ -1,0 +1,404 @@
+"""Files as streams of text: checked, decompressed by content, with line numbers."""
+
+from __future__ import annotations
+
+import errno
+import lzma
+import os
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+import xopen
+import zstandard
+
+from clalign.errors import InputError, OutputError
+from clalign.jobs import JobContext, QuietContext
+
+CHUNK = 2 << 20
+"""Bytes of text that are looked at together."""
+
+LONGEST_LINE = 256 << 20
+"""A line longer than this is refused where lines are read whole."""
+
+STANDARD_INPUT = "-"
+
+HEAD = 64 << 10
+"""Bytes that are enough to recognize a file by."""
+
+Compression = Literal["none", "gzip", "bzip2", "xz", "zstd"]
+
+_MAGIC: dict[bytes, Compression] = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_XOPEN = {"gzip": "gz", "bzip2": "bz2", "xz": "xz"}
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+TAKE_AGAIN = "Take the file from its source again."
+
+
+def compression_of(head: bytes) -> Compression:
+    """Return how a file that begins with these bytes is compressed."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read.
+
+    Attributes
+    ----------
+    label : str
+        What the user calls it; ``-`` is standard input.
+    file : Path
+        Where its bytes are.
+    compression : str
+    size : int
+        Bytes, as stored.
+    """
+
+    label: str
+    file: Path
+    compression: Compression
+    size: int
+
+
+@contextmanager
+def opened(path: str, spool: Path | None = None, context: JobContext | None = None) -> Iterator[Source]:
+    """Check a file and give it as a `Source`; standard input and pipes are copied to a file first.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``-``.
+    spool : Path, optional
+        Folder for the copy of standard input.
+    context : JobContext, optional
+        Told of the copying.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is a folder, empty or not readable.
+    """
+    if path != STANDARD_INPUT and _is_regular(path):
+        yield _source(path, Path(path))
+        return
+    with _spooled(path, spool, context or QuietContext()) as copy:
+        yield _source(path, copy)
+
+
+def _is_regular(path: str) -> bool:
+    """Return whether a path is a plain file; refuse what cannot be read at all."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise _not_readable(path, error) from None
+    if stat.S_ISDIR(mode):
+        raise InputError(path, "this is a folder, not a file.", "Choose a file in it.")
+    return stat.S_ISREG(mode)
+
+
+def _not_readable(path: str, error: OSError | ValueError) -> InputError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOENT, errno.ENOTDIR) or number is None:
+        return InputError(path, "there is no such file.", "Check the name and the folder.")
+    if number in (errno.EACCES, errno.EPERM):
+        return InputError(path, "you may not read this file.", "Change its permissions or copy it.")
+    return InputError(path, f"the system could not read it: {os.strerror(number)}.", "Check the disk or the network.")
+
+
+def _source(label: str, file: Path) -> Source:
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(16)
+            size = os.fstat(stream.fileno()).st_size
+    except OSError as error:
+        raise _not_readable(label, error) from None
+    if not head:
+        raise InputError(
+            label, "the file is empty (0 bytes).", "Check whether it was downloaded or written completely."
+        )
+    return Source(label, file, compression_of(head), size)
+
+
+@contextmanager
+def _spooled(path: str, folder: Path | None, context: JobContext) -> Iterator[Path]:
+    name = ""
+    try:
+        with _spool_file(folder) as copy:
+            name = copy.name
+            _copy(path, copy, context)
+        yield Path(name)
+    finally:
+        if name:
+            Path(name).unlink(missing_ok=True)
+
+
+def _spool_file(folder: Path | None) -> tempfile._TemporaryFileWrapper[bytes]:
+    try:
+        return tempfile.NamedTemporaryFile(dir=folder, prefix="input-", delete=False)
+    except OSError as error:
+        raise _not_kept(str(folder or tempfile.gettempdir()), error) from None
+
+
+def _not_kept(place: str, error: OSError) -> OutputError:
+    return OutputError(f"The input could not be kept in {place}: {error.strerror}.", "Free some space there.")
+
+
+def _copy(path: str, copy: tempfile._TemporaryFileWrapper[bytes], context: JobContext) -> None:
+    try:
+        stream = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115
+    except OSError as error:
+        raise _not_readable(path, error) from None
+    done = 0
+    try:
+        while data := stream.read(CHUNK):
+            copy.write(data)
+            done += len(data)
+            context.progress("read", done, None, "bytes")
+            context.check()
+    except OSError as error:
+        raise _not_kept(copy.name, error) from None
+    finally:
+        if path != STANDARD_INPUT:
+            stream.close()
+
+
+class _Stream(Protocol):
+    """The part of a binary file that is used."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to `size` bytes; none at the end."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class _ZstdStream:
+    """Decompressed zstd frames; notices when the last one is not complete."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        self._left = b""
+        self._begun = False
+
+    def read(self, size: int) -> bytes:
+        """Return about `size` bytes, none only at the end."""
+        while True:
+            data = self._left or self._raw.read(CHUNK // 8)
+            self._left = b""
+            if not data:
+                if self._begun:
+                    raise EOFError
+                return b""
+            self._begun = True
+            text: bytes = self._frame.decompress(data)
+            if self._frame.eof:
+                self._left = self._frame.unused_data
+                self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+                self._begun = False
+            if text:
+                return text
+
+    def close(self) -> None:
+        """Nothing to close: the raw file belongs to the caller."""
+
+
+def _decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
+    if compression == "none":
+        return raw
+    if compression == "zstd":
+        return _ZstdStream(raw)
+    stream: _Stream = xopen.xopen(raw, "rb", format=_XOPEN[compression], threads=0)
+    return stream
+
+
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+def head_of(source: Source) -> bytes:
+    """Return the first bytes of the decompressed text, as many as recognizing needs."""
+    reader = RawReader(source)
+    try:
+        return reader.read(HEAD)
+    finally:
+        reader.close()
+
+
+class RawReader:
+    """The decompressed bytes of a source.
+
+    Parameters
+    ----------
+    source : Source
+    context : JobContext, optional
+        Told how many bytes of the file were read.
+    stage : str
+        Name of the stage for the progress.
+    """
+
+    def __init__(self, source: Source, context: JobContext | None = None, stage: str = "encode") -> None:
+        self.source = source
+        self._context = context or QuietContext()
+        self._stage = stage
+        try:
+            self._raw = source.file.open("rb")
+        except OSError as error:
+            raise _not_readable(source.label, error) from None
+        self._stream = _decompressed(self._raw, source.compression)
+        self._given = 0
+
+    def read(self, size: int) -> bytes:
+        """Return exactly `size` bytes, fewer only at the end."""
+        parts, left = [], size
+        try:
+            while left and (data := self._stream.read(left)):
+                parts.append(data[:left])
+                left -= len(data)
+                if left < 0:
+                    raise AssertionError("a stream gave more than it was asked for")
+        except _DAMAGED:
+            raise self._ends_early() from None
+        except OSError as error:
+            if error.errno is not None:
+                raise _not_readable(self.source.label, error) from None
+            raise self._ends_early() from None
+        data = b"".join(parts)
+        self._given += len(data)
+        self._context.progress(self._stage, min(self._raw.tell(), self.source.size), self.source.size, "bytes")
+        self._context.check()
+        return data
+
+    def _ends_early(self) -> InputError:
+        return InputError(
+            self.source.label,
+            f"the {self.source.compression} data is damaged or ends early, after {self._given:,} bytes of text.",
+            TAKE_AGAIN,
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        self._raw.close()
+
+
+@dataclass
+class LineEnds:
+    """How often each kind of line end occurs."""
+
+    lf: int = 0
+    crlf: int = 0
+    cr: int = 0
+    final: bool = True
+
+    @property
+    def label(self) -> str:
+        """The kind in words: LF, CRLF, CR, mixed or none."""
+        kinds = [name for name in ("lf", "crlf", "cr") if getattr(self, name)]
+        return "mixed" if len(kinds) > 1 else (kinds[0].upper() if kinds else "none")
+
+
+@dataclass
+class TextReader:
+    r"""The text of a source with all line ends made ``\n``.
+
+    Attributes
+    ----------
+    source : Source
+    context : JobContext
+    line : int
+        Number of the first line of the piece that was given last.
+    line_ends : LineEnds
+        What was met so far.
+    """
+
+    source: Source
+    context: JobContext = field(default_factory=QuietContext)
+    line: int = 1
+    line_ends: LineEnds = field(default_factory=LineEnds)
+
+    def error(self, reason: str, hint: str = TAKE_AGAIN, line: int | None = None) -> InputError:
+        """Return an error that names this file."""
+        return InputError(self.source.label, reason, hint, line)
+
+    def chunks(self, size: int = CHUNK, whole: bytes | None = None) -> Iterator[bytes]:
+        r"""Give the text in pieces that end with a line end.
+
+        A piece without one is the middle of a very long line; lines that begin with a byte of
+        `whole` (all lines if it is None) are never parted. The last line always gets its end.
+        """
+        carry, middle = b"", False
+        for data in self._pieces(size):
+            data = carry + data
+            cut = data.rfind(b"\n") + 1
+            if cut == 0 and self._must_be_whole(data, whole, middle):
+                carry = data
+                continue
+            if cut == 0:
+                carry, cut = b"", len(data)
+            else:
+                carry = data[cut:]
+            yield data[:cut] if carry else data
+            middle = data[cut - 1] != 10
+            self.line += data.count(b"\n", 0, cut)
+        if carry or middle:
+            self.line_ends.final = False
+            yield carry + b"\n"
+
+    def _must_be_whole(self, data: bytes, whole: bytes | None, middle: bool) -> bool:
+        if middle or (whole is not None and data[0] not in whole):
+            return False
+        if len(data) > LONGEST_LINE:
+            raise self.error(f"the line is longer than {LONGEST_LINE >> 20} MB.", "Is this a text file?", self.line)
+        return True
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        raw = RawReader(self.source, self.context)
+        ends, first = self.line_ends, True
+        try:
+            while data := raw.read(size):
+                if data.endswith(b"\r"):
+                    data += raw.read(1)
+                if first and data.startswith(_BYTE_ORDER_MARK):
+                    data = data[len(_BYTE_ORDER_MARK) :]
+                first = False
+                if b"\0" in data:
+                    before = data[: data.index(b"\0")].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+                    raise self.error(
+                        "there is a NUL byte, so this is no text file, or it is damaged.",
+                        line=self.line + before.count(b"\n"),
+                    )
+                crlf, cr, lf = data.count(b"\r\n"), data.count(b"\r"), data.count(b"\n")
+                ends.lf, ends.crlf, ends.cr = ends.lf + lf - crlf, ends.crlf + crlf, ends.cr + cr - crlf
+                yield data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if cr else data
+        except InputError as error:
+            if error.line is None:
+                raise self.error(error.reason, error.hint, self.line) from None
+            raise
+        finally:
+            raw.close()
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Give the lines with their numbers, without line ends."""
+        for chunk in self.chunks():
+            yield from enumerate(chunk[:-1].split(b"\n"), self.line)
+
+
+def decoded(data: bytes) -> str:
+    """Return text in UTF-8 or else Latin-1."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
