@@ -1,1 +1,109 @@
-"""The command line: one module for each sub-command."""
+"""The command line: one file for each sub-command, loaded only when it is asked for.
+
+Each of those modules has ``add_parser(subparsers)``, which sets ``run`` among the parser's defaults,
+and ``run(arguments) -> int``, which returns the exit code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import clalign
+from clalign.cli.parser import EXIT_CODES, CommandParser, UsageError
+from clalign.errors import ClalignError, ExitCode
+
+COMMANDS = {
+    "hmmsearch": "search profile HMMs against sequences",
+    "resume": "continue a search that stopped early",
+    "export": "write the results of a run as tables, sequences or alignments",
+    "verify": "compute results of a run again on the reference",
+    "devices": "list the devices that clalign can run on",
+    "selftest": "prove that a device computes the right scores",
+    "doctor": "look at this installation and say what is missing",
+    "gui": "open the window",
+    "desktop": "add clalign to the desktop's menu and file types, or remove it",
+    "cache": "show or clear the prepared sequence databases",
+}
+
+INNER_COMMANDS = ("worker", "probe")
+"""Commands by which clalign starts itself."""
+
+EXAMPLES = """\
+examples:
+  clalign hmmsearch globins.hmm proteins.fasta
+  clalign devices
+  clalign gui
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except UsageError as error:
+        print(f"{error.command}: {error.message}\nTry: {error.command} -h", file=sys.stderr)
+        return error.exit_code
+    except ClalignError as error:
+        print("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line), file=sys.stderr)
+        if trace := getattr(error, "traceback", None):
+            print(trace, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("clalign: Interrupted.", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the output has gone; Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.CANNOT_WRITE
+    except SystemExit as error:  # argparse ends this way after a help text
+        return int(error.code or 0)
+    except Exception:
+        traceback.print_exc()
+        print("clalign: This is a fault of clalign. Please report it with the text above.", file=sys.stderr)
+        return ExitCode.ENGINE
+
+
+def _run(words: list[str]) -> int:
+    name = words[0] if words else ""
+    if name not in COMMANDS and name not in INNER_COMMANDS:
+        return _general(words)
+    module = importlib.import_module(f"clalign.cli.{name}")
+    parser = CommandParser(prog="clalign")
+    module.add_parser(parser.add_subparsers(dest="command"))
+    arguments = parser.parse_args(words)
+    code: int = arguments.run(arguments)
+    return code
+
+
+def _general(words: list[str]) -> int:
+    """Answer what needs no sub-command: help and version."""
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return ExitCode.DONE if words else ExitCode.USAGE
+    if words[0] in ("--version", "-V"):
+        print(f"clalign {clalign.__version__}")
+        if set(words[1:]) & {"-v", "--verbose"}:
+            from clalign.cli.doctor import version_lines
+
+            print("\n".join(version_lines()))
+        return ExitCode.DONE
+    near = difflib.get_close_matches(words[0], COMMANDS, 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError("clalign", f"there is no command {words[0]}{hint}")
+
+
+def _overview() -> str:
+    commands = "\n".join(f"  {name:<11s} {text}" for name, text in COMMANDS.items())
+    return (
+        "Usage: clalign COMMAND [options]\n\n"
+        "Profile HMM search on any OpenCL device.\n\n"
+        f"{EXAMPLES}\ncommands:\n{commands}\n\n"
+        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options\n"
+        f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"
+    )

@@ -21,7 +21,7 @@ from clalign.formats.tables import Card, Provenance, Widths
 from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines, whole_file
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext, QuietContext
-from clalign.profiles import Calibration
+from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.runs import RunFile, open_run
 from clalign.specs import SearchSpec, command_line
 
@@ -63,7 +63,7 @@ class Source:
 def export(
     run_path: str | Path,
     what: str,
-    out_path: str,
+    out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
     *,
@@ -78,7 +78,7 @@ def export(
     what : str
         One of `WRITERS`: ``text``, ``tsv``, ``domtsv``, ``tblout``, ``domtblout``, ``stockholm``, ``fasta`` (whole
         sequences), ``fasta_matched`` (the parts that the domains cover).
-    out_path : str
+    out_path : str or Path
         The file; ``-`` is standard output.
     hits : sequence of int, optional
         Ids of the hits to write; all if None.
@@ -105,7 +105,7 @@ def export(
         raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
     with open_run(Path(run_path)) as run:
         source = open_source(run, Choice(hits, significant, alignments), context or QuietContext())
-        with whole_file(out_path) as stream:
+        with whole_file(str(out_path)) as stream:
             return WRITERS[what](source, stream)
 
 
@@ -311,10 +311,10 @@ def _text_of_profile(source: Source, stream: TextIO, number: int) -> int:
     description_width = max(52 - width, 11)
     _write(stream, text.sequence_header(width, description_width))
     n_hits = _write(stream, (text.sequence_row(hit, width, description_width) for hit in _hits(source, number)))
-    n_searched = n_scored(source.run, number)
+    searched = n_searched(source.run, number)
     if not n_hits:
         closest = nearest(source.run, number, card)
-        _write(stream, (f"  {line}" for line in text.no_hits(source.spec, card, n_searched, closest)))
+        _write(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
     _write(stream, ["", *text.domain_header(width)])
     rows = (text.domain_row(card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
     n_domains = _write(stream, rows)
@@ -324,7 +324,7 @@ def _text_of_profile(source: Source, stream: TextIO, number: int) -> int:
             _write(stream, text.alignment_lines(card, hit, domain))
     report = source.run.fact("database", {})
     n_targets = report["n_sequences"] - report["n_empty"] if report else None
-    _write(stream, ["", *text.totals(n_searched, n_targets, n_hits, n_domains, source.origin.partial)])
+    _write(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
     return n_hits
 
 
@@ -342,10 +342,12 @@ def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain
         yield hit, next(domain for domain in hit.domains if domain.number == place)
 
 
-def n_scored(run: RunFile, number: int) -> int:
-    """Return how many sequences a profile was searched against so far."""
-    row = run.connection.execute("SELECT sum(count) FROM histogram WHERE profile = ?", (number,)).fetchone()
-    return int(row[0] or 0)
+def n_searched(run: RunFile, number: int) -> int:
+    """Return how many sequences with residues a profile was searched against so far."""
+    row = run.connection.execute("SELECT sum(last - first) FROM batches WHERE profile = ?", (number,)).fetchone()
+    report = run.fact("database")
+    done = int(row[0] or 0)
+    return min(done, report["n_sequences"] - report["n_empty"]) if report else done
 
 
 def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
@@ -357,7 +359,7 @@ def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
     if kept:
         return kept
     best = max((int(values.max()) for _, _, values in run.scores(number) if len(values)), default=None)
-    if best is None or card["origin"] != "hmmer2":
+    if best is None or best <= IMPOSSIBLE or card["origin"] != "hmmer2":
         return None
     found = card["calibration"]
     calibration = Calibration("gumbel", found["mu"], found["lambda"]) if found else None

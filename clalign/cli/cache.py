@@ -1,0 +1,45 @@
+"""``clalign cache``: the prepared sequence databases."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+
+EXAMPLES = ("clalign cache", "clalign cache --clear")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "cache",
+        examples=EXAMPLES,
+        description="Show where sequence databases are kept once they are prepared, and how much room they take."
+        " They are made again when they are needed.",
+    )
+    parser.add_argument_group("Cache").add_argument("--clear", action="store_true", help="remove all of them")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show or clear the cache."""
+    from clalign.formats.cache import cache_folder, cache_limit, cached_databases, clear_cache
+
+    if arguments.clear:
+        print(f"Freed {megabytes(clear_cache())}.")
+        return 0
+    found = cached_databases()
+    print(f"Folder: {cache_folder()}")
+    print(f"Size:   {megabytes(sum(entry.size for entry in found))} of {megabytes(cache_limit())}")
+    for entry in found:
+        print(
+            f"  {megabytes(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}"
+        )
+    return 0
+
+
+def megabytes(size: int) -> str:
+    """Return a size in words, as in ``1 234.5 MB``."""
+    return f"{size / 1e6:,.1f} MB".replace(",", " ")

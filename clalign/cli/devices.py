@@ -1,0 +1,87 @@
+"""``clalign devices``: what clalign can run on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+from clalign.devices import Device
+
+EXAMPLES = (
+    "clalign devices",
+    "clalign devices -v --refresh   # all that the drivers tell; test anew",
+    "clalign devices --json",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "devices", examples=EXAMPLES, description="List the devices that clalign can run on, and test new ones."
+    )
+    group = parser.add_argument_group("Output")
+    group.add_argument("-v", dest="verbose", action="store_true", help="show everything that the drivers tell")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument_group("Test").add_argument(
+        "--refresh", action="store_true", help="test every device again instead of using the last verdict"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the devices."""
+    devices = all_devices(arguments.refresh)
+    if arguments.json:
+        print(json.dumps({"schema": 1, "devices": [device.to_dict() for device in devices]}, indent=1))
+        return 0
+    print("\n".join(table(devices)))
+    if arguments.verbose:
+        for device in devices:
+            print("\n".join(["", *facts(device)]))
+    return 0
+
+
+def all_devices(refresh: bool = False) -> list[Device]:
+    """Return every device, judged in processes of their own."""
+    from clalign.cli.processes import run_job
+
+    return [Device.from_dict(data) for data in run_job({"job": "devices", "refresh": refresh})["devices"]]
+
+
+def table(devices: list[Device]) -> list[str]:
+    """Return the lines of a short table."""
+    width = max([4, *(len(device.name) for device in devices)])
+    lines = [f"{'Id':<10s} {'Name':<{width}s} {'Kind':<11s} {'Memory':>9s} {'GCUPS':>7s}  Health"]
+    for device in devices:
+        memory = f"{device.memory_bytes / 2**30:.1f} GiB" if device.memory_bytes else "-"
+        speed = f"{device.gcups:.3g}" if device.gcups else "-"
+        health = device.health if not device.problem else f"{device.health}: {device.problem}"
+        lines.append(f"{device.id:<10s} {device.name:<{width}s} {device.kind:<11s} {memory:>9s} {speed:>7s}  {health}")
+    if all(device.kind == "reference" for device in devices):
+        lines += [
+            "",
+            "No OpenCL device was found. clalign still runs on the reference, slowly.",
+            "See what is missing with: clalign doctor",
+        ]
+    return lines
+
+
+def facts(device: Device) -> list[str]:
+    """Return all that is known of a device."""
+    rows = [
+        ("Vendor", device.vendor),
+        ("Driver", device.driver),
+        ("Platform", f"{device.platform} ({device.platform_version})" if device.platform else ""),
+        ("OpenCL", device.opencl_version),
+        ("Bus", device.bus),
+        ("Compute units", str(device.n_compute_units)),
+        ("Clock", f"{device.clock_mhz} MHz" if device.clock_mhz else ""),
+        ("Memory", f"{device.memory_bytes / 2**30:.2f} GiB" if device.memory_bytes else ""),
+        ("Largest buffer", f"{device.max_buffer_bytes / 2**30:.2f} GiB" if device.max_buffer_bytes else ""),
+        ("Local memory", f"{device.local_bytes / 2**10:.0f} KiB" if device.local_bytes else ""),
+        ("Largest group", str(device.max_work_group)),
+        ("Extensions", " ".join(device.extensions)),
+    ]
+    return [f"{device.id}  {device.name}", *(f"  {name:<15s} {value}" for name, value in rows if value)]

@@ -1,0 +1,207 @@
+"""``clalign doctor``: look at this installation and say what is wrong and what to do."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import clalign
+from clalign.cli.gui import LIBRARIES, has_display
+from clalign.cli.parser import CommandParser
+from clalign.errors import ClalignError, ExitCode
+
+EXAMPLES = ("clalign doctor", "clalign doctor --json")
+
+PACKAGES = (
+    "pyopencl", "pocl-binary-distribution", "intel-opencl-rt", "numpy", "biopython", "dnaio", "xopen", "zstandard",
+    "platformdirs", "PySide6-Essentials", "pyqtgraph",
+)  # fmt: skip
+
+VARIABLES = (
+    "CLALIGN_DEVICE", "CLALIGN_CACHE_DIR", "CLALIGN_CACHE_LIMIT", "CLALIGN_CONFIG", "CLALIGN_LOG", "CLALIGN_SAFE_MODE",
+    "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ONEAPI_DEVICE_SELECTOR", "OCL_ICD_VENDORS",
+    "OCL_ICD_FILENAMES", "PYOPENCL_CTX", "PYOPENCL_NO_CACHE", "PYOPENCL_COMPILER_OUTPUT", "POCL_DEVICES",
+    "POCL_CACHE_DIR", "POCL_MAX_PTHREAD_COUNT", "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK", "TMPDIR", "XDG_CACHE_HOME",
+    "DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "NO_COLOR",
+)  # fmt: skip
+"""Variables that explain why something is missing or elsewhere."""
+
+LITTLE_SPACE = 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be, and what to do about it."""
+
+    text: str
+    remedy: str
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "doctor",
+        examples=EXAMPLES,
+        description="Look at versions, devices, folders and libraries, and say what is missing and how to get it."
+        " The exit code is 7 if nothing but the slow reference is usable.",
+    )
+    parser.add_argument_group("Output").add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the report."""
+    report = examine()
+    if arguments.json:
+        print(json.dumps({"schema": 1, **report}, indent=1))
+    else:
+        print("\n".join(report_lines(report)))
+    usable = [device for device in report["devices"] if device["health"] == "ready" and device["kind"] != "reference"]
+    return ExitCode.DONE if usable else ExitCode.NO_DEVICE
+
+
+def examine() -> dict[str, Any]:
+    """Return everything that the report tells, as plain data."""
+    devices, problem = _devices()
+    found = {
+        "versions": versions(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "devices": devices,
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "cache": _cache(),
+        "linker": shutil.which("ld") or "",
+        "display": has_display(),
+        "window": _window(),
+    }
+    return {**found, "findings": [asdict(finding) for finding in _findings(found, problem)]}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of clalign, Python and the packages it needs; empty for one that is missing."""
+    found = {"clalign": clalign.__version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = ""
+    return found
+
+
+def version_lines() -> list[str]:
+    """Return the versions as lines of text."""
+    return [f"  {name:<25s} {found or 'not installed'}" for name, found in versions().items() if name != "clalign"]
+
+
+def _devices() -> tuple[list[dict[str, Any]], str]:
+    from clalign.cli.devices import all_devices
+
+    try:
+        return [device.to_dict() for device in all_devices()], ""
+    except ClalignError as error:
+        return [], str(error)
+
+
+def _cache() -> dict[str, Any]:
+    from clalign.formats.cache import cache_folder, cache_limit, cached_databases
+
+    folder = cache_folder()
+    existing = next(place for place in (folder, *folder.parents) if place.is_dir())
+    return {
+        "folder": str(folder),
+        "bytes": sum(entry.size for entry in cached_databases()),
+        "limit": cache_limit(),
+        "free": shutil.disk_usage(existing).free,
+        "writable": os.access(existing, os.W_OK),
+    }
+
+
+def _window() -> str:
+    """Return why Qt cannot be loaded; empty if it can. Tried in a process of its own, for it may crash."""
+    if importlib.util.find_spec("PySide6") is None:
+        return "PySide6 is not installed"
+    if getattr(sys, "frozen", False):
+        return ""
+    code = "import PySide6.QtWidgets"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it crashed"])[-1]
+
+
+def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
+    findings = []
+    if problem:
+        findings.append(Finding(f"The devices could not be listed: {problem}", "Try: clalign devices --refresh"))
+    drivers = [device for device in found["devices"] if device["kind"] != "reference"]
+    if not drivers and not problem:
+        findings.append(Finding("No OpenCL device was found; only the slow reference is there.", _driver_hint()))
+    findings += [
+        Finding(f"{device['name']} ({device['id']}) is not ready: {device['health']}.", device["problem"])
+        for device in drivers
+        if device["health"] != "ready"
+    ]
+    if not found["linker"] and found["versions"]["pocl-binary-distribution"]:
+        findings.append(
+            Finding("There is no linker (ld); the CPU driver needs one.", "sudo apt-get install -y gcc libc6-dev")
+        )
+    missing = [name for name in ("pyopencl", "numpy", "biopython", "dnaio", "xopen") if not found["versions"][name]]
+    if missing:
+        findings.append(Finding(f"Not installed: {', '.join(missing)}.", f"pip install {' '.join(missing)}"))
+    cache = found["cache"]
+    if not cache["writable"]:
+        findings.append(
+            Finding(
+                f"The cache folder {cache['folder']} cannot be written.", "Set CLALIGN_CACHE_DIR to another folder."
+            )
+        )
+    if cache["free"] < LITTLE_SPACE:
+        findings.append(
+            Finding(
+                f"Only {cache['free'] / 1e9:.1f} GB are free for the cache.", "Free space, or clalign cache --clear"
+            )
+        )
+    if found["window"]:
+        remedy = f"sudo apt-get install -y {LIBRARIES}"
+        findings.append(Finding(f"The window cannot be opened: {found['window']}.", remedy))
+    return findings
+
+
+def _driver_hint() -> str:
+    if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
+        return "For the CPU: pip install pocl-binary-distribution. For a GPU: install its vendor's OpenCL driver."
+    return "Install an OpenCL driver for this machine's CPU or GPU."
+
+
+def report_lines(report: dict[str, Any]) -> list[str]:
+    """Return the report as text."""
+    from clalign.cli.devices import table
+    from clalign.devices import Device
+
+    lines = [f"clalign {report['versions']['clalign']} on {report['system']}", "", "Versions"]
+    lines += version_lines()
+    lines += ["", "Devices", *(f"  {line}" for line in table([Device.from_dict(d) for d in report["devices"]]))]
+    lines += ["", "Environment variables that matter"]
+    lines += [f"  {name}={value}" for name, value in report["variables"].items()] or ["  none is set"]
+    cache = report["cache"]
+    lines += [
+        "",
+        f"Cache    {Path(cache['folder'])}: {cache['bytes'] / 1e6:.1f} MB used, {cache['free'] / 1e9:.1f} GB free",
+        f"Linker   {report['linker'] or 'not found'}",
+        f"Display  {'yes' if report['display'] else 'none'}",
+        f"Window   {report['window'] or 'Qt can be loaded'}",
+        "",
+    ]
+    if not report["findings"]:
+        return [*lines, "Everything is in order."]
+    lines.append("What to do")
+    for finding in report["findings"]:
+        lines += [f"  {finding['text']}", f"    {finding['remedy']}" if finding["remedy"] else ""]
+    return [line for line in lines if line.strip() or line == ""]

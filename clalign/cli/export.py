@@ -1,0 +1,85 @@
+"""``clalign export``: write the results of a run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from clalign.cli.options import Outputs
+from clalign.cli.parser import CommandParser, UsageError, number
+
+COMMAND = "clalign export"
+
+FILES = (
+    ("text", "-o", "write the text of hmmsearch"),
+    ("fasta", "--fasta", "write the matched sequences, whole"),
+    ("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
+    ("stockholm", "--stockholm", "write the domains, aligned to the profile"),
+    ("tsv", "--tsv", "write a tab-separated table of sequences"),
+    ("domtsv", "--domtsv", "write a tab-separated table of domains"),
+    ("tblout", "--tblout", "write a table of sequences, in HMMER3's columns"),
+    ("domtblout", "--domtblout", "write a table of domains, in HMMER3's columns"),
+)
+
+EXAMPLES = (
+    "clalign export search.clalign --fasta hits.fasta",
+    "clalign export search.clalign --evalue 1e-10 --stockholm family.sto",
+    "clalign export search.clalign --significant --tsv - | head",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "export", examples=EXAMPLES, description="Write what a run has found. Nothing is computed again."
+    )
+    parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    group = parser.add_argument_group("Output")
+    for name, flag, text in FILES:
+        group.add_argument(flag, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
+    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    chosen = parser.add_argument_group("Which hits")
+    chosen.add_argument("--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
+    chosen.add_argument("--score", type=number, metavar="X", help="only sequences with at least this score")
+    chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files that the flags name."""
+    from clalign.search.export import export
+
+    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
+    files = tuple((name, path) for name, path in named if path is not None)
+    if not files:
+        raise UsageError(COMMAND, "nothing to write: name an output, such as --tsv F")
+    if sum(path == "-" for _, path in files) > 1:
+        raise UsageError(COMMAND, "only one output can go to standard output")
+    hits = _chosen(arguments)
+    Outputs(files, not arguments.noali).check((arguments.run_file,))
+    for what, path in files:
+        export(
+            arguments.run_file,
+            what,
+            path,
+            hits,
+            significant=arguments.significant,
+            alignments=not arguments.noali,
+        )
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace) -> list[int] | None:
+    """Return the ids of the hits within the limits; None for all."""
+    from pathlib import Path
+
+    from clalign.runs import open_run
+
+    with open_run(Path(arguments.run_file)) as found:
+        if arguments.evalue is None and arguments.score is None:
+            return None
+        rows = found.connection.execute(
+            "SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR score >= ?2)",
+            (arguments.evalue, arguments.score),
+        )
+        return [number for (number,) in rows]

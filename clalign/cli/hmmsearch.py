@@ -1,0 +1,101 @@
+"""``clalign hmmsearch``: search profiles against sequences."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.options import (
+    add_device_option,
+    add_output_options,
+    add_progress_options,
+    add_spec_options,
+    outputs_of,
+    progress_mode,
+    spec_of,
+)
+from clalign.cli.parser import CommandParser
+from clalign.errors import InputError, OptionError, OutputError
+
+COMMAND = "clalign hmmsearch"
+
+EXAMPLES = (
+    "clalign hmmsearch globins.hmm proteins.fasta",
+    "clalign hmmsearch --tsv hits.tsv --run globins.clalign globins.hmm proteins.fasta.gz",
+    "clalign hmmsearch -E 1e-5 --device gpu -o hits.txt --noali globins.hmm proteins.fasta",
+    "zcat *.fa.gz | clalign hmmsearch --cut_ga families.hmm -",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "hmmsearch",
+        examples=EXAMPLES,
+        description="Search profile HMMs against sequences. Names and meanings of the options are those of HMMER.",
+    )
+    parser.add_argument("profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text); - is standard input")
+    parser.add_argument("targets", metavar="SEQDB", help="sequences, also compressed; - is standard input")
+    add_output_options(parser)
+    parser.add_argument_group("Run").add_argument(
+        "--run",
+        dest="run_file",
+        metavar="F",
+        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues",
+    )
+    add_device_option(parser)
+    add_spec_options(parser)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and write the outputs."""
+    from clalign.cli.watch import run_place, watch
+
+    outputs = outputs_of(arguments, COMMAND)
+    spec_of(arguments, arguments.profiles, arguments.targets)
+    for path in (arguments.profiles, arguments.targets):
+        if path != "-" and not Path(path).exists():
+            raise InputError(path, "the file does not exist.", "Check the name.")
+    outputs.check((arguments.profiles, arguments.targets))
+    _check_run(arguments.run_file)
+    place = run_place(arguments.run_file)
+    try:
+        profiles, targets = (_in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
+        spec = spec_of(arguments, profiles, targets)
+    except BaseException:
+        place.clear()
+        raise
+    job = {"job": "search", "run": str(place.path), "spec": spec.to_dict()}
+    return watch(job, place, outputs, progress_mode(arguments))
+
+
+def _check_run(path: str | None) -> None:
+    from clalign.formats.writers import check_writable
+
+    if path is None:
+        return
+    if path == "-":
+        raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
+    if Path(path).exists():
+        raise OutputError(f"{path} exists already.", f"Choose another name, or continue it with: clalign resume {path}")
+    check_writable(path)
+
+
+def _in_file(path: str, run_path: Path) -> str:
+    """Return the path of an input; standard input is first copied beside the run, which needs it to continue."""
+    if path != "-":
+        return path
+    copy = run_path.with_name(f"{run_path.stem}.stdin")
+    try:
+        with copy.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+    except OSError as error:
+        raise OutputError(
+            f"Standard input could not be kept in {copy} ({error.strerror}).", "Free space there, or set TMPDIR."
+        ) from error
+    return str(copy)

@@ -1,0 +1,176 @@
+"""Flags that sub-commands share: those of a search (from its spec), of outputs and of progress."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args, get_type_hints
+
+from clalign.cli.parser import CommandParser, UsageError, number
+from clalign.errors import OptionError
+from clalign.specs import SearchSpec
+
+ProgressMode = Literal["auto", "bar", "plain", "json", "none"]
+
+FILES = (
+    # field, flag, what it writes
+    ("text", "-o", "write the text to F instead of standard output"),
+    ("tblout", "--tblout", "write a table of sequences, in HMMER3's columns"),
+    ("domtblout", "--domtblout", "write a table of domains, in HMMER3's columns"),
+    ("tsv", "--tsv", "write a tab-separated table of sequences"),
+    ("domtsv", "--domtsv", "write a tab-separated table of domains"),
+    ("stockholm", "-A", "write the significant domains, aligned to the profile, as Stockholm"),
+    ("fasta", "--fasta", "write the reported sequences, whole"),
+)
+
+
+def add_spec_options(parser: CommandParser) -> None:
+    """Add a flag for each field of `SearchSpec` that has one."""
+    hints = get_type_hints(SearchSpec)
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for field in dataclasses.fields(SearchSpec):
+        if "flag" not in field.metadata:
+            continue
+        title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
+        group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
+        if field.name == "cutoff":
+            _add_cutoffs(group, flag, text)
+        elif field.default is False:
+            group.add_argument(flag, dest=field.name, action="store_true", help=text)
+        elif choices := [c for c in get_args(hints[field.name]) if isinstance(c, str)]:
+            group.add_argument(
+                flag, dest=field.name, choices=choices, default=field.default, metavar="|".join(choices), help=text
+            )
+        else:
+            kind = number if float in (hints[field.name], *get_args(hints[field.name])) else str
+            default = f" [{field.default:g}]" if isinstance(field.default, float) else ""
+            group.add_argument(
+                flag, dest=field.name, type=kind, default=field.default, metavar="X", help=f"{text}{default}"
+            )
+
+
+def _add_cutoffs(group: argparse._ArgumentGroup, flags: str, text: str) -> None:
+    exclusive = group.add_mutually_exclusive_group()
+    names = {"ga": "gathering", "tc": "trusted", "nc": "noise"}
+    for flag in flags.split("|"):
+        name = flag.removeprefix("--cut_")
+        exclusive.add_argument(
+            flag, dest="cutoff", action="store_const", const=name, default="none", help=f"{text}: {names[name]}"
+        )
+
+
+def add_device_option(parser: CommandParser, default: str | None = None) -> None:
+    """Add ``--device``."""
+    parser.add_argument_group("Device").add_argument(
+        "--device",
+        metavar="D",
+        default=default,
+        help="what to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference"
+        " [the variable CLALIGN_DEVICE, else auto]",
+    )
+
+
+def add_output_options(parser: CommandParser) -> None:
+    """Add the flags that name output files."""
+    group = parser.add_argument_group("Output")
+    for name, flag, text in FILES:
+        group.add_argument(flag, dest=f"out_{name}", metavar="F", help=text)
+    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+
+
+def add_progress_options(parser: CommandParser) -> None:
+    """Add ``--progress`` and ``-q``."""
+    group = parser.add_argument_group("Progress")
+    modes = get_args(ProgressMode)
+    group.add_argument(
+        "--progress",
+        choices=modes,
+        default="auto",
+        metavar="|".join(modes),
+        help="on standard error: a bar on a terminal, else a line every 10 s; json: one event a line",
+    )
+    group.add_argument("-q", dest="quiet", action="store_true", help="no progress and no warnings")
+
+
+def progress_mode(arguments: argparse.Namespace) -> ProgressMode:
+    """Return how to show progress."""
+    if arguments.quiet:
+        return "none"
+    if arguments.progress == "auto":
+        return "bar" if sys.stderr.isatty() else "plain"
+    mode: ProgressMode = arguments.progress
+    return mode
+
+
+def device_of(arguments: argparse.Namespace) -> str:
+    """Return the device that was asked for: the flag, else the variable, else ``auto``."""
+    return str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto")
+
+
+def spec_of(arguments: argparse.Namespace, profiles: str, targets: str) -> SearchSpec:
+    """Return the spec that the flags describe."""
+    names = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
+    options = {name: getattr(arguments, name) for name in names}
+    return SearchSpec(profiles=profiles, targets=targets, device=device_of(arguments), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Which files to write.
+
+    Attributes
+    ----------
+    files : tuple of (str, str)
+        What (an export's name) and where; ``-`` is standard output.
+    alignments : bool
+        Whether the text shows alignments.
+    """
+
+    files: tuple[tuple[str, str], ...]
+    alignments: bool
+
+    def check(self, inputs: tuple[str, ...] = ()) -> None:
+        """Refuse outputs that could not be written, before anything is computed.
+
+        Parameters
+        ----------
+        inputs : tuple of str
+            Files that must not be overwritten.
+        """
+        from clalign.formats.writers import check_writable
+
+        taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
+        for _, path in self.files:
+            if path == "-":
+                continue
+            place = Path(path).resolve()
+            if place in taken and place.is_file():
+                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
+            if place in taken and not place.exists():
+                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
+            taken[place] = "written"
+            check_writable(path)
+
+
+def outputs_of(arguments: argparse.Namespace, command: str) -> Outputs:
+    """Return the outputs that the flags name.
+
+    Raises
+    ------
+    UsageError
+        If two of them go to standard output.
+    """
+    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
+    files = [(name, path) for name, path in named if path is not None]
+    to_stdout = [name for name, path in files if path == "-"]
+    if arguments.out_text is None and not to_stdout:
+        files.insert(0, ("text", "-"))
+    if len(to_stdout) > 1:
+        flags = {name: flag for name, flag, _ in FILES}
+        both = " and ".join(flags[name] for name in to_stdout)
+        raise UsageError(command, f"only one output can go to standard output, not {both}")
+    return Outputs(tuple(files), not arguments.noali)

@@ -1,0 +1,163 @@
+"""An argument parser with a short help on one screen, a full one, and messages in the words of the program."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from clalign.errors import ExitCode
+
+WIDTH = 100
+
+EXIT_CODES = """\
+exit codes:
+  0  done, also where nothing was found       6  an output cannot be written
+  1  an option or an input makes no sense     7  no usable device
+  2  a profile or sequence file cannot be     8  a self-test or a verification differed
+     read                                     9  stopped early; the run can be continued
+  3  the engine or a driver failed           64  the command line is not understood
+  4  out of memory                          130  interrupted; 143  terminated
+"""
+
+_WORDS = {
+    "invalid choice: ": "unknown choice ",
+    "the following arguments are required": "missing",
+    "unrecognized arguments": "unknown arguments",
+    "expected one argument": "a value is missing",
+}
+"""What the standard library says, and what is said instead."""
+
+
+class UsageError(Exception):
+    """A command line that is not understood.
+
+    Parameters
+    ----------
+    command : str
+        The command it was meant for, as in ``clalign hmmsearch``.
+    message : str
+        What is wrong with it.
+    """
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(message)
+        self.command = command
+        self.message = message
+
+
+class ShortHelp(argparse.Action):
+    """Print the short help and end."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **more)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Print it."""
+        assert isinstance(parser, CommandParser)
+        print(parser.short_help())
+        raise SystemExit(ExitCode.DONE)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a sub-command.
+
+    Parameters
+    ----------
+    prog : str
+        Name of the command, as in ``clalign hmmsearch``.
+    examples : sequence of str
+        Command lines, each perhaps with a comment after ``#``.
+    description : str
+        What it does.
+    """
+
+    def __init__(self, prog: str, *, examples: Sequence[str] = (), description: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=EXIT_CODES,
+            formatter_class=_Formatter,
+            add_help=False,
+            allow_abbrev=False,
+        )
+        self._positionals.title = "Files"
+        self.examples = tuple(examples)
+        # Scores are often negative, and may be given as -1e3.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+        general = self.add_argument_group("Help")
+        general.add_argument("-h", action=ShortHelp, help="show a short help")
+        general.add_argument("--help", action="help", help="show all options")
+
+    def short_help(self) -> str:
+        """Return the help that fits a screen: usage, examples, and the flags by group."""
+        usage = self.format_usage_line()
+        lines = [usage, "", *textwrap.wrap(self.description or "", WIDTH), ""]
+        if self.examples:
+            lines += ["Examples:", *(f"  {example}" for example in self.examples), ""]
+        for group in self._action_groups:
+            flags = [self._flag(action) for action in group._group_actions if action.option_strings]
+            if flags and group.title not in ("Help", "options"):
+                lines += textwrap.wrap(
+                    "  ".join(f.replace(" ", "\0") for f in flags), WIDTH, break_on_hyphens=False,
+                    initial_indent=f"{group.title + ':':<19s}", subsequent_indent=" " * 19,
+                )  # fmt: skip
+        return "\n".join([*lines, "", f"All options: {self.prog} --help"]).replace("\0", " ")
+
+    @staticmethod
+    def _flag(action: argparse.Action) -> str:
+        flag = ", ".join(action.option_strings)
+        return flag if action.nargs == 0 else f"{flag} {action.metavar or action.dest.upper()}"
+
+    def format_usage_line(self) -> str:
+        """Return the usage without the list of all flags."""
+        words = [str(a.metavar or a.dest) for a in self._get_positional_actions() if a.help != argparse.SUPPRESS]
+        return " ".join(["Usage:", self.prog, "[options]", *words])
+
+    def format_help(self) -> str:
+        """Return the full help, examples before options."""
+        examples = ["Examples:", *(f"  {example}" for example in self.examples), ""] if self.examples else []
+        body = super().format_help()
+        start = body.index("\n\n") + 2 if "\n\n" in body else 0
+        return "\n".join([self.format_usage_line(), "", *examples, body[start:]])
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the command line."""
+        for theirs, ours in _WORDS.items():
+            message = message.replace(theirs, ours)
+        message = message.removeprefix("argument ")
+        unknown = re.search(r"unknown arguments: (--?[\w-]+)", message)
+        if unknown:
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            near = difflib.get_close_matches(unknown[1], flags, 1)
+            message += f" (did you mean {near[0]}?)" if near else ""
+        raise UsageError(self.prog, message)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=WIDTH)
+
+
+def number(text: str) -> float:
+    """Return a finite number from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return value
+
+
+def count(text: str) -> int:
+    """Return a whole number above 0 from the command line."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)

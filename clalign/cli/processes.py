@@ -1,0 +1,187 @@
+"""The worker process that runs a job, seen from the side that people look at."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import IO, Any
+
+from clalign.cli.worker import worker_command
+from clalign.errors import ClalignError, ExitCode, WorkerLost
+from clalign.jobs import Event
+
+LAST_KINDS = ("finished", "cancelled", "failed")
+"""A worker's last event is one of these; one that ends without them was lost."""
+
+NEW_PROCESS_GROUP = 0x200
+"""Windows' flag for the same."""
+
+KEPT_LINES = 20
+WAIT_SECONDS = 0.1
+END_SECONDS = 10.0
+
+
+class ReportedError(ClalignError):
+    """An error that a worker told of.
+
+    Parameters
+    ----------
+    value : dict
+        The value of its ``failed`` event.
+    """
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        super().__init__(value["message"], value.get("hint") or "")
+        self.exit_code = ExitCode(value["exit_code"])
+        self.traceback: str | None = value.get("traceback")
+
+
+class WorkerProcess:
+    """A running worker; a context manager that leaves no process behind.
+
+    Parameters
+    ----------
+    job : dict
+        What to do, plain data as ``clalign.cli.worker`` describes it.
+    """
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        # A session of its own keeps the terminal's Ctrl-C away: what it means is decided here.
+        on_windows = sys.platform == "win32"
+        self._process = subprocess.Popen(
+            worker_command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=not on_windows,
+            creationflags=NEW_PROCESS_GROUP if on_windows else 0,
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
+        self._readers = [
+            threading.Thread(target=self._read_events, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        self._tell(job)
+
+    def __enter__(self) -> WorkerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the worker."""
+        return self._process.pid
+
+    def send(self, command: str) -> None:
+        """Send ``cancel``, ``pause`` or ``continue``."""
+        self._tell({"command": command})
+
+    def _tell(self, data: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError, ValueError):  # one that has ended is noticed where its events are read
+            assert self._process.stdin
+            self._process.stdin.write(json.dumps(data) + "\n")
+            self._process.stdin.flush()
+
+    def _read_events(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_log(self, stream: IO[str]) -> None:
+        self._log.extend(line.rstrip() for line in stream if line.strip())
+
+    def events(self) -> Iterator[Event | None]:
+        """Yield events until the worker's last one; None now and then while there is nothing to tell.
+
+        Raises
+        ------
+        WorkerLost
+            If the process ends without a last event.
+        """
+        while True:
+            try:
+                line = self._lines.get(timeout=WAIT_SECONDS)
+            except queue.Empty:
+                yield None
+                continue
+            if line is None:
+                raise self._lost()
+            try:
+                event = Event.from_json(line)
+            except (ValueError, KeyError):  # a line cut off by a crash
+                continue
+            yield event
+            if event.kind in LAST_KINDS:
+                return
+
+    def _lost(self) -> WorkerLost:
+        code = self._process.wait()
+        self._readers[1].join(END_SECONDS)
+        if code < 0:
+            with contextlib.suppress(ValueError):
+                reason = f"it was ended by signal {signal.Signals(-code).name}"
+                return WorkerLost(f"The worker process stopped unexpectedly: {reason}.{self._last_words()}")
+        return WorkerLost(f"The worker process stopped unexpectedly with exit code {code}.{self._last_words()}")
+
+    def _last_words(self) -> str:
+        return f" Its last words: {self._log[-1][:300]}" if self._log else ""
+
+    def stop(self) -> None:
+        """Stop the worker now; its run file is whole at every moment."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """Let the worker end, or stop it where it does not."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for reader in self._readers:
+            reader.join(END_SECONDS)
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+
+
+def run_job(job: dict[str, Any]) -> dict[str, Any]:
+    """Run a short job in a worker and return what it finished with.
+
+    Raises
+    ------
+    ReportedError
+        If it failed.
+    WorkerLost
+        If the worker ended without a word.
+    """
+    with WorkerProcess(job) as worker:
+        for event in worker.events():
+            if event is not None and event.kind == "warning":
+                print(f"clalign: {event.value['text']}", file=sys.stderr)
+            if event is not None and event.kind == "failed":
+                raise ReportedError(event.value)
+            if event is not None and event.kind in LAST_KINDS:
+                return event.value
+    raise AssertionError("a worker's events end with a last one")

@@ -1,0 +1,158 @@
+"""Progress of a job on standard error: a bar, plain lines, JSON or nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import Protocol
+
+from clalign.cli.options import ProgressMode
+from clalign.jobs import Event
+
+PLAIN_SECONDS = 10.0
+BAR_SECONDS = 0.1
+BAR_WIDTH = 30
+
+STAGES = {"read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking"}
+
+
+class Progress(Protocol):
+    """Something that shows events."""
+
+    def show(self, event: Event) -> None:
+        """Show one."""
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+
+
+def progress_display(mode: ProgressMode) -> Progress:
+    """Return what shows progress in a mode; ``auto`` must have been decided."""
+    displays: dict[str, type[Progress]] = {"bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Silence}
+    return displays[mode]()
+
+
+class Silence:
+    """Shows nothing."""
+
+    def show(self, event: Event) -> None:
+        """Show nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class JsonLines:
+    """Shows every event as a line of JSON."""
+
+    def show(self, event: Event) -> None:
+        """Print the event."""
+        print(event.to_json(), file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class _Stages:
+    """When each stage began and what was done then, so that the time left can be told."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._began = 0.0
+        self._done = 0.0
+
+    def seconds_left(self, event: Event) -> float | None:
+        value, now = event.value, time.monotonic()
+        if value["stage"] != self._stage:
+            self._stage, self._began, self._done = value["stage"], now, value["done"]
+            return None
+        done, elapsed = value["done"] - self._done, now - self._began
+        if not value["total"] or done <= 0 or elapsed < 0.5:
+            return None
+        return float(elapsed / done * (value["total"] - value["done"]))
+
+
+class PlainLines:
+    """Shows a line every ten seconds, for log files."""
+
+    def __init__(self) -> None:
+        self._stages = _Stages()
+        self._told = time.monotonic()
+
+    def show(self, event: Event) -> None:
+        """Print a line if it is time."""
+        _warn(event)
+        if event.kind != "progress":
+            return
+        left = self._stages.seconds_left(event)
+        if time.monotonic() - self._told >= PLAIN_SECONDS:
+            self._told = time.monotonic()
+            print(sentence(event, left), file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Bar:
+    """Shows a bar that stays on one line of the terminal; it uses no colors."""
+
+    def __init__(self) -> None:
+        self._stages = _Stages()
+        self._told = 0.0
+        self._width = 0
+
+    def show(self, event: Event) -> None:
+        """Draw the bar anew if it is time."""
+        if event.kind == "warning":
+            self.close()
+            _warn(event)
+        if event.kind != "progress":
+            return
+        left = self._stages.seconds_left(event)
+        if time.monotonic() - self._told < BAR_SECONDS:
+            return
+        self._told = time.monotonic()
+        done, total = event.value["done"], event.value["total"]
+        filled = int(BAR_WIDTH * min(1.0, done / total)) if total else 0
+        columns = shutil.get_terminal_size().columns - 1
+        line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(event, left)}"[:columns]
+        print(f"\r{line:<{self._width}s}", end="", file=sys.stderr, flush=True)
+        self._width = len(line)
+
+    def close(self) -> None:
+        """Wipe the bar."""
+        if self._width:
+            print(f"\r{'':<{self._width}s}\r", end="", file=sys.stderr, flush=True)
+            self._width = 0
+
+
+def _warn(event: Event) -> None:
+    if event.kind == "warning":
+        print(f"clalign: {event.value['text']}", file=sys.stderr, flush=True)
+
+
+def sentence(event: Event, seconds_left: float | None) -> str:
+    """Return progress in words, as in ``Searching: 71 %, 94.2 GCUPS, 12 s left``."""
+    value = event.value
+    parts = []
+    if value["total"]:
+        parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
+    else:
+        parts.append(f"{value['done']:,.0f} {value['unit']}".replace(",", " "))
+    if value.get("gcups"):
+        parts.append(f"{value['gcups']:.3g} GCUPS")
+    if seconds_left is not None:
+        parts.append(f"{duration(seconds_left)} left")
+    stage = STAGES.get(value["stage"], value["stage"].capitalize())
+    return f"{stage}: {', '.join(parts)}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, as in ``12 s``, ``3 min 20 s`` or ``2 h 5 min``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,51 @@
+"""``clalign resume``: go on with a search that stopped early."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.options import (
+    add_device_option,
+    add_output_options,
+    add_progress_options,
+    outputs_of,
+    progress_mode,
+)
+from clalign.cli.parser import CommandParser
+
+COMMAND = "clalign resume"
+
+EXAMPLES = (
+    "clalign resume search.clalign",
+    "clalign resume --device cpu --tsv hits.tsv search.clalign   # go on with another device",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "resume",
+        examples=EXAMPLES,
+        description="Continue a search from its run file. The results are those of a search that never stopped.",
+    )
+    parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    add_output_options(parser)
+    add_device_option(parser)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search what is left, and write the outputs."""
+    from clalign.cli.watch import RunPlace, watch
+    from clalign.runs import open_run
+
+    outputs = outputs_of(arguments, COMMAND)
+    path = Path(arguments.run_file)
+    with open_run(path) as found:
+        spec = found.fact("spec")
+    outputs.check((str(path), spec["profiles"], spec["targets"]))
+    job = {"job": "resume", "run": str(path), "device": arguments.device}
+    return watch(job, RunPlace(path, None), outputs, progress_mode(arguments))

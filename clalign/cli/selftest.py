@@ -1,0 +1,47 @@
+"""``clalign selftest``: prove that a device computes the right scores."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+from clalign.errors import DeviceNotFound, ExitCode
+
+EXAMPLES = ("clalign selftest", "clalign selftest --device gpu")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "selftest",
+        examples=EXAMPLES,
+        description="Search the bundled examples and compare with their stored answers. The exit code is 8 if any"
+        " differs.",
+    )
+    parser.add_argument_group("Device").add_argument(
+        "--device", metavar="D", help="an id, part of a name, gpu, cpu or reference [every device]"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Test the devices that were asked for."""
+    from clalign.cli.devices import all_devices
+    from clalign.cli.processes import run_job
+
+    wanted = (arguments.device or "").lower()
+    devices = [d for d in all_devices() if not wanted or wanted in (d.id, d.kind) or wanted in d.name.lower()]
+    if not devices:
+        raise DeviceNotFound(f"No device answers to {arguments.device}.", "See: clalign devices")
+    wrong = 0
+    for device in devices:
+        value = run_job({"job": "selftest", "device": device.id})
+        print(f"{device.id}  {device.name}: {value['health']}")
+        if value["problem"]:
+            print(f"  {value['problem']}")
+        for check in value["checks"]:
+            verdict = "equal" if check["equal"] else "differs"
+            print(f"  {check['name']}: {verdict}{', ' + check['detail'] if check['detail'] else ''}")
+            wrong += not check["equal"]
+    return ExitCode.DIFFERENT if wrong else ExitCode.DONE

@@ -1,0 +1,56 @@
+"""``clalign verify``: compute results of a run again, and compare."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from clalign.cli.parser import CommandParser, count
+from clalign.errors import ExitCode
+
+EXAMPLES = (
+    "clalign verify search.clalign",
+    "clalign verify --sample 500 --device cpu search.clalign",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "verify",
+        examples=EXAMPLES,
+        description="Compute hits of a run, and scores of other sequences, again on the reference and compare all"
+        " numbers. The exit code is 8 if any differs.",
+    )
+    parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    group = parser.add_argument_group("Checking")
+    group.add_argument("--sample", type=count, default=50, metavar="N", help="how many hits to check [50]")
+    group.add_argument("--device", metavar="D", default="reference", help="what to compute them on [reference]")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify, and say what came of it."""
+    from pathlib import Path
+
+    from clalign.cli.processes import run_job
+    from clalign.runs import open_run
+
+    with open_run(Path(arguments.run_file)):
+        pass  # a wrong file is told of before a worker starts
+    job = {
+        "job": "verify",
+        "run": arguments.run_file,
+        "hits": None,
+        "sample": arguments.sample,
+        "device": arguments.device,
+    }
+    value = run_job(job)
+    for detail in value["details"]:
+        print(detail)
+    checked, differing = value["checked"], value["differing"]
+    if differing:
+        print(f"{differing} of {checked} results differ. Please report this.")
+        return ExitCode.DIFFERENT
+    print(f"Checked {checked} results: all equal.")
+    return ExitCode.DONE
