@@ -10,10 +10,14 @@ from clalign.alphabets import ALPHABETS, Alphabet
 from clalign.errors import OptionError
 from clalign.formats import cache, packed
 from clalign.formats.blocks import Block, Reading
+from clalign.formats.clustal import read_clustal_blocks
 from clalign.formats.fasta import read_fasta_blocks
+from clalign.formats.fastq import read_fastq_blocks
+from clalign.formats.flatfiles import read_embl_blocks, read_genbank_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.reports import Facts, InputReport, make_report
 from clalign.formats.sources import Source, TextReader, opened
+from clalign.formats.stockholm import read_stockholm_blocks
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding
 from clalign.jobs import JobContext, QuietContext
 from clalign.sequences import SequenceDatabase
@@ -22,6 +26,12 @@ BLOCK_READER = Callable[[Reading], Iterator[Block]]
 
 READERS: dict[str, BLOCK_READER] = {
     "fasta": read_fasta_blocks,
+    "fastq": read_fastq_blocks,
+    "genbank": read_genbank_blocks,
+    "embl": read_embl_blocks,
+    "uniprot": read_embl_blocks,
+    "stockholm": read_stockholm_blocks,
+    "clustal": read_clustal_blocks,
 }
 """The reader of each sequence format."""
 
@@ -129,16 +139,21 @@ def _pack(
 def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> None:
     if lengths.total:
         return
+    if "no_sequence" in reading.findings.found:
+        raise reading.text.error(
+            "its entries only describe sequences; the residues are not in this file.",
+            "Take the entries with their sequences (in FASTA, or the full record) from the source.",
+        )
     if lengths.n == 0:
         raise reading.text.error("there are no sequences in this file.", "Check whether it is the right file.")
-    records = "1 record" if lengths.n == 1 else f"{lengths.n:,} records"
+    records = "its only record holds" if lengths.n == 1 else f"its {lengths.n:,} records hold"
     if reading.tally.counts[list(DIGITS)].any():
         raise reading.text.error(
-            f"its {records} hold numbers instead of residues; these may be quality values.",
+            f"{records} numbers instead of residues; these may be quality values.",
             "Choose the file with the sequences.",
         )
     raise reading.text.error(
-        f"its {records} hold no residues.", "Check whether this is the right file, and whether it is complete."
+        f"{records} no residues.", "Check whether this is the right file, and whether it is complete."
     )
 
 

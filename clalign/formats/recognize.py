@@ -53,11 +53,11 @@ class Identity:
         """Return the kind; refuse what cannot be read at all."""
         if self.kind is not None:
             return self.kind
-        raise self._refusal("a file that is read here")
+        raise self._refusal("a file to open")
 
     def _refusal(self, wanted: str) -> InputError:
         if self.kind is None:
-            return InputError(self.path, f"this is {self.format}, not {wanted}.", self.hint)
+            return InputError(self.path, f"this is {self.format}, which is not read here.", self.hint)
         what = {
             "profiles": f"a profile HMM file ({self.format})",
             "sequences": f"a sequence file ({self.format})",
@@ -94,7 +94,7 @@ def identify(source: Source) -> Identity:
         found = test(head, source)
         if found is not None:
             return found
-    return Identity(source.label, None, "a text file of unknown kind", _known_kinds())
+    return Identity(source.label, None, "text of a kind that is not known", _known_kinds())
 
 
 def _known_kinds() -> str:
@@ -208,8 +208,8 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A(HMMER|NHMMER)\S*", "a HMMER profile of an unknown version", "Convert it with hmmconvert."),
         (rb"\A#NEXUS", "a NEXUS file", CONVERT),
         (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
-        (rb"(?m)\A[^>]*?\bMSF:.*\bCheck:.*\.\.\s*$", "a GCG MSF alignment", CONVERT),
-        (rb"(?m)\A[^>]*?\bLength:.*\bCheck:.*\.\.\s*$", "a GCG sequence file", CONVERT),
+        (rb"(?s)\A(?![>;@]).*?MSF:[^\n]*Check:[^\n]*\.\.[ \t]*\n", "a GCG MSF alignment", CONVERT),
+        (rb"(?s)\A(?![>;@]).*?Length:[^\n]*Check:[^\n]*\.\.[ \t]*\n", "a GCG sequence file", CONVERT),
         (rb"\A!!(AA|NA)_", "a GCG sequence file", CONVERT),
         (rb"\A!!", "a GCG list or result file", "Choose the file with the sequences."),
         (rb"\A\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n", "a PHYLIP alignment", CONVERT),
@@ -220,7 +220,7 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A##gff", "a GFF annotation file", "Choose the file with the sequences."),
         (rb"\A##fileformat=VCF", "a VCF file of variants", "Choose the file with the sequences."),
         (rb"\A@(HD|SQ|RG|PG|CO)\t", "a SAM file of mapped reads", "Convert it with: samtools fasta."),
-        (rb"\AENTRY\s", "a CODATA entry", CONVERT),
+        (rb"\A(\\+\n)?ENTRY\s", "a CODATA entry", CONVERT),
         (rb"\A(#=ID|#=AU|#=SQ|#=RF|# SELEX)", "a SELEX alignment", CONVERT),
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
         (rb"\A.*\n?.*(FASTA|SSEARCH|TFASTX) (searches|compares|translates)", "a result of the FASTA programs",
@@ -234,7 +234,7 @@ _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 
 def _fasta_like(text: bytes, path: str) -> Identity | None:
     """Tell FASTA from formats that begin with the same characters."""
-    if _PIR.match(text) and re.search(rb"\*\s*(\n|\Z)", text):
+    if _PIR.match(text):
         return Identity(path, None, "a PIR (NBRF) file", CONVERT)
     if text.startswith(b";"):
         first = next((line for line in text.split(b"\n") if line.strip() and not line.startswith(b";")), b"")
@@ -271,12 +271,9 @@ def _fastq_like(text: bytes, path: str) -> Identity | None:
 
 
 def _plain(text: bytes, path: str) -> Identity | None:
-    """Recognize what has sequences in it but no header before them."""
-    header = re.search(rb"(?m)^>", text)
-    if header:
-        line = text[: header.start()].count(b"\n") + 1
-        hint = "Remove the text, or give the first sequence a header line such as >name."
-        return Identity(path, None, f"a file with text before the first line that begins with > (line {line})", hint)
+    """Recognize FASTA after some other text, which its reader refuses, and sequences without a header."""
+    if re.search(rb"(?m)^>", text):
+        return Identity(path, "sequences", "fasta")
     if re.fullmatch(rb"[A-Za-z*\-\s\d]+", text) and len(re.findall(rb"[A-Za-z]{10}", text)) > len(text) / 40:
         hint = "Put a header line such as >name before it."
         return Identity(path, None, "a plain sequence without a header line", hint)

@@ -194,10 +194,8 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
         )
         yield _byte_issue(facts, "letters", "caution", text, foreign)
     if gaps and "gaps_dropped" not in facts.findings:
-        text = (
-            f"Gap characters in sequences that are not an alignment: {_listed(facts, gaps)}. "
-            "They are kept and scored as unknown residues."
-        )
+        where = "in the sequence" if facts.n_sequences == 1 else "although the sequences are not aligned"
+        text = f"Gap characters {where}: {_listed(facts, gaps)}. They are kept and scored as unknown residues."
         yield _byte_issue(facts, "gaps", "caution", text, gaps)
     if stops:
         text = f"Stop characters: {_listed(facts, stops)}. They are kept and scored as unknown residues."
