@@ -292,7 +292,9 @@ def renormalize(hmm: Hmm) -> Hmm:
         null=_normalized(settings.null),
         null_loop=_normalized(settings.null_loop),
     )
-    return replace(hmm, match=match, insert=insert, transitions=transitions, settings=normal)
+    # A residue close to the limit may change its case; HMMER2 shows the consensus of the normalized model.
+    consensus = consensus_of(match, hmm.alphabet)
+    return replace(hmm, match=match, insert=insert, transitions=transitions, consensus=consensus, settings=normal)
 
 
 def hmmer2_members(alphabet: Alphabet) -> list[str]:
