@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,12 +34,11 @@ FILES: dict[str, type[np.generic]] = {
 """The arrays of `SequenceDatabase`, each a file."""
 
 MANIFEST = "manifest.json"
-NAMES = "names"
-"""Working file: hash of each name and the line of its header, in the order of the input."""
+HASHES = "hashes"
+LINES = "lines"
+"""Working files: hash of each name and line of each header (int64), in the order of the input."""
 
-NAME_RECORD = np.dtype([("hash", "<i8"), ("line", "<i8")])
-
-NAMES_AT_ONCE = 2 << 20
+NAMES_AT_ONCE = 1 << 19
 """Hashes that are compared in memory; more are compared in parts."""
 
 Integers = npt.NDArray[np.int64]
@@ -112,7 +111,7 @@ class PackedWriter:
         self._files: dict[str, BinaryIO] = {}
 
     def __enter__(self) -> PackedWriter:
-        for name in (*FILES, NAMES):
+        for name in (*FILES, HASHES, LINES):
             self._files[name] = (self.folder / name).open("wb")
         self._write("offsets", np.zeros(1, np.int64))
         self._write("text_offsets", np.zeros(1, np.int64))
@@ -154,10 +153,9 @@ class PackedWriter:
         self._files[name].write(values if isinstance(values, bytes) else values.tobytes())
 
     def _write_names(self, block: Block) -> None:
-        records = np.empty(len(block.texts), NAME_RECORD)
-        records["hash"] = [hash(text[: text.index(b"\t")]) for text in block.texts]
-        records["line"] = block.lines
-        self._write(NAMES, records)
+        hashes = [hash(text[: text.index(b"\t")]) for text in block.texts]
+        self._write(HASHES, np.array(hashes, np.int64))
+        self._write(LINES, block.lines.astype(np.int64))
 
     def _flush(self, final: bool) -> None:
         """Write all volumes that are complete; the last record is open unless this is the end."""
@@ -244,7 +242,10 @@ class PackedWriter:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Names that occur again: how many sequences, and the rows and lines of the first ones."""
+    """Sequences with a name that another one had before: how many, and the first ones.
+
+    `lines` are those of the first headers, `first` is the place of the first one in the input.
+    """
 
     count: int
     lines: list[int]
@@ -254,7 +255,7 @@ class Duplicates:
 def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
     """Find sequences whose name another one had before.
 
-    The hashes are compared in parts that fit in memory, so it needs the same for any number.
+    The hashes of the names are compared in parts, so this needs the same memory for any number.
 
     Parameters
     ----------
@@ -262,44 +263,41 @@ def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
         Where a `PackedWriter` wrote.
     at_once : int
         Hashes that are compared together.
-
-    Returns
-    -------
-    Duplicates
-        `first` is the place in the input of the first sequence with a name that was there before.
     """
-    file = folder / NAMES
-    n = file.stat().st_size // NAME_RECORD.itemsize
+    n = (folder / HASHES).stat().st_size // 8
     parts = -(-n // at_once)
-    count, found = 0, np.empty((0, 2), np.int64)
+    count, first = 0, np.empty(0, np.int64)
     for part in range(parts):
-        places, lines = _again(file, part, parts, at_once)
+        places = _repeated(folder / HASHES, part, parts, at_once)
         count += len(places)
-        found = np.concatenate([found, np.stack([places, lines], axis=1)])
-        found = found[np.argsort(found[:, 0])][:SHOWN_LINES]
-    return Duplicates(count, found[:, 1].tolist(), int(found[0, 0]) if count else None)
+        first = np.sort(np.concatenate([first, places]))[:SHOWN_LINES]
+    return Duplicates(count, _lines_at(folder / LINES, first.tolist()), int(first[0]) if count else None)
 
 
-def _again(file: Path, part: int, parts: int, at_once: int) -> tuple[Integers, Integers]:
-    """Return place and line of each name of a part of the hashes that was there before."""
-    chosen = [(np.empty(0, np.int64), np.empty(0, NAME_RECORD))]
-    for start, records in _name_records(file, at_once):
-        mine = np.flatnonzero(records["hash"] % parts == part)
-        chosen.append((mine + start, records[mine]))
-    places = np.concatenate([place for place, _ in chosen])
-    records = np.concatenate([record for _, record in chosen])
-    order = np.argsort(records["hash"], kind="stable")
-    again = order[1:][np.diff(records["hash"][order]) == 0]
-    return places[again], records["line"][again].astype(np.int64)
-
-
-def _name_records(file: Path, at_once: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+def _repeated(file: Path, part: int, parts: int, at_once: int) -> Integers:
+    """Return the place of each hash, among those of one part, that was there before."""
+    places, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     start = 0
     with file.open("rb") as stream:
-        while data := stream.read(at_once * NAME_RECORD.itemsize):
-            records = np.frombuffer(data, NAME_RECORD)
-            yield start, records
-            start += len(records)
+        while data := stream.read(at_once):
+            values = np.frombuffer(data, np.int64)
+            mine = np.flatnonzero(values % parts == part)
+            places.append(mine + start)
+            hashes.append(values[mine])
+            start += len(values)
+    values = np.concatenate(hashes)
+    order = np.argsort(values, kind="stable")
+    again = order[1:][np.diff(values[order]) == 0]
+    return np.sort(np.concatenate(places)[again])
+
+
+def _lines_at(file: Path, places: list[int]) -> list[int]:
+    lines = []
+    with file.open("rb") as stream:
+        for place in places:
+            stream.seek(8 * place)
+            lines.append(int.from_bytes(stream.read(8), sys.byteorder))
+    return lines
 
 
 def name_of(folder: Path, place: int) -> str:
@@ -320,7 +318,8 @@ def name_of(folder: Path, place: int) -> str:
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     """Write the sizes of the files and the facts of the input beside them; the working files go."""
-    (folder / NAMES).unlink(missing_ok=True)
+    (folder / HASHES).unlink(missing_ok=True)
+    (folder / LINES).unlink(missing_ok=True)
     sizes = {name: (folder / name).stat().st_size for name in FILES}
     content = json.dumps({"version": VERSION, "sizes": sizes, "facts": facts}, ensure_ascii=False)
     (folder / MANIFEST).write_text(content, "utf-8")

@@ -94,7 +94,7 @@ def identify(source: Source) -> Identity:
         found = test(head, source)
         if found is not None:
             return found
-    return Identity(source.label, None, "text of a kind that is not known", _known_kinds())
+    return Identity(source.label, None, "text of an unknown kind", _known_kinds())
 
 
 def _known_kinds() -> str:
@@ -216,12 +216,12 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"(?i)\A<!doctype html|\A<html", "a web page (HTML)", "Save the data itself instead of the page."),
         (rb"\A<", "an XML file", "Get the sequences in FASTA from the same source."),
         (rb"\A[\[{]\s*[\[{\"]", "a JSON file", "Get the sequences in FASTA from the same source."),
-        (rb"\A\(.*[,)]", "a tree (Newick)", "Choose the file with the sequences."),
+        (rb"\A\([^)\n]*,", "a tree (Newick)", "Choose the file with the sequences."),
         (rb"\A##gff", "a GFF annotation file", "Choose the file with the sequences."),
         (rb"\A##fileformat=VCF", "a VCF file of variants", "Choose the file with the sequences."),
         (rb"\A@(HD|SQ|RG|PG|CO)\t", "a SAM file of mapped reads", "Convert it with: samtools fasta."),
         (rb"\A(\\+\n)?ENTRY\s", "a CODATA entry", CONVERT),
-        (rb"\A(#=ID|#=AU|#=SQ|#=RF|# SELEX)", "a SELEX alignment", CONVERT),
+        (rb"(?m)\A# SELEX|^#=(ID|AU|SQ|RF|CS) ", "a SELEX alignment", CONVERT),
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
         (rb"\A.*\n?.*(FASTA|SSEARCH|TFASTX) (searches|compares|translates)", "a result of the FASTA programs",
          "Choose the file with the sequences."),
@@ -239,7 +239,9 @@ def _fasta_like(text: bytes, path: str) -> Identity | None:
     if text.startswith(b";"):
         first = next((line for line in text.split(b"\n") if line.strip() and not line.startswith(b";")), b"")
         if not first.startswith(b">"):
-            return Identity(path, None, "an IntelliGenetics or MASE file", CONVERT)
+            return Identity(
+                path, None, "no FASTA although it begins with ; (perhaps an IntelliGenetics or MASE file)", CONVERT
+            )
     if text[:1] in (b">", b";"):
         return Identity(path, "sequences", "fasta")
     return None
