@@ -94,13 +94,15 @@ def digest_of(source: Source, folder: Path, context: JobContext) -> str:
     """Return the SHA-256 of a file; one that is unchanged since the last time is not read again."""
     facts = source.file.stat()
     place = folder / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
-    stamp = [str(source.file.absolute()), facts.st_size, facts.st_mtime_ns]
+    stamp = [str(source.file.absolute()), facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
     with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(place.read_text("utf-8"))
         if known["stamp"] == stamp:
             return str(known["digest"])
     digest = _checksum(source, context)
-    if time.time() - facts.st_mtime > SETTLED_SECONDS and not source.file.name.startswith(_SPOOLED):
+    if time.time() - max(facts.st_mtime, facts.st_ctime) > SETTLED_SECONDS and not source.file.name.startswith(
+        _SPOOLED
+    ):
         with writable(folder):
             _write_whole(place, json.dumps({"stamp": stamp, "digest": digest}))
     return digest

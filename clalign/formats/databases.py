@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from clalign.alphabets import ALPHABETS, Alphabet
+from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.errors import OptionError
 from clalign.formats import cache, packed
 from clalign.formats.blocks import Block, Reading
@@ -18,7 +18,7 @@ from clalign.formats.recognize import identify
 from clalign.formats.reports import Facts, InputReport, make_report
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.stockholm import read_stockholm_blocks
-from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding
+from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
 from clalign.jobs import JobContext, QuietContext
 from clalign.sequences import SequenceDatabase
 
@@ -138,6 +138,12 @@ def _pack(
 
 def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> None:
     if lengths.total:
+        other = int(code_counts(reading.tally.counts, N_CODES)[OTHER_CODE])
+        if 2 * other > lengths.total:
+            raise reading.text.error(
+                f"most characters ({other:,} of {lengths.total:,}) are no residues.",
+                "Check whether this is the right file.",
+            )
         return
     if "no_sequence" in reading.findings.found:
         raise reading.text.error(

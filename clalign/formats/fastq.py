@@ -44,7 +44,7 @@ class _Record:
         if not header.startswith(b"@"):
             raise self._error(f'a header line with @ is expected, but the line is "{text_of(header)[:30]}"', number)
         self._header, self._number = header, number
-        name, _, description = text_of(header[1:]).partition(" ")
+        name, _, description = " ".join(text_of(header[1:]).split()).partition(" ")
         self._builder.start(name, "", description, number)
         n_residues = self._sequence(lines)
         self._qualities(n_residues, lines)

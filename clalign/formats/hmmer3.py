@@ -298,6 +298,9 @@ class _Record:
         shown = {"NSEQ": "sequences", "EFFN": "effective sequences", "DATE": "date", "CKSUM": "checksum"}
         facts = {"format": f"HMMER3/{version}"}
         facts |= {word: header.values[tag][1] for tag, word in shown.items() if tag in header.values}
+        if header.statistics:
+            given = header.statistics.items()
+            facts["score statistics"] = "; ".join(f"{name} {' '.join(map(str, values))}" for name, (_, values) in given)
         if header.history:
             facts["history"] = "\n".join(header.history)
         return facts

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from clalign.errors import InputError
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.recognize import identify
 from clalign.formats.sources import TextReader, decoded, opened
-from clalign.profiles import Hmm, Hmmer3Settings
+from clalign.profiles import Hmm
 
 
 def read_profiles(path: str) -> Iterator[Hmm]:
@@ -83,6 +82,7 @@ def profile_card(hmm: Hmm) -> dict[str, Any]:
         "tc": hmm.cutoffs.trusted,
         "nc": hmm.cutoffs.noise,
     }
+    calibration = hmm.calibration
     return {
         "name": hmm.name,
         "accession": hmm.accession,
@@ -94,18 +94,6 @@ def profile_card(hmm: Hmm) -> dict[str, Any]:
         "reference": hmm.reference,
         "structure": hmm.structure,
         "cutoffs": {kind: None if pair is None else list(pair) for kind, pair in cutoffs.items()},
-        "calibration": _calibration(hmm),
+        "calibration": calibration and {"mu": calibration.location, "lambda": calibration.slope},
         "facts": dict(hmm.facts),
     }
-
-
-def _calibration(hmm: Hmm) -> dict[str, Any] | None:
-    if isinstance(hmm.settings, Hmmer3Settings):
-        if hmm.settings.forward is None or hmm.settings.viterbi is None or hmm.settings.msv is None:
-            return None
-        settings = hmm.settings
-        names = ("msv", "viterbi", "forward")
-        return {name: asdict(getattr(settings, name)) for name in names}
-    if hmm.calibration is None:
-        return None
-    return {"mu": hmm.calibration.location, "lambda": hmm.calibration.slope}

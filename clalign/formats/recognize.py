@@ -269,7 +269,9 @@ def _flat_file(text: bytes, path: str) -> Identity | None:
 
 
 def _fastq_like(text: bytes, path: str) -> Identity | None:
-    return Identity(path, "sequences", "fastq") if text.startswith(b"@") else None
+    if re.match(rb"@.*\n[A-Za-z.*~\-]*[ \t]*(\n|\Z)", text):
+        return Identity(path, "sequences", "fastq")
+    return None
 
 
 def _plain(text: bytes, path: str) -> Identity | None:

@@ -158,6 +158,8 @@ def _not_kept(place: str, error: OSError) -> OutputError:
 
 
 def _copy(path: str, copy: tempfile._TemporaryFileWrapper[bytes], context: JobContext) -> None:
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise InputError(path, "there is no standard input.", "Choose a file.")
     try:
         stream = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115
     except OSError as error:
@@ -371,28 +373,31 @@ class TextReader:
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         raw = RawReader(self.source, self.context)
-        ends, first = self.line_ends, True
+        held = b""
         try:
-            while data := raw.read(size):
-                if data.endswith(b"\r"):
-                    data += raw.read(1)
-                if first and data.startswith(_BYTE_ORDER_MARK):
-                    data = data[len(_BYTE_ORDER_MARK) :]
-                first = False
-                if b"\0" in data:
-                    before = data[: data.index(b"\0")].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-                    raise self.error(
-                        "there is a NUL byte, so this is no text file, or it is damaged.",
-                        line=self.line + before.count(b"\n"),
-                    )
-                ends.add(data)
-                yield data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+            data = raw.read(max(size, len(_BYTE_ORDER_MARK))).removeprefix(_BYTE_ORDER_MARK)
+            while data or held:
+                last = not data
+                data = held + data
+                held = b"\r" if data.endswith(b"\r") and not last else b""
+                if text := data[: len(data) - len(held)]:
+                    yield self._unified(text)
+                data = raw.read(size)
         except InputError as error:
             if error.line is None:
                 raise self.error(error.reason, error.hint, self.line) from None
             raise
         finally:
             raw.close()
+
+    def _unified(self, data: bytes) -> bytes:
+        """Count the line ends of a piece and make them all the same."""
+        self.line_ends.add(data)
+        text = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+        if b"\0" in text:
+            line = self.line + text[: text.index(b"\0")].count(b"\n")
+            raise self.error("there is a NUL byte, so this is no text file, or it is damaged.", line=line)
+        return text
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines with their numbers, without line ends."""
