@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 SEQUENCES = "Scores for complete sequences"
@@ -133,3 +134,41 @@ def _rows(lines: list[str]) -> tuple[str, str, str]:
     assert model.startswith("*->"), model
     assert model.endswith("<-*"), model
     return model[3:-3], match[3:-3], target[3:-3]
+
+
+UNKNOWN_TO_HMMER2 = "JjOo*-.~_"
+"""Letters that hmmsearch shows as X, and clalign as they are."""
+
+
+def differences(expected: GoldenAnswer, found: GoldenAnswer) -> list[str]:
+    """Return a sentence for each difference of two answers; the order of equal scores is free."""
+    texts = []
+    if expected.n_searched != found.n_searched:
+        texts.append(f"{found.n_searched} sequences searched instead of {expected.n_searched}")
+    missing, extra = Counter(expected.hits) - Counter(found.hits), Counter(found.hits) - Counter(expected.hits)
+    texts += [f"missing {hit}" for hit in missing] + [f"extra {hit}" for hit in extra]
+    theirs, ours = _by_numbers(expected.domains), _by_numbers(found.domains)
+    texts += [f"missing {key}" for key in theirs if key not in ours]
+    texts += [f"extra {key}" for key in ours if key not in theirs]
+    for key in theirs.keys() & ours.keys():
+        if len(theirs[key]) != len(ours[key]):
+            texts.append(f"{len(ours[key])} times instead of {len(theirs[key])}: {key}")
+        elif not all(map(_same_rows, theirs[key], ours[key])):
+            texts.append(f"another alignment of {key}: {ours[key]} instead of {theirs[key]}")
+    return texts
+
+
+def _by_numbers(domains: tuple[GoldenDomain, ...]) -> dict[GoldenDomain, list[tuple[str, str, str] | None]]:
+    table: dict[GoldenDomain, list[tuple[str, str, str] | None]] = {}
+    for domain in domains:
+        table.setdefault(replace(domain, rows=None), []).append(domain.rows)
+    return table
+
+
+def _same_rows(expected: tuple[str, str, str] | None, found: tuple[str, str, str] | None) -> bool:
+    if expected is None or found is None:
+        return expected is found
+    if expected[:2] != found[:2] or len(expected[2]) != len(found[2]):
+        return False
+    pairs = zip(expected[2], found[2], strict=True)
+    return all(a == b or (a in "Xx" and b in UNKNOWN_TO_HMMER2) for a, b in pairs)
