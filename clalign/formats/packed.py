@@ -279,7 +279,7 @@ def _repeated(file: Path, part: int, parts: int, at_once: int) -> Integers:
     places, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     start = 0
     with file.open("rb") as stream:
-        while data := stream.read(at_once):
+        while data := stream.read(8 * at_once):
             values = np.frombuffer(data, np.int64)
             mine = np.flatnonzero(values % parts == part)
             places.append(mine + start)

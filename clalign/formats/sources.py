@@ -375,7 +375,7 @@ class TextReader:
         raw = RawReader(self.source, self.context)
         held = b""
         try:
-            data = raw.read(max(size, len(_BYTE_ORDER_MARK))).removeprefix(_BYTE_ORDER_MARK)
+            data = raw.read(size + len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
             while data or held:
                 last = not data
                 data = held + data
