@@ -30,7 +30,7 @@ class AlignedRows:
         self._rows: dict[str, AlignedRow] = {}
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(bool(row.parts) for row in self._rows.values())
 
     def row(self, name: str) -> AlignedRow:
         """Return the row with a name; a new one if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import lzma
 import os
 import stat
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
@@ -29,6 +30,9 @@ LONGEST_LINE = 256 << 20
 """A line longer than this is refused where lines are read whole."""
 
 STANDARD_INPUT = "-"
+
+ZSTD_INPUT = 4 << 10
+"""Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
 
 HEAD = 64 << 10
 """Bytes that are enough to recognize a file by."""
@@ -193,27 +197,30 @@ class _ZstdStream:
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
-        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-        self._left = b""
+        self._frame = self._new_frame()
         self._begun = False
+        self._compressed = b""
+        self._text = b""
+
+    @staticmethod
+    def _new_frame() -> zstandard.ZstdDecompressionObj:
+        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
     def read(self, size: int) -> bytes:
-        """Return about `size` bytes, none only at the end."""
-        while True:
-            data = self._left or self._raw.read(CHUNK // 8)
-            self._left = b""
+        """Return up to `size` bytes, none only at the end."""
+        while not self._text:
+            data = self._compressed or self._raw.read(ZSTD_INPUT)
             if not data:
                 if self._begun:
                     raise EOFError
                 return b""
-            self._begun = True
-            text: bytes = self._frame.decompress(data)
+            self._begun, self._compressed = True, b""
+            self._text = self._frame.decompress(data)
             if self._frame.eof:
-                self._left = self._frame.unused_data
-                self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-                self._begun = False
-            if text:
-                return text
+                self._compressed = self._frame.unused_data
+                self._frame, self._begun = self._new_frame(), False
+        text, self._text = self._text[:size], self._text[size:]
+        return text
 
     def close(self) -> None:
         """Nothing to close: the raw file belongs to the caller."""
@@ -228,7 +235,16 @@ def _decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
     return stream
 
 
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+def _decompression_errors() -> tuple[type[Exception], ...]:
+    """Return what the libraries raise at damaged data, the fast ones that xopen finds included."""
+    errors: list[type[Exception]] = [EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError]
+    for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
+        with suppress(ImportError):
+            errors.append(importlib.import_module(name).error)
+    return tuple(errors)
+
+
+_DAMAGED = _decompression_errors()
 
 
 def head_of(source: Source) -> bytes:
@@ -268,10 +284,8 @@ class RawReader:
         parts, left = [], size
         try:
             while left and (data := self._stream.read(left)):
-                parts.append(data[:left])
+                parts.append(data)
                 left -= len(data)
-                if left < 0:
-                    raise AssertionError("a stream gave more than it was asked for")
         except _DAMAGED:
             raise self._ends_early() from None
         except OSError as error:

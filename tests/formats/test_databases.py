@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from clalign.errors import Cancelled, InputError, OptionError, OutputError
+from clalign.formats import cache, packed
+from clalign.formats.databases import load_database
+from clalign.formats.fasta import read_fasta_blocks
+from clalign.formats.reports import InputReport
+from clalign.jobs import QuietContext
+
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+EXAMPLE = b"".join(
+    b">seq%d the number %d\n%s\n" % (i, i, b"ACDEFGHIKLMNPQRSTVWY"[i % 20 :] * (i % 7 + 1)) for i in range(200)
+)
+
+
+class Recorder(QuietContext):
+    """Keeps what it is told; stops after a number of questions."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.stages: list[tuple[str, float, float | None]] = []
+        self._left = stop_after
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
+        assert unit == "bytes"
+        self.stages.append((stage, done, total))
+
+    def check(self) -> None:
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise Cancelled
+
+
+def arrays_of(database) -> list[list[int]]:
+    return [getattr(database, name).tolist() for name in packed.FILES]
+
+
+def entries(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.name != "index"]
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_the_same_sequences_whatever_the_compression(load, name: str) -> None:
+    plain, _ = load(EXAMPLE, "plain.fasta")
+    database, report = load(COMPRESS[name](EXAMPLE), "misnamed.txt")
+    assert report.compression == name
+    assert arrays_of(database) == arrays_of(plain)
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_members_of_a_compressed_file_are_read_one_after_the_other(load, name: str) -> None:
+    half = EXAMPLE.index(b">seq100")
+    parts = COMPRESS[name](EXAMPLE[:half]) + COMPRESS[name](EXAMPLE[half:])
+    database, _ = load(parts)
+    assert len(database) == 200
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+@pytest.mark.parametrize("kept", [0.3, 0.9, -1])
+def test_a_compressed_file_that_ends_early_is_refused(load, cache_folder: Path, name: str, kept: float) -> None:
+    random = np.random.default_rng(1)
+    text = b">a\n" + bytes(b"ACDEFGHIKLMNPQRSTVWY"[i] for i in random.integers(0, 20, 300_000)) + b"\n"
+    data = COMPRESS[name](text)
+    cut = len(data) + int(kept) if kept < 0 else int(len(data) * kept)
+    with pytest.raises(InputError, match="ends early") as error:
+        load(data[:cut])
+    assert error.value.hint
+    assert entries(cache_folder) == []
+
+
+def test_damaged_compressed_data_is_refused(load) -> None:
+    data = bytearray(gzip.compress(EXAMPLE))
+    data[len(data) // 2] ^= 0xFF
+    data[len(data) // 2 + 1] ^= 0xFF
+    with pytest.raises(InputError, match="damaged"):
+        load(bytes(data))
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(EXAMPLE))))
+    database, report = load_database("-")
+    assert (report.path, report.compression, len(database)) == ("-", "gzip", 200)
+    assert len(entries(cache_folder)) == 1
+
+
+def test_an_error_in_standard_input_says_so(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"%PDF-1.4")))
+    with pytest.raises(InputError, match="standard input: this is a PDF"):
+        load_database("-")
+    assert entries(cache_folder) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"printf '>a\\nMKV\\n' > {pipe}"]):
+        database, _ = load_database(str(pipe))
+    assert database[0].text == "MKV"
+
+
+def test_an_unchanged_file_is_neither_read_nor_encoded_again(
+    load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
+    first, watcher = Recorder(), Recorder()
+    before, report = load(EXAMPLE, context=first)
+    after, again = load_database(str(tmp_path / "input.txt"), context=watcher)
+    size = len(EXAMPLE)
+    assert [stage for stage in first.stages if stage[1] == size] == [
+        ("read", size, size),
+        *[("encode", size, size)] * (len(first.stages) - 1),
+    ]
+    assert watcher.stages == []
+    assert again == report
+    assert arrays_of(after) == arrays_of(before)
+
+
+def test_the_same_content_under_another_name_is_encoded_once(load) -> None:
+    watcher = Recorder()
+    load(EXAMPLE, "one.fasta")
+    _, report = load(EXAMPLE, "two.fasta", context=watcher)
+    assert {stage for stage, _, _ in watcher.stages} == {"read"}
+    assert report.path.endswith("two.fasta")
+
+
+def test_a_changed_file_is_read_again(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
+    assert load(b">a\nMKV\n")[0][0].text == "MKV"
+    time.sleep(0.02)
+    assert load(b">a\nMKW\n")[0][0].text == "MKW"
+
+
+def test_a_file_that_may_still_change_is_not_trusted(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "SETTLED_SECONDS", 3600.0)
+    load(EXAMPLE)
+    watcher = Recorder()
+    load(EXAMPLE, context=watcher)
+    assert {stage for stage, _, _ in watcher.stages} == {"read"}
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "facts"])
+def test_a_damaged_entry_is_made_again(load, cache_folder: Path, damage: str) -> None:
+    good, _ = load(EXAMPLE)
+    expected = arrays_of(good)
+    (entry,) = entries(cache_folder)
+    if damage == "cut":
+        os.truncate(entry / "order", 8)
+    elif damage == "gone":
+        (entry / "text").unlink()
+    else:
+        text = (entry / packed.MANIFEST).read_text("utf-8")
+        (entry / packed.MANIFEST).write_text(text.replace('"n_empty"', '"n_other"'), "utf-8")
+    again, _ = load(EXAMPLE)
+    assert arrays_of(again) == expected
+
+
+def test_the_alphabet_can_be_chosen_without_encoding_again(load) -> None:
+    text = b">a\n" + b"ACGTACGTNN" * 9 + b"AEC\n"
+    database, guessed = load(text, alphabet="auto")
+    assert (database.alphabet.name, guessed.alphabet) == ("dna", "dna")
+    assert [(i.kind, i.count, i.lines) for i in guessed.issues] == [("letters", 1, (2,))]
+    watcher = Recorder()
+    database, chosen = load(text, alphabet="amino", context=watcher)
+    assert {stage for stage, _, _ in watcher.stages} == {"read"}
+    assert database.alphabet.name == "amino"
+    assert chosen.issues == ()
+    assert "looks like DNA" in chosen.alphabet_reason
+
+
+def test_unknown_options_are_refused(load) -> None:
+    with pytest.raises(OptionError, match="klingon"):
+        load(EXAMPLE, alphabet="klingon")
+    with pytest.raises(OptionError, match="msf"):
+        load(EXAMPLE, sequence_format="msf")
+
+
+def test_a_format_can_be_named(load) -> None:
+    with pytest.raises(InputError, match="header line with @"):
+        load(EXAMPLE, sequence_format="fastq")
+    _, report = load(EXAMPLE, sequence_format="fasta")
+    assert report.format == "fasta"
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_cancelling_leaves_nothing_behind(load, cache_folder: Path, after: int) -> None:
+    with pytest.raises(Cancelled):
+        load(EXAMPLE, context=Recorder(after))
+    assert entries(cache_folder) == []
+
+
+@pytest.mark.parametrize("what", ["folder", "missing", "empty", "strange"])
+def test_paths_that_are_no_files_are_refused(tmp_path: Path, what: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "empty").write_bytes(b"")
+    path = "a\0b" if what == "strange" else str(tmp_path / what)
+    words = {"folder": "folder", "missing": "no such file", "empty": "0 bytes", "strange": "no such file"}
+    with pytest.raises(InputError, match=words[what]) as error:
+        load_database(path)
+    assert error.value.hint
+
+
+def test_a_file_that_may_not_be_read_is_refused(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    load(EXAMPLE)
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(io, "open", refuse)
+    with pytest.raises(InputError, match="may not read"):
+        load_database(str(Path(__file__)))
+
+
+def test_a_full_disk_is_told_with_what_to_do(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(packed.PackedWriter, "_write_rows", no_space)
+    with pytest.raises(OutputError, match="disk is full") as error:
+        load(EXAMPLE)
+    assert "CLALIGN_CACHE_DIR" in error.value.hint
+    assert entries(cache_folder) == []
+
+
+def test_a_cache_that_is_no_folder_is_told(load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "below"))
+    with pytest.raises(OutputError, match="could not be kept"):
+        load(EXAMPLE)
+
+
+def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, name in enumerate(["old", "older", "newest"]):
+        load(b">a\n" + b"MKV" * (i + 1) + b"\n", name)
+    by_source = {Path(cached.source).name: cached for cached in cache.cached_databases()}
+    now = time.time()
+    for name, age in [("old", 100), ("older", 1000), ("newest", 10)]:
+        os.utime(by_source[name].folder / "used", (now - age, now - age))
+    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["newest", "old", "older"]
+    total = sum(cached.size for cached in by_source.values())
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", str(total + 50))
+    load(b">a\nMKVMKVMKVMKVMKV\n", "latest")
+    assert {Path(cached.source).name for cached in cache.cached_databases()} == {"latest", "newest", "old"}
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    database, _ = load(b">a\nMKVMKV\n", "old")
+    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["old"]
+    assert database[0].text == "MKVMKV"
+    assert cache.clear_cache() > 0
+    assert cache.cached_databases() == []
+
+
+def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "much")
+    with pytest.raises(OptionError, match="much"):
+        cache.cache_limit()
+
+
+def test_what_a_crash_left_is_removed_after_a_day(load, cache_folder: Path) -> None:
+    cache_folder.mkdir()
+    for name in ("new-old", "new-fresh"):
+        (cache_folder / name).mkdir()
+        (cache_folder / name / "codes").write_bytes(b"x")
+    os.utime(cache_folder / "new-old", (time.time() - 2 * cache.DAY,) * 2)
+    load(EXAMPLE)
+    assert not (cache_folder / "new-old").exists()
+    assert (cache_folder / "new-fresh").exists()
+
+
+def load_in_child(path: str) -> int:
+    return len(load_database(path)[0])
+
+
+def test_two_processes_may_encode_the_same_file(tmp_path: Path, cache_folder: Path) -> None:
+    path = tmp_path / "x.fasta"
+    path.write_bytes(EXAMPLE * 200)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(load_in_child, [str(path)] * 4, chunksize=1) == [200 * 200] * 4
+    assert len(entries(cache_folder)) == 1
+
+
+def test_another_process_that_was_faster_is_believed(load, cache_folder: Path, tmp_path: Path) -> None:
+    load(EXAMPLE)
+    (entry,) = entries(cache_folder)
+    shutil.copytree(entry, tmp_path / "copy")
+    with cache.new_entry(entry) as working:
+        (working / "manifest.json").write_text("{}")
+    assert (entry / "manifest.json").read_text() == (tmp_path / "copy" / "manifest.json").read_text()
+    assert entries(cache_folder) == [entry]
+
+
+def test_the_report_survives_json(load) -> None:
+    _, report = load(b">a x\r\nMK1V&\r\n>a\r\n\r\n>c\nMK*")
+    again = InputReport.from_dict(report.to_dict() | {"unknown": 1})
+    assert again == report
+    kinds = {issue.kind: issue for issue in report.issues}
+    assert list(kinds) == ["letters", "stops", "digits", "duplicate_names", "empty", "line_ends", "no_final_newline"]
+    assert kinds["duplicate_names"].lines == (3,)
+    assert '"a"' in kinds["duplicate_names"].text
+    assert kinds["letters"].lines == (2,)
+    assert '"&" (1)' in kinds["letters"].text
+    assert report.line_ends == "mixed"
+    assert (report.n_sequences, report.n_empty, report.shortest, report.longest) == (3, 1, 0, 4)
+
+
+def test_a_database_is_not_written_to(load) -> None:
+    database, _ = load(EXAMPLE)
+    with pytest.raises(ValueError, match="read-only"):
+        database.codes[0] = 1
+    database.release()
+    assert database[0].text
+
+
+def test_small_volumes_give_the_same_sequences(tmp_path: Path, load) -> None:
+    database, _ = load(EXAMPLE)
+    from clalign.formats.blocks import Reading
+    from clalign.formats.sources import TextReader, opened
+
+    folder = tmp_path / "small"
+    folder.mkdir()
+    with opened(str(tmp_path / "input.txt")) as source, packed.PackedWriter(folder, 500, 7) as writer:
+        for block in read_fasta_blocks(Reading(TextReader(source)), 64):
+            writer.add(block)
+        writer.finish()
+    small = packed.open_packed(folder, database.alphabet, "", "", 0)
+    rows = {int(small.order[row]): small[row] for row in range(200)}
+    for row in range(200):
+        other = rows[int(database.order[row])]
+        assert (other.name, other.description, other.text) == (
+            database[row].name,
+            database[row].description,
+            database[row].text,
+        )
+    lengths = np.diff(small.offsets)
+    assert (lengths[:-1] < lengths[1:]).sum() > 10
