@@ -83,7 +83,8 @@ void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scra
     }
     for (uint s = 0; (1u << s) < LANES; s++) {
         crossing->whole[s] = total;
-        total = CLAMP(total + lane_up(total, 1u << s, 0, lane, scratch));
+        const int before = lane_up(total, 1u << s, 0, lane, scratch); /* macros evaluate their argument twice */
+        total = CLAMP(total + before);
     }
 }
 

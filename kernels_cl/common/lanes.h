@@ -20,11 +20,15 @@
 
 #if LANE_BACKEND == 1
 
+/* The fill is chosen by the instruction's own predicate: a branch on the lane in C may be merged with
+   the next one, and the compiler would then put copies of the shuffle on both sides, which deadlock. */
 int lane_up(int v, uint d, int fill, uint lane, __local int *scratch)
 {
     int r;
-    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(d));
-    return lane < d ? fill : r;
+    asm volatile("{ .reg .pred inside;\n"
+                 "shfl.sync.up.b32 %0|inside, %1, %2, 0, 0xffffffff;\n"
+                 "@!inside mov.b32 %0, %3; }" : "=&r"(r) : "r"(v), "r"(d), "r"(fill));
+    return r;
 }
 
 int lane_max(int v, uint lane, __local int *scratch)

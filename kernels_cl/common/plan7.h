@@ -2,7 +2,9 @@
 
 #define IMPOSSIBLE (-987654321)
 
-/* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not. */
+/* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not.
+   Macros, so that they serve scalars and vectors alike: an argument is evaluated twice, so never pass a
+   call that other work-items take part in. */
 #define CLAMP(v) ((v) > IMPOSSIBLE ? (v) : IMPOSSIBLE)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 

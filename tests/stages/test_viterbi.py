@@ -1,0 +1,120 @@
+"""The scoring kernels equal the reference: every shape, every device, odd geometries, odd input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clalign.devices import Device
+from clalign.profiles import IntegerProfile
+from clalign.reference.cases import random_batch, random_profile
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session, open_session
+from clalign.stages.viterbi import VITERBI, ViterbiStage
+
+GEOMETRIES = [
+    ("vector", {}),
+    ("vector", {"LANES": 16}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 32, "SEQUENCES": 1}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "GROUP": 16, "SEQUENCES": 3}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 4, "GROUP": 4, "LOCAL_TRANSITIONS": 0}),
+]
+
+
+@pytest.fixture(scope="module")
+def session(device: Device) -> Iterator[Session]:
+    with open_session(device) as opened:
+        yield opened
+
+
+@pytest.fixture
+def opencl_session(session: Session) -> Session:
+    if session.device.kind == "reference":
+        pytest.skip("the reference builds no kernel")
+    return session
+
+
+def differing(stage: ViterbiStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:
+    return int((session.run(stage, batch, profile).values != VITERBI.reference(batch, profile).values).sum())
+
+
+@pytest.mark.parametrize("n_nodes", [1, 7, 8, 9, 33, 100])
+def test_default_shape(session: Session, n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    for local in (True, False):
+        profile = random_profile(rng, n_nodes, local)
+        assert differing(VITERBI, session, random_batch(rng, profile, 13, 70), profile) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), GEOMETRIES)
+def test_every_shape(session: Session, shape: str, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(5)
+    for n_nodes in (1, 17, 70):
+        profile = random_profile(rng, n_nodes)
+        batch = random_batch(rng, profile, 11, 60)
+        assert differing(ViterbiStage(shape, **defines), session, batch, profile) == 0
+
+
+def test_large_model(session: Session) -> None:
+    rng = np.random.default_rng(8)
+    profile = random_profile(rng, 5000)
+    assert differing(VITERBI, session, random_batch(rng, profile, 3, 20), profile) == 0
+
+
+def test_long_sequence(session: Session) -> None:
+    """Some drivers end every loop after 65,535 rounds."""
+    rng = np.random.default_rng(9)
+    profile = random_profile(rng, 3)
+    long = np.tile(random_batch(rng, profile, 5, 200).codes, 400)[:70_000]
+    assert differing(VITERBI, session, SequenceBatch.from_texts([long, "", "M"]), profile) == 0
+
+
+def test_nasty_sequences(session: Session) -> None:
+    rng = np.random.default_rng(11)
+    profile = random_profile(rng, 20)
+    nasty = ["", "A", "X" * 50, "*", "-" * 9, "J", "UOBZ", "~._", "Q" * 300, profile.hmm.consensus * 30]
+    assert differing(VITERBI, session, SequenceBatch.from_texts(nasty), profile) == 0
+    assert len(session.run(VITERBI, SequenceBatch.from_texts([]), profile).values) == 0
+
+
+def test_impossible_emissions(session: Session) -> None:
+    """A node that cannot emit a residue at all must not wrap around 32 bits."""
+    from clalign.profiles import to_integer_profile
+    from clalign.reference.cases import random_hmm
+
+    rng = np.random.default_rng(12)
+    hmm = random_hmm(rng, 6, local=False)
+    hmm.match[2:5, :10] = 0
+    hmm.transitions[3, 1:3] = 0
+    profile = to_integer_profile(hmm)
+    assert differing(VITERBI, session, random_batch(rng, profile, 20, 12), profile) == 0
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 8, 24, 41]), local=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_random_cases(session: Session, seed: int, n_nodes: int, local: bool) -> None:
+    rng = np.random.default_rng(seed)
+    profile = random_profile(rng, n_nodes, local)
+    assert differing(VITERBI, session, random_batch(rng, profile, 6, 50), profile) == 0
+
+
+def test_order_and_company_change_nothing(session: Session) -> None:
+    rng = np.random.default_rng(13)
+    profile = random_profile(rng, 30)
+    batch = random_batch(rng, profile, 9, 80)
+    texts = [batch.codes[a:b] for a, b in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
+    forward = session.run(VITERBI, SequenceBatch.from_texts(texts), profile).values
+    backward = session.run(VITERBI, SequenceBatch.from_texts(texts[::-1]), profile).values
+    alone = [int(session.run(VITERBI, SequenceBatch.from_texts([text]), profile).values[0]) for text in texts]
+    assert forward.tolist() == backward[::-1].tolist() == alone
+
+
+@pytest.mark.parametrize("shape", ["vector", "lanes"])
+def test_planted_fault_is_noticed(opencl_session: Session, shape: str) -> None:
+    rng = np.random.default_rng(14)
+    profile = random_profile(rng, 12)
+    assert differing(ViterbiStage(shape, SABOTAGE=1), opencl_session, random_batch(rng, profile, 8, 40), profile) > 0
