@@ -165,9 +165,9 @@ def _binary_profile(head: bytes) -> str | None:
         version = 1 if last < 0xB5 and last != 0xB0 else 2 if last == 0xB5 else 3
         return f"a binary HMMER{version} profile file"
     letters = [bytes(byte & 0x7F for byte in form) for form in forms]
-    if any(re.fullmatch(rb"3[a-f][fp]s|ssi3", text) for text in letters):
+    if any(re.fullmatch(rb"3[a-z][fp][a-z]|SSI3", text) for text in letters):
         return "a binary file made by hmmpress"
-    return "binary data"
+    return None
 
 
 def _text(head: bytes, source: Source) -> Identity | None:
@@ -206,6 +206,7 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
     for pattern, what, hint in (
         (rb"\A(# HMM v|HMMER v?1\.|HMMER1)", "a HMMER1 profile", "Rebuild the model from its alignment with hmmbuild."),
         (rb"\A(HMMER|NHMMER)\S*", "a HMMER profile of an unknown version", "Convert it with hmmconvert."),
+        (rb"\AINFERNAL", "a covariance model of Infernal", "Choose a profile HMM; search this one with cmsearch."),
         (rb"\A#NEXUS", "a NEXUS file", CONVERT),
         (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
         (rb"(?s)\A(?![>;@]).*?MSF:[^\n]*Check:[^\n]*\.\.[ \t]*\n", "a GCG MSF alignment", CONVERT),

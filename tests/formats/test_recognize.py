@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clalign.errors import ClalignError, InputError
+from clalign.formats.databases import load_database
+from clalign.formats.profiles import load_profiles
+from clalign.formats.recognize import RUN_APPLICATION, recognize
+from clalign.runs import APPLICATION_ID
+
+KINDS = [
+    (b">a\nMKV\n", "sequences"),
+    (b"\xef\xbb\xbf\r\n\r\n>a\r\nMKV\r\n", "sequences"),
+    (b";comment\n>a\nMKV\n", "sequences"),
+    (b"@r\nACGT\n+\nIIII\n", "sequences"),
+    (b"LOCUS       X 4 bp\nORIGIN\n 1 acgt\n//\n", "sequences"),
+    (b"ID   X; SV 1; linear; DNA; STD; PLN; 4 BP.\nSQ   x\n     acgt\n//\n", "sequences"),
+    (b"ID   X_HUMAN   Reviewed;   4 AA.\nSQ   x\n     MKVL\n//\n", "sequences"),
+    (b"# STOCKHOLM 1.0\na MKV\n//\n", "alignment"),
+    (b"CLUSTAL W (1.83)\n\na MKV\n", "alignment"),
+    (b"MUSCLE (3.8) multiple sequence alignment\n\na MKV\n", "alignment"),
+    (b"HMMER2.0  [2.3.2]\nNAME x\n", "profiles"),
+    (b"\n\xef\xbb\xbfHMMER3/f".replace(b"\n", b""), "profiles"),
+    (b"HMMER3/a [3.0a2]\r\nNAME x\r\n", "profiles"),
+]
+
+REFUSALS = [
+    (b"%PDF-1.4\n", "PDF"),
+    (b"PK\x03\x04rest", "zip archive"),
+    (b"SQLite format 3\0" + bytes(100), "SQLite"),
+    (b"\x89PNG\r\n", "PNG"),
+    (b"\x7fELF\x02", "a program"),
+    (b"BAM\x01", "BAM"),
+    (b"\xff\xfe>\0a\0", "UTF-16"),
+    (bytes(range(256)), "binary data"),
+    (b"\xb5\xed\xed\xe8rest", "binary HMMER2"),
+    (b"\xe8\xed\xed\xb5rest", "binary HMMER2"),
+    (b"\xba\xed\xed\xe8rest", "binary HMMER3"),
+    (b"\xb3\xe6\xe6\xf3rest", "hmmpress"),
+    (b"\xf3\xf0\xe6\xb3rest", "hmmpress"),
+    (b"\xb3\xc9\xd3\xd3rest", "hmmpress"),
+    ("Sehr geehrte Herren\u00e4\u00f6".encode("latin-1"), "unknown kind"),
+    ("\u9006\u9007".encode(), "unknown kind"),
+    (b"INFERNAL1/a [1.1]\n", "Infernal"),
+    (b"# HMM v1.7\n", "HMMER1"),
+    (b"HMMER v1.9\n", "HMMER1"),
+    (b"HMMER4/a\n", "unknown version"),
+    (b"#NEXUS\nbegin data;\n", "NEXUS"),
+    (b" 5 42\nTurkey    AAGCTNGGGC\n", "PHYLIP"),
+    (b"!!AA_MULTIPLE_ALIGNMENT 1.0\n\n x.msf MSF: 3 Type: P Check: 1 ..\n\n Name: a\n//\n\na MKV\n", "MSF"),
+    (b"PileUp\n\n  MSF: 3 Type: P Check: 1 ..\n", "MSF"),
+    (b"x\n\n x Length: 3 Check: 12 ..\n\n 1 MKV\n", "GCG sequence"),
+    (b">P1;CCHU\ncytochrome c\nMGDVEKG*\n", "PIR"),
+    (b";comment\nNAME\nACGT1\n", "IntelliGenetics"),
+    (b"<?xml version='1.0'?>\n", "XML"),
+    (b"<!DOCTYPE html>\n", "HTML"),
+    (b"<html><body>404</body></html>", "HTML"),
+    (b'{"a": 1}', "JSON"),
+    (b"(a:1,(b:2,c:3):4);\n", "tree"),
+    (b"##gff-version 3\n", "GFF"),
+    (b"##fileformat=VCFv4.2\n", "VCF"),
+    (b"@HD\tVN:1.6\n@SQ\tSN:x\n", "SAM"),
+    (b"ID   ALDOLASE; PATTERN.\nAC   PS00159;\n", "PROSITE"),
+    (b"ENTRY  CODATA\nSEQUENCE\n", "CODATA"),
+    (b"#=AU me\nseq1 ACGT\n", "SELEX"),
+    (b"BLASTP 2.2.1\n", "BLAST"),
+    (b"MKVLAAGGSTWYMKVLAAGGSTWY\nMKVLAAGGSTWY\n", "without a header"),
+    (b"DEFINITION  x\nACCESSION  y\n", "LOCUS line"),
+    (b"AC   X1;\nXX\nDE   x\nXX\nSQ   x\n//\n", "ID line"),
+    (b"A letter to the editor.\nDear Sir,\n", "unknown kind"),
+    (b" \n\t\n", "nothing but blanks"),
+]
+
+
+@pytest.mark.parametrize(("content", "kind"), KINDS, ids=[str(i) for i in range(len(KINDS))])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_what_is_read_is_recognized(tmp_path: Path, content: bytes, kind: str, compressed: bool) -> None:
+    path = tmp_path / "file.misleading"
+    path.write_bytes(gzip.compress(content) if compressed else content)
+    assert recognize(str(path)) == kind
+
+
+@pytest.mark.parametrize(("content", "words"), REFUSALS, ids=[words for _, words in REFUSALS])
+@pytest.mark.parametrize("use", [recognize, load_database, load_profiles])
+def test_what_is_not_read_is_named(tmp_path: Path, content: bytes, words: str, use) -> None:
+    path = tmp_path / "file.fasta"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as error:
+        use(str(path))
+    assert error.value.hint
+
+
+def test_a_tar_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(">a\nMKV\n")
+    for name, mode in [("x.tar", "w"), ("x.tar.gz", "w:gz")]:
+        with tarfile.open(tmp_path / name, mode) as archive:
+            archive.add(tmp_path / "x", "x")
+        with pytest.raises(InputError, match="tar archive"):
+            recognize(str(tmp_path / name))
+
+
+def test_a_file_compressed_twice_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b">a\nMKV\n")))
+    with pytest.raises(InputError, match="compressed twice"):
+        recognize(str(path))
+
+
+def test_a_run_file_is_recognized(tmp_path: Path) -> None:
+    path = tmp_path / "x.clalign"
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("CREATE TABLE x (y)")
+    connection.close()
+    assert int.from_bytes(RUN_APPLICATION, "big") == APPLICATION_ID
+    assert recognize(str(path)) == "run"
+    with pytest.raises(InputError, match="results of clalign"):
+        load_database(str(path))
+
+
+def test_profiles_and_sequences_are_not_mixed_up(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(">a\nMKV\n")
+    (tmp_path / "b").write_text("HMMER3/f\nNAME x\n")
+    with pytest.raises(InputError, match=r"a sequence file \(fasta\), not a file of profile HMMs"):
+        load_profiles(str(tmp_path / "a"))
+    with pytest.raises(InputError, match=r"a profile HMM file \(HMMER3\), not a sequence file"):
+        load_database(str(tmp_path / "b"))
+
+
+SEEDS = [content for content, _ in KINDS + REFUSALS]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_no_damage_leads_to_anything_but_a_clear_message(tmp_path_factory, data: st.DataObject) -> None:
+    """Whatever is cut out of or put into a file, it loads or is refused with a message and a hint."""
+    content = bytearray(data.draw(st.sampled_from(SEEDS)) * data.draw(st.integers(1, 3)))
+    for _ in range(data.draw(st.integers(0, 4))):
+        place = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(place, min(len(content), place + 8)))
+        content[place:end] = data.draw(st.binary(max_size=6) | st.sampled_from([b"\n", b">", b"//\n", b"\r", b"* "]))
+    path = tmp_path_factory.mktemp("fuzz") / "x"
+    path.write_bytes(bytes(content))
+    for use in (recognize, load_database, load_profiles):
+        problem = problem_of(use, path)
+        assert problem is None or (problem.exit_code in (1, 2) and problem.message and problem.hint)
+
+
+def problem_of(use, path: Path) -> ClalignError | None:
+    try:
+        use(str(path))
+    except ClalignError as error:
+        return error
+    return None
