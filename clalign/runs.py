@@ -238,8 +238,8 @@ class RunFile:
         """Return the hit with this id, domains included."""
         columns = "row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains"
         row = self.connection.execute(f"SELECT {columns} FROM hits WHERE id = ?", (number,)).fetchone()
-        *values, n_domains = row
-        return Hit(*values, domains=self.domains(number), n_domains=n_domains)
+        values: tuple[Any, ...] = (*row[:10], self.domains(number), row[10])
+        return Hit(*values)
 
     def domains(self, hit: int) -> tuple[Domain, ...]:
         """Return the reported domains of a hit, in the order of the sequence."""

@@ -178,7 +178,7 @@ def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.export import export
 
-    written = export(Path(request["run"]), request["what"], Path(request["path"]), request.get("hits"), job)
+    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job)
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 

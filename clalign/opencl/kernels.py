@@ -7,7 +7,9 @@ space in it works with every driver; ``#line`` keeps the compiler's messages rig
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -15,6 +17,8 @@ from importlib.resources import files
 import pyopencl as cl
 
 from clalign.errors import KernelBuildError
+
+log = logging.getLogger(__name__)
 
 _INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
 
@@ -64,7 +68,11 @@ def build(context: cl.Context, device_name: str, name: str, defines: Mapping[str
     """
     program = cl.Program(context, assemble(name))
     try:
-        program.build(options=options(defines))
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always", cl.CompilerWarning)
+            program.build(options=options(defines))
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
+    for remark in remarks:
+        log.debug("%s on %s: %s", name, device_name, remark.message)
     return program

@@ -51,17 +51,18 @@ def first_row(profile: IntegerProfile) -> ViterbiRow:
 
 
 def _shifted(row: Row) -> Row:
-    return np.concatenate([[IMPOSSIBLE], row[:-1]])
+    shifted: Row = np.concatenate([[IMPOSSIBLE], row[:-1]]).astype(np.int64)
+    return shifted
 
 
 def next_row(before: ViterbiRow, code: int, profile: IntegerProfile) -> ViterbiRow:
     """Return the row that follows `before` on a residue with this letter code."""
     t, special = profile.transitions.astype(np.int64), profile.special
-    ways_to_match = [
+    ways_to_match: list[Row] = [
         _shifted(before.m + t[MM]),
         _shifted(before.i + t[IM]),
         _shifted(before.d + t[DM]),
-        before.b + profile.begin,
+        before.b + profile.begin.astype(np.int64),
     ]
     m = np.maximum(np.max(np.stack(ways_to_match), axis=0) + profile.match[code], IMPOSSIBLE)
     m[0] = IMPOSSIBLE

@@ -13,7 +13,7 @@ from clalign.errors import OptionError
 from clalign.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
-from clalign.profiles import Hmm, IntegerProfile, to_integer_profile
+from clalign.profiles import INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
 from clalign.search.domains import ScoredDomain, counting_domains, score_domains
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session
@@ -21,6 +21,8 @@ from clalign.specs import SearchSpec
 from clalign.stages.viterbi_trace import VITERBI_TRACE
 
 NO_LIMIT = float("inf")
+
+LEAST_SCORE = -(2**31)
 
 ROUNDING_SLACK = 64
 """How far (1/1000 bit) the sum over an unfolded path may exceed the score of the matrix."""
@@ -33,7 +35,8 @@ TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 class Thresholds:
     """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
 
-    `n_targets` and `n_domain_targets` are the numbers of sequences that E-values count with.
+    `n_targets` and `n_domain_targets` are the numbers of sequences that E-values count with;
+    `fixed_n_targets` tells that the user gave the first of them.
     """
 
     evalue: float
@@ -45,10 +48,37 @@ class Thresholds:
     n_targets: float
     n_domain_targets: float
     fixed_n_targets: bool
+    calibration: Calibration | None
+
+    @property
+    def least_raw(self) -> int:
+        """The least integer score of a sequence that is reported."""
+        by_evalue = by_score = LEAST_SCORE
+        if self.evalue != NO_LIMIT:
+            by_evalue = hmmer2_least_score(self.evalue, self.n_targets, self.calibration)
+        if self.score != -NO_LIMIT:
+            by_score = int(np.floor(self.score * INT_SCALE))
+        return max(by_evalue, by_score)
+
+    @property
+    def report_score(self) -> float:
+        """Score in bits that a sequence needs to be reported."""
+        return self.least_raw / INT_SCALE
+
+    @property
+    def include_score(self) -> float:
+        """Score in bits that a sequence needs to be significant."""
+        if self.inclusion_score is not None:
+            return self.inclusion_score
+        return hmmer2_least_score(self.inclusion_evalue, self.n_targets, self.calibration) / INT_SCALE
+
+    def pvalue(self, score: np.float32) -> float:
+        """Return the P-value of a score in bits."""
+        return hmmer2_pvalue(score, self.calibration)
 
 
-def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: int) -> Thresholds:
-    """Return the thresholds of a search.
+def thresholds_for(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Thresholds:
+    """Return the thresholds of a search; E-values count the sequences that have residues.
 
     Raises
     ------
@@ -70,11 +100,11 @@ def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: int) -> Thresholds:
         score, domain_score = pair
         evalue = domain_evalue = NO_LIMIT
         inclusion_score = score
-    size = spec.n_targets if spec.n_targets is not None else float(n_targets)
+    size = spec.n_targets if spec.n_targets is not None else float(len(database) - database.n_empty)
     domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
     return Thresholds(
         evalue, score, domain_evalue, domain_score, inclusion_evalue, inclusion_score,
-        size, domain_size, spec.n_targets is not None,
+        size, domain_size, spec.n_targets is not None, hmm.calibration,
     )  # fmt: skip
 
 
@@ -98,39 +128,14 @@ class Hmmer2Search:
     database: SequenceDatabase
     empty_inputs: npt.NDArray[np.int64]
 
-    @property
-    def least_raw(self) -> int:
-        """The least raw score that may still end in a report."""
-        limits = self.thresholds
-        calibration = self.profile.hmm.calibration
-        by_evalue = -(2**31)
-        if limits.evalue != NO_LIMIT:
-            by_evalue = hmmer2_least_score(limits.evalue, limits.n_targets, calibration)
-        by_score = -(2**31) if limits.score == -NO_LIMIT else int(np.floor(limits.score * 1000))
-        return max(by_evalue, by_score) - ROUNDING_SLACK
-
-    @property
-    def report_score(self) -> float:
-        """Score in bits that a sequence needs to be reported."""
-        return (self.least_raw + ROUNDING_SLACK) / 1000.0
-
-    @property
-    def include_score(self) -> float:
-        """Score in bits that a sequence needs to be significant."""
-        limits = self.thresholds
-        if limits.inclusion_score is not None:
-            return limits.inclusion_score
-        calibration = self.profile.hmm.calibration
-        return hmmer2_least_score(limits.inclusion_evalue, limits.n_targets, calibration) / 1000.0
-
     def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
         """Return the positions in `scores` that go to the traceback.
 
         HMMER2 judges each raw score with the number of sequences *so far*; what fails there is never
         looked at again, and so it is here.
         """
-        limits, calibration = self.thresholds, self.profile.hmm.calibration
-        likely = np.flatnonzero(scores.values >= self.least_raw)
+        limits = self.thresholds
+        likely = np.flatnonzero(scores.values >= limits.least_raw - ROUNDING_SLACK)
         passing = []
         for position in likely:
             score = bits(int(scores.values[position]))
@@ -138,7 +143,7 @@ class Hmmer2Search:
             if not limits.fixed_n_targets:
                 place = int(self.database.order[scores.targets[position]])
                 count = place + 1 - int(np.searchsorted(self.empty_inputs, place))
-            evalue = hmmer2_pvalue(score, calibration) * count
+            evalue = limits.pvalue(score) * count
             if score >= limits.score and evalue <= limits.evalue:
                 passing.append(position)
         return np.array(passing, np.int64)
@@ -220,15 +225,13 @@ class Hmmer2Search:
         )
 
     def _evalue(self, score: np.float32, n_targets: float) -> float:
-        return hmmer2_pvalue(score, self.profile.hmm.calibration) * n_targets
+        return self.thresholds.pvalue(score) * n_targets
 
 
 def prepare_search(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Hmmer2Search:
     """Return the search of a HMMER2 profile, its scores and thresholds ready."""
-    n_counted = len(database) - database.n_empty
     empty = np.empty(0, np.int64)
     if database.n_empty:
         empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
-    return Hmmer2Search(
-        to_integer_profile(hmm), thresholds_for(hmm, spec, n_counted), spec.without_null2, database, empty
-    )
+    limits = thresholds_for(hmm, spec, database)
+    return Hmmer2Search(to_integer_profile(hmm), limits, spec.without_null2, database, empty)

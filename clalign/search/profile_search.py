@@ -18,7 +18,7 @@ import clalign
 from clalign.batching import BATCH_SECONDS, MIN_CELLS, batch_end, gaps, residue_limit
 from clalign.devices import Device
 from clalign.errors import Cancelled, ClalignError, InputError, OptionError, OutOfDeviceMemory
-from clalign.evalues import bits, hmmer2_pvalue
+from clalign.evalues import bits
 from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles, profile_card
 from clalign.formats.reports import InputReport
@@ -26,7 +26,7 @@ from clalign.hits import Scores
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE, Hmm
 from clalign.runs import BatchResult, RunFile
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_search
+from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, prepare_search, thresholds_for
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -116,8 +116,8 @@ def _search(
     )
     _check_unchanged(run, spec, report)
     device = pick_device(spec.device)
-    searches = [prepare_search(hmm, spec, database) for hmm in profiles]
-    _store_inputs(run, spec, report, searches, device)
+    limits = [thresholds_for(hmm, spec, database) for hmm in profiles]
+    _store_inputs(run, spec, report, profiles, limits, device)
     for text in _cautions(profiles, database, device):
         run.add_message("warning", text)
         context.warn(text)
@@ -125,10 +125,10 @@ def _search(
     total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
     pace = _Pace((device.gcups * 1e9) or FIRST_RATE, residue_limit(device), total, done, seconds)
     with open_session(device) as session:
-        for number, search in enumerate(searches):
+        for number, hmm in enumerate(profiles):
+            search = prepare_search(hmm, spec, database)
             _search_profile(run, number, search, session, pace, context)
-    best = {str(number): _best_target(run, number, search) for number, search in enumerate(searches)}
-    run.set_facts(best=best)
+            run.set_facts(best={**run.fact("best", {}), str(number): _best_target(run, number, search)})
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
@@ -157,6 +157,7 @@ def _search_profile(
     run: RunFile, number: int, search: Hmmer2Search, session: Session, pace: _Pace, context: JobContext
 ) -> None:
     database, m = search.database, search.profile.length
+    n_hits = run.n_hits(number)
     for start, end in gaps(run.finished(number), len(database)):
         first = start
         while first < end:
@@ -172,11 +173,12 @@ def _search_profile(
                 continue
             pace.add(result.cells, result.seconds)
             run.add_batch(result)
+            n_hits += len(result.hits)
             if database.n_residues > RELEASE_RESIDUES:
                 database.release()
             first = last
             context.progress("search", pace.done_cells, pace.total_cells, "cells", gcups=pace.gcups, profile=number)
-            context.partial(profile=number, n_hits=run.n_hits(number), n_scored=last)
+            context.partial(profile=number, n_hits=n_hits, n_scored=last)
 
 
 def _search_batch(
@@ -211,7 +213,7 @@ def _best_target(run: RunFile, number: int, search: Hmmer2Search) -> dict[str, A
     if best is None:
         return None
     score = bits(best[0])
-    evalue = hmmer2_pvalue(score, search.profile.hmm.calibration) * search.thresholds.n_targets
+    evalue = search.thresholds.pvalue(score) * search.thresholds.n_targets
     return {"name": search.database.header(best[1])[0], "score": float(score), "evalue": evalue}
 
 
@@ -236,16 +238,21 @@ def _check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> Non
 
 
 def _store_inputs(
-    run: RunFile, spec: SearchSpec, report: InputReport, searches: list[Hmmer2Search], device: Device
+    run: RunFile,
+    spec: SearchSpec,
+    report: InputReport,
+    profiles: list[Hmm],
+    limits: list[Thresholds],
+    device: Device,
 ) -> None:
     cards = [
         {
-            **profile_card(search.profile.hmm),
-            "report_score": search.report_score,
-            "include_score": search.include_score,
-            "n_targets": search.thresholds.n_targets,
+            **profile_card(hmm),
+            "report_score": limit.report_score,
+            "include_score": limit.include_score,
+            "n_targets": limit.n_targets,
         }
-        for search in searches
+        for hmm, limit in zip(profiles, limits, strict=True)
     ]
     run.set_profiles(cards)
     run.set_facts(
@@ -253,7 +260,7 @@ def _store_inputs(
         database=report.to_dict(),
         profiles_digest=file_digest(spec.profiles),
         device=device.to_dict(),
-        n_targets=searches[0].thresholds.n_targets,
+        n_targets=limits[0].n_targets,
         versions=versions(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict
 from typing import Any
 
@@ -57,18 +58,20 @@ def _spread(table: Table, lanes: int, per_lane: int) -> Table:
     """Pad the nodes (last axis) with impossible ones and fold them to [lanes, per_lane]."""
     padded = np.full((*table.shape[:-1], lanes * per_lane), IMPOSSIBLE, np.int32)
     padded[..., : table.shape[-1]] = table
-    return padded.reshape(*table.shape[:-1], lanes, per_lane)
+    folded: Table = padded.reshape(*table.shape[:-1], lanes, per_lane)
+    return folded
 
 
 def _crossings(leaving_delete: Table, n_steps: int) -> Table:
     """Return what deletes pay to cross nodes: int32[per_lane + n_steps, lanes] (see the vector kernel)."""
     sums = np.cumsum(leaving_delete.astype(np.int64), axis=1)
     before = np.concatenate([np.zeros((len(sums), 1), np.int64), sums[:, :-1]], axis=1)
-    whole = [sums[:, -1]]
+    whole: list[npt.NDArray[np.int64]] = [sums[:, -1]]
     for step in range(n_steps - 1):
         shifted = np.concatenate([np.zeros(1 << step, np.int64), whole[-1][: -(1 << step)]])
         whole.append(whole[-1] + shifted)
-    return np.maximum(np.concatenate([before.T, np.stack(whole)]), IMPOSSIBLE).astype(np.int32)
+    table: Table = np.maximum(np.concatenate([before.T, np.stack(whole)]), IMPOSSIBLE).astype(np.int32)
+    return table
 
 
 def lane_backend(device: Device) -> dict[str, int]:
@@ -107,7 +110,7 @@ class ViterbiStage:
     def reference(self, batch: SequenceBatch, model: IntegerProfile) -> Scores:
         """Score the batch with the plain reference."""
         offsets = batch.offsets
-        values = [viterbi_score(batch.codes[a:b], model) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        values = [viterbi_score(batch.codes[a:b], model) for a, b in itertools.pairwise(offsets)]
         return Scores(batch.targets, np.array(values, np.int32))
 
     def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Scores:
@@ -129,7 +132,8 @@ class ViterbiStage:
         n_items = max(1, session.device.n_compute_units)
         session.launch(
             "viterbi_vector", "viterbi_score", defines, n_items, 1,
-            session.upload(batch.codes), session.upload(batch.offsets), np.uint32(len(batch)), *tables, next_row, scores,
+            session.upload(batch.codes), session.upload(batch.offsets), np.uint32(len(batch)), *tables,
+            next_row, scores,
         )  # fmt: skip
         values: npt.NDArray[np.int32] = session.download(scores, len(batch), np.int32)
         return values

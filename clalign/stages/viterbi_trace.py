@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ class ViterbiTraceStage:
     def reference(self, batch: SequenceBatch, model: IntegerProfile) -> Paths:
         """Trace the batch with the plain reference."""
         offsets = batch.offsets
-        return [viterbi_trace(batch.codes[a:b], model) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        return [viterbi_trace(batch.codes[a:b], model) for a, b in itertools.pairwise(offsets)]
 
     def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
         """Trace the batch on an OpenCL session.
@@ -111,7 +112,7 @@ class ViterbiTraceStage:
         all_flags = session.download(flags, n_residues + n, np.uint8)
         all_exits = session.download(exits, n_residues + n, np.int32)
         paths: Paths = []
-        for row, (a, b) in enumerate(zip(batch.offsets[:-1], batch.offsets[1:], strict=True)):
+        for row, (a, b) in enumerate(itertools.pairwise(batch.offsets)):
             special = slice(a + row, b + row + 1)
             paths.append(walk(Directions(all_cells[a:b], all_flags[special], all_exits[special]), model))
         return paths
