@@ -1,0 +1,94 @@
+"""Every kernel compiles for AMD cards, in its default form and in the variants its stage names.
+
+Nothing is run: this is the check for cards that are not at hand. For the default form the compiler's
+own figures are held too: no register spills, and no more scratch memory than stated here.
+"""
+
+import importlib
+import pkgutil
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import clalign.stages
+from clalign.opencl.kernels import assemble, options
+
+ROOT = Path(__file__).resolve().parents[2]
+CARDS = ("gfx906", "gfx90a", "gfx1030")
+DEVICE_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+
+SCRATCH_BYTES: Mapping[str, int] = {}
+"""Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here."""
+
+CPU_SHAPE = "_vector"
+"""Kernels of this shape are made for CPUs: they must compile for a card, but nobody looks at their figures there."""
+
+
+def variants() -> list[tuple[str, dict[str, object]]]:
+    """Return every kernel with its default form first, then with the choices that its stage names."""
+    named: dict[str, tuple[dict[str, object], ...]] = {}
+    for module in pkgutil.iter_modules(clalign.stages.__path__, "clalign.stages."):
+        named |= getattr(importlib.import_module(module.name), "VARIANTS", {})
+    kernels = sorted(path.stem for path in (ROOT / "kernels_cl").glob("*.cl"))
+    assert set(named) <= set(kernels), "VARIANTS names a kernel that is not there"
+    forms = {kernel: [{}, *(defines for defines in named.get(kernel, ()) if defines)] for kernel in kernels}
+    return [(kernel, defines) for kernel in kernels for defines in forms[kernel]]
+
+
+def compile_for(
+    compiler: str, card: str, text: str, defines: Mapping[str, object], folder: Path, effort: str = "-O3"
+) -> str:
+    """Return the assembly of a kernel; raise CalledProcessError if the compiler refuses it."""
+    source, target = folder / "kernel.cl", folder / "kernel.s"
+    source.write_text(text, "utf-8")
+    command = [compiler, "-x", "cl", "-cl-std=CL1.2", effort, "-target", "amdgcn-amd-amdhsa", f"-mcpu={card}"]
+    command += [f"--rocm-device-lib-path={DEVICE_LIBRARIES}", *options(defines), "-S", str(source), "-o", str(target)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target.read_text("utf-8")
+
+
+def figures(assembly: str, name: str) -> list[int]:
+    """Return a figure of the metadata, once for each kernel of a file."""
+    return [int(value) for value in re.findall(rf"^\s+\.{name}:\s+(\d+)$", assembly, re.MULTILINE)]
+
+
+def label(value: object) -> str | None:
+    if isinstance(value, dict):
+        return "-".join(f"{name}={choice}" for name, choice in value.items()) or "default"
+    return None
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize(("kernel", "defines"), variants(), ids=label)
+def test_kernel_compiles(kernel: str, defines: dict[str, object], card: str, amd_compiler: str, tmp_path: Path):
+    for_cpus = kernel.endswith(CPU_SHAPE)
+    effort = "-O1" if for_cpus else "-O3"
+    try:
+        assembly = compile_for(amd_compiler, card, assemble(kernel), defines, tmp_path, effort)
+    except subprocess.CalledProcessError as refusal:
+        pytest.fail(refusal.stderr)
+    scratch = figures(assembly, "private_segment_fixed_size")
+    spills = figures(assembly, "vgpr_spill_count")
+    assert len(scratch) == len(spills) > 0
+    if not defines and not for_cpus:
+        assert max(scratch) <= SCRATCH_BYTES.get(kernel, 0)
+        assert max(spills) == 0
+
+
+def test_planted_error_is_refused(amd_compiler: str, tmp_path: Path):
+    text = "__kernel void f(__global int *x) { x[0] = no_such_function(1); }"
+    with pytest.raises(subprocess.CalledProcessError, match="non-zero"):
+        compile_for(amd_compiler, "gfx1030", text, {}, tmp_path)
+
+
+def test_planted_scratch_memory_is_seen(amd_compiler: str, tmp_path: Path):
+    text = """__kernel void f(__global int *x) {
+        int a[300];
+        for (int i = 0; i < 300; i++) a[i] = x[i];
+        x[0] = a[x[1]];
+    }"""
+    assembly = compile_for(amd_compiler, "gfx1030", text, {}, tmp_path)
+    assert max(figures(assembly, "private_segment_fixed_size")) >= 1200

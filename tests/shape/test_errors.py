@@ -1,0 +1,73 @@
+"""Errors a user can meet say what to do: each class takes or writes a hint, each place that raises one gives it."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import clalign.errors
+from clalign.errors import ClalignError, ExitCode, KernelBuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CLASSES = {
+    name: value
+    for name, value in vars(clalign.errors).items()
+    if inspect.isclass(value) and issubclass(value, ClalignError)
+}
+HINT_PLACE = {
+    name: list(inspect.signature(value).parameters).index("hint")
+    for name, value in CLASSES.items()
+    if "hint" in inspect.signature(value).parameters
+}
+
+
+def has_hint(call: ast.Call, place: int) -> bool:
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return True
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "hint"] or call.args[place : place + 1]
+    return bool(given) and not (isinstance(given[0], ast.Constant) and not given[0].value)
+
+
+def without_hint(root: Path) -> list[str]:
+    """Return the places that make an error without saying what to do about it."""
+    found = []
+    for folder in ("clalign", "ui"):
+        for path in sorted((root / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+                if name in HINT_PLACE and not has_hint(node, HINT_PLACE[name]):
+                    found.append(f"{path.relative_to(root).as_posix()}:{node.lineno} {name}")
+    return found
+
+
+def test_every_raised_error_has_a_hint():
+    assert without_hint(ROOT) == []
+
+
+def test_classes_that_take_no_hint_write_one():
+    assert set(CLASSES) - set(HINT_PLACE) == {"KernelBuildError"}
+    assert KernelBuildError("card", "a.cl", {}, "line 1: error").hint
+
+
+def test_every_class_ends_the_program_with_a_code_of_its_own_kind():
+    codes = {name: value.exit_code for name, value in CLASSES.items()}
+    assert all(isinstance(code, ExitCode) and code is not ExitCode.DONE for code in codes.values())
+
+
+def test_planted_errors_without_hint_are_found(tmp_path: Path):
+    (tmp_path / "clalign").mkdir()
+    lines = [
+        "raise InputError(path, 'is empty')",
+        "raise InputError(path, 'is empty', line=3)",
+        "raise InputError(path, 'is empty', '')",
+        "raise InputError(path, 'is empty', 'Give another file.')",
+        "raise OptionError('no', hint=f'{x}')",
+        "raise DeviceNotFound('no')",
+    ]
+    (tmp_path / "clalign" / "a.py").write_text("\n".join(lines))
+    assert without_hint(tmp_path) == [
+        "clalign/a.py:1 InputError",
+        "clalign/a.py:2 InputError",
+        "clalign/a.py:3 InputError",
+        "clalign/a.py:6 DeviceNotFound",
+    ]

@@ -1,0 +1,165 @@
+"""The import law: a room imports only lower rooms, drivers have one room, and the engine knows no window."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LEVELS = (
+    ("errors", "jobs"),
+    ("alphabets",),
+    ("sequences", "scoring", "profiles", "alignments", "hits", "devices", "evalues", "specs"),
+    ("formats", "reference", "batching"),
+    ("sessions",),
+    ("opencl", "stages"),
+    ("search", "msa", "labs"),
+    ("runs", "workspace", "cluster"),
+    ("cli", "__main__"),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+VALUES = set(LEVELS[2])
+"""Values may be made of each other."""
+
+DATA = {"kernels_cl", "resources"}
+WITHIN_A_FUNCTION = {("sessions", "opencl"), ("cli", "ui")}
+"""Steps upwards that are taken only when the thing is asked for: opening a device, opening the window."""
+
+QT = ("PySide6", "shiboken6", "pyqtgraph", "qtawesome")
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Yield every imported module, and whether that happens within a function."""
+    inner = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node in inner) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            if module == "clalign":
+                yield from ((f"clalign.{alias.name}", node in inner) for alias in node.names)
+            else:
+                yield module, node in inner
+
+
+def room_of(path: Path, package: Path) -> str:
+    return path.relative_to(package).parts[0].removesuffix(".py")
+
+
+def is_allowed(room: str, module: str, within_function: bool) -> bool:
+    """Return whether a file in a room of the engine may import a module."""
+    top, _, rest = module.partition(".")
+    if top == "pyopencl":
+        return room == "opencl"
+    if module.startswith(".") or top in QT or top == "ui":
+        return False
+    if top != "clalign" or not rest:
+        return True
+    other = rest.split(".")[0]
+    if other in DATA or other == room or other.startswith("__version"):
+        return True
+    if (room, other) in WITHIN_A_FUNCTION:
+        return within_function
+    if room not in LEVEL or other not in LEVEL:
+        return False
+    return LEVEL[other] < LEVEL[room] or {room, other} <= VALUES
+
+
+def engine_violations(root: Path) -> list[str]:
+    package = root / "clalign"
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        room = room_of(path, package)
+        for module, within_function in imports(ast.parse(path.read_text("utf-8"))):
+            if not is_allowed(room, module, within_function):
+                found.append(f"{path.relative_to(root).as_posix()} imports {module}")
+    return found
+
+
+def window_violations(root: Path) -> list[str]:
+    """Inside ui/ imports of ui/ are relative, and no driver is touched."""
+    found = []
+    for path in sorted((root / "ui").rglob("*.py")):
+        for module, _ in imports(ast.parse(path.read_text("utf-8"))):
+            if module.split(".")[0] in ("ui", "pyopencl") or f"{module}.".startswith("clalign.ui."):
+                found.append(f"{path.relative_to(root).as_posix()} imports {module}")
+    return found
+
+
+def import_everything(blocked: tuple[str, ...], left_out: tuple[str, ...], planted: str = "") -> str:
+    """Import every module of the engine in a child where some imports are blocked; return its complaint."""
+    program = f"""
+import importlib, pkgutil, sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith({blocked!r}):
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Block())
+import clalign
+names = ["clalign"]
+names += [m.name for m in pkgutil.walk_packages(clalign.__path__, "clalign.") if not m.name.startswith({left_out!r})]
+for name in [*names, *{planted.split()!r}]:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print(len(names))
+"""
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    return "" if child.returncode == 0 and int(child.stdout) > 10 else child.stderr or child.stdout
+
+
+def test_engine_imports_only_lower_rooms():
+    assert engine_violations(ROOT) == []
+
+
+def test_window_imports_are_relative():
+    assert window_violations(ROOT) == []
+
+
+def test_engine_imports_without_qt():
+    assert import_everything((*QT, "clalign.ui"), ("clalign.ui",)) == ""
+
+
+def test_engine_imports_without_opencl():
+    assert import_everything(("pyopencl",), ("clalign.ui", "clalign.opencl")) == ""
+
+
+def test_planted_qt_import_is_found_when_it_runs():
+    assert "PySide6 is blocked" in import_everything(QT, ("clalign.ui",), planted="PySide6")
+
+
+def test_planted_imports_are_found(tmp_path: Path):
+    planted = {
+        "clalign/errors.py": "from clalign.alphabets import Alphabet",
+        "clalign/profiles.py": "from clalign import hits",
+        "clalign/formats/a.py": "from clalign.reference import b\nimport clalign.runs",
+        "clalign/stages/a.py": "import pyopencl as cl",
+        "clalign/search/a.py": "def f():\n    from PySide6 import QtCore",
+        "clalign/sessions.py": "import clalign.opencl\ndef f():\n    from clalign.opencl.session import A",
+        "clalign/cli/gui.py": "def f():\n    from clalign.ui.app import main",
+        "clalign/cli/a.py": "import clalign.ui\nimport ui.app\nfrom . import gui",
+        "clalign/opencl/a.py": "import pyopencl, numpy\nfrom clalign.opencl import b",
+        "ui/a.py": "from . import b\nfrom clalign.ui import b\nimport pyopencl\nfrom clalign.hits import Hit",
+    }
+    for name, text in planted.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert engine_violations(tmp_path) == [
+        "clalign/cli/a.py imports clalign.ui",
+        "clalign/cli/a.py imports ui.app",
+        "clalign/cli/a.py imports .",
+        "clalign/errors.py imports clalign.alphabets",
+        "clalign/formats/a.py imports clalign.reference",
+        "clalign/formats/a.py imports clalign.runs",
+        "clalign/search/a.py imports PySide6",
+        "clalign/sessions.py imports clalign.opencl",
+        "clalign/stages/a.py imports pyopencl",
+    ]
+    assert window_violations(tmp_path) == ["ui/a.py imports clalign.ui", "ui/a.py imports pyopencl"]
