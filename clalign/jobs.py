@@ -111,7 +111,7 @@ class Job:
         """Let a paused job go on."""
         self._running.set()
 
-    def send(self, kind: EventKind, **value: Any) -> None:
+    def send(self, kind: EventKind, /, **value: Any) -> None:
         """Send an event to the listener."""
         self._listener(Event(kind, value))
 

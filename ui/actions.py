@@ -1,0 +1,218 @@
+"""Every command of the window as data: what it is called, its keys, when it can be used, what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow
+
+from . import theme
+from .models.hits_model import COLUMNS
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+
+Reason = Callable[["Conductor"], str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    id : str
+        The method that it calls, from the `Conductor` on, with an argument after a colon.
+    menu : str
+        Where it stands; empty: in the command palette only.
+    why_not : callable
+        Returns why it cannot be used now; empty if it can.
+    """
+
+    id: str
+    text: str
+    menu: str = ""
+    keys: str = ""
+    icon: str = ""
+    why_not: Reason = lambda conductor: ""
+    tip: str = ""
+    separator: bool = False
+
+
+def no_page(conductor: Conductor) -> str:
+    """Return why nothing can be done with results."""
+    return "" if conductor.page is not None else "Open a run first, or search."
+
+
+def no_hits(conductor: Conductor) -> str:
+    """Return why nothing can be done with hits."""
+    page = conductor.page
+    return no_page(conductor) or ("" if page.run.hits.n_all else "This run has no hits yet.")
+
+
+def no_hit(conductor: Conductor) -> str:
+    """Return why nothing can be done with the selected hit."""
+    page = conductor.page
+    return no_page(conductor) or ("" if page.run.hit is not None else "Select a hit first.")
+
+
+def no_job(conductor: Conductor) -> str:
+    """Return why there is nothing to stop."""
+    return "" if conductor.queue.current is not None else "No job is running."
+
+
+def no_search(conductor: Conductor) -> str:
+    """Return why there is nothing to pause."""
+    item = conductor.queue.current
+    return "" if item is not None and item.is_search else "No search is running."
+
+
+def not_partial(conductor: Conductor) -> str:
+    """Return why there is nothing to continue."""
+    page = conductor.page
+    if page is not None and page.run.is_live:
+        return "This run is being worked on."
+    return no_page(conductor) or ("This run is complete." if page.run.is_complete else "")
+
+
+def no_run_form(conductor: Conductor) -> str:
+    """Return why the command of a search cannot be copied."""
+    return "" if conductor.hits.current_spec() is not None else "Open a run, or choose a profile and sequences first."
+
+
+def no_devices(conductor: Conductor) -> str:
+    """Return why nothing can be done with devices."""
+    return "" if conductor.workspace.devices_known else "Devices are still being looked for."
+
+
+COMMANDS = (
+    Command("open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
+            tip="Profiles, sequences or runs; the content decides which"),
+    Command("paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
+    Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
+    Command("close_page", "Close results", "File", "Ctrl+W", "close", no_page,
+            "The run stays on disk and in the list of recent files"),
+    Command("quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
+    Command("hits.copy_hits", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
+            "The selected hits, or all that are shown, as tab-separated text with a header"),
+    Command("hits.copy_alignment", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
+    Command("hits.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
+    Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
+    Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
+    Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
+    Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
+    Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
+    Command("show_tab:0", "Hits", "View", "Ctrl+1", "table", no_page),
+    Command("show_tab:1", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
+    Command("show_tab:2", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
+    Command("show_tab:3", "Report", "View", "Ctrl+4", "file-document-outline", no_page),
+    Command("focus_data", "Opened files", "View", "Ctrl+5", "file-tree-outline"),
+    Command("show_start", "Start page", "View", "Ctrl+6", "home-outline"),
+    Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
+    Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
+    Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
+    Command("toggle_scale", "Logarithmic or linear histogram", "View", "L", "chart-bell-curve"),
+    Command("hits.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit, separator=True),
+    Command("hits.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
+    Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
+    Command("run_search", "Run search…", "Run", "Ctrl+R", "play",
+            tip="Opens the search sheet; starts the search when it is open"),
+    Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
+            "Stops after this batch; the results so far are kept"),
+    Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
+    Command("resume_run", "Continue this run", "Run", "", "play-circle-outline", not_partial,
+            "From the last finished batch, with the same final result", separator=True),
+    Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
+    Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
+            "Computes up to 50 hits again on the reference and compares every number"),
+    Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
+    Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
+    Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
+            "Searches the bundled examples on it and compares with their known answers"),
+    Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
+    Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
+    Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
+    Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
+    Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
+    Command("toggle_dock:data", "Show or hide opened files", "Window", "", "dock-left", separator=True),
+    Command("toggle_dock:device", "Show or hide devices", "Window", "", "dock-left"),
+    Command("toggle_dock:details", "Show or hide details", "Window", "", "dock-right"),
+    Command("reset_layout", "Reset layout", "Window", "", "restore"),
+    Command("full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
+    Command("show_keys", "Keys and filter language", "Help", "F1", "keyboard-outline"),
+    Command("show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
+    Command("about", "About clalign", "Help", "", "information-outline", separator=True),
+    *(
+        Command(f"hits.sort_hits:{place}", f"Sort hits by {column.title.split(' (')[0]}", "", "", "sort", no_hits)
+        for place, column in enumerate(COLUMNS)
+    ),
+)  # fmt: skip
+
+MENUS = ("File", "Edit", "View", "Run", "Devices", "Window", "Help")
+
+ROLES = {
+    "quit": QAction.MenuRole.QuitRole,
+    "preferences": QAction.MenuRole.PreferencesRole,
+    "about": QAction.MenuRole.AboutRole,
+}
+
+
+def _tooltip(command: Command, reason: str) -> str:
+    text = command.tip or command.text.rstrip("…")
+    keys = f" ({QKeySequence(command.keys).toString(QKeySequence.SequenceFormat.NativeText)})" if command.keys else ""
+    return reason or text + keys
+
+
+class Actions:
+    """The commands as Qt actions of a window."""
+
+    def __init__(self, window: QMainWindow, conductor: Conductor) -> None:
+        self.by_id: dict[str, QAction] = {}
+        self._conductor = conductor
+        self._commands = {command.id: command for command in COMMANDS}
+        for command in COMMANDS:
+            action = QAction(command.text, window)
+            action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
+            if command.keys:
+                action.setShortcut(QKeySequence(command.keys))
+            action.triggered.connect(lambda _=False, command=command: self._call(command))
+            window.addAction(action)
+            self.by_id[command.id] = action
+
+    def fill_menus(self, window: QMainWindow) -> None:
+        """Put the commands into the menu bar."""
+        for title in MENUS:
+            menu = window.menuBar().addMenu(f"&{title}")
+            menu.setToolTipsVisible(True)
+            menu.aboutToShow.connect(self.update)
+            for command in COMMANDS:
+                if command.menu != title:
+                    continue
+                if command.separator and menu.actions():
+                    menu.addSeparator()
+                menu.addAction(self.by_id[command.id])
+
+    def update(self) -> None:
+        """Enable what can be used; the tooltip of the rest says why it cannot."""
+        for name, action in self.by_id.items():
+            reason = self._commands[name].why_not(self._conductor)
+            action.setEnabled(not reason)
+            action.setToolTip(_tooltip(self._commands[name], reason))
+
+    def dress(self) -> None:
+        """Take icons in the color of the theme."""
+        for name, action in self.by_id.items():
+            if self._commands[name].icon:
+                action.setIcon(theme.icon(self._commands[name].icon, "muted"))
+
+    def _call(self, command: Command) -> None:
+        # Keys reach an action that was enabled when it was last looked at.
+        if command.why_not(self._conductor):
+            return
+        name, _, argument = command.id.partition(":")
+        method = attrgetter(name)(self._conductor)
+        method(*([argument] if argument else []))

@@ -1,0 +1,84 @@
+"""What is done with devices: choose, test, look for them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from .models import device_words
+from .models.workspace import REFERENCE_WORDS
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+
+
+class DeviceDesk(QObject):
+    """Works on the devices of the workspace."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+
+    def choose_device(self, number: str) -> None:
+        """Choose what searches run on."""
+        self._conductor.workspace.choose_device(number)
+        self._conductor.settings.change(device=number)
+        if self._conductor.workspace.device.kind == "reference" and number == "reference":
+            self._conductor.say("caution", REFERENCE_WORDS)
+
+    def focus_devices(self) -> None:
+        """Go to the device list."""
+        self._conductor.window.show_dock("device")
+        self._conductor.window.devices.view.setFocus()
+
+    def focus_data(self) -> None:
+        """Go to the opened files."""
+        self._conductor.window.show_dock("data")
+        self._conductor.window.data.tree.setFocus()
+
+    def refresh_devices(self) -> None:
+        """Look for devices again and test them."""
+        self._conductor.workspace.devices_known = False
+        self._conductor.workspace.devices_changed.emit()
+        self._conductor.inspector.find_devices(refresh=True)
+
+    def self_test(self) -> None:
+        """Test the chosen device and show what comes of it."""
+        self.show_device(self._conductor.workspace.device.id, test=True)
+
+    def device_details(self) -> None:
+        """Show all that is known about the chosen device."""
+        self.show_device(self._conductor.workspace.device.id)
+
+    def show_device(self, number: str, test: bool = False) -> None:
+        """Show a device, and test it if asked."""
+        from .views.small_sheets import DeviceSheet
+
+        space = self._conductor.workspace
+        device = next((d for d in space.devices if d.id == number), space.device)
+        sheet = DeviceSheet(device)
+        sheet.test_asked.connect(self._test_device)
+        self._conductor.inspector.device_tested.connect(sheet.show_test)
+        self._conductor.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
+        self._conductor.window.sheets.open_sheet(sheet)
+        if test:
+            self._test_device(device.id)
+
+    def _test_device(self, number: str) -> None:
+        from .views.small_sheets import DeviceSheet
+
+        sheet = self._conductor.window.sheets.sheet
+        if isinstance(sheet, DeviceSheet):
+            sheet.show_busy()
+        self._conductor.inspector.test_device(number)
+
+    def _renew_device(self, sheet: Any) -> None:
+        device = next((d for d in self._conductor.workspace.devices if d.id == sheet.device_id), None)
+        if self._conductor.window.sheets.sheet is sheet and device is not None:
+            sheet.show_device(device)
+
+    def show_device_summary(self) -> None:
+        """Say in the status bar how many devices are ready."""
+        if self._conductor.workspace.devices_known:
+            self._conductor.window.device_words.setText(device_words.summary(self._conductor.workspace.devices))

@@ -1,0 +1,157 @@
+"""A form for the options of `SearchSpec`, made from the metadata of its fields."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+
+from clalign.specs import SearchSpec
+
+from ..views.parts import button, label, row, set_role
+
+FIRST = ("evalue", "inclusion_evalue", "cutoff")
+"""Options shown at once; the others are behind More options."""
+
+LEFT_OUT = ("alphabet", "sequence_format")
+"""Options that belong to the opened file, not to the search."""
+
+CHOICES = {
+    "cutoff": (
+        ("none", "the E-values above"),
+        ("ga", "gathering cutoff (GA)"),
+        ("tc", "trusted cutoff (TC)"),
+        ("nc", "noise cutoff (NC)"),
+    )
+}
+"""The one field that needs a list of its own."""
+
+
+def option_fields() -> list[dataclasses.Field[Any]]:
+    """Return the fields of `SearchSpec` that the form has."""
+    return [f for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata and f.name not in LEFT_OUT]
+
+
+class SearchForm(QWidget):
+    """Plain words on the left, HMMER's names in grey on the right."""
+
+    changed = Signal()
+    resized = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
+        fields = option_fields()
+        first = [f for f in fields if f.name in FIRST]
+        rest = [f for f in fields if f.name not in FIRST]
+        self._more = self._grid(rest)
+        self._more.hide()
+        self.more_button = button("More options", self.toggle_more, "flat")
+        self.more_button.setCheckable(True)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(6)
+        box.addWidget(self._grid(first))
+        box.addLayout(row(self.more_button, None))
+        box.addWidget(self._more)
+
+    def _grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
+        made = QWidget()
+        grid = QGridLayout(made)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
+        grid.setColumnMinimumWidth(0, 190)
+        grid.setColumnStretch(1, 1)
+        for place, field in enumerate(fields):
+            editor = self._editor(field)
+            words = label(field.metadata["label"])
+            for widget in (words, editor):
+                widget.setToolTip(field.metadata["help"])
+            words.setBuddy(editor)
+            editor.setAccessibleName(field.metadata["label"])
+            self._editors[field.name] = editor
+            grid.addWidget(words, place, 0)
+            grid.addWidget(editor, place, 1)
+            grid.addWidget(label(field.metadata["flag"].replace("|", " "), "muted"), place, 2)
+        return made
+
+    def _editor(self, field: dataclasses.Field[Any]) -> QLineEdit | QCheckBox | QComboBox:
+        if field.name in CHOICES:
+            choice = QComboBox()
+            for key, text in CHOICES[field.name]:
+                choice.addItem(text, key)
+            choice.currentIndexChanged.connect(lambda: self.changed.emit())
+            return choice
+        if isinstance(field.default, bool):
+            tick = QCheckBox(field.metadata["help"])
+            tick.toggled.connect(lambda: self.changed.emit())
+            return tick
+        number = QLineEdit("" if field.default is None else f"{field.default:g}")
+        number.setPlaceholderText("no limit" if "targets" not in field.name else "as many as there are")
+        number.textChanged.connect(lambda: self.changed.emit())
+        return number
+
+    def toggle_more(self) -> None:
+        """Show or hide the other options."""
+        self._more.setVisible(not self._more.isVisible())
+        self.more_button.setText("Fewer options" if not self._more.isHidden() else "More options")
+        self.more_button.setChecked(not self._more.isHidden())
+        self.resized.emit()
+
+    def offer_cutoffs(self, cutoffs: dict[str, float]) -> None:
+        """Offer the cutoffs that every profile has, with their scores."""
+        choice = self._editors["cutoff"]
+        assert isinstance(choice, QComboBox)
+        for place, (key, text) in enumerate(CHOICES["cutoff"]):
+            usable = key == "none" or key in cutoffs
+            choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs else text)
+            choice.model().item(place).setEnabled(usable)
+            choice.model().item(place).setToolTip("" if usable else "The profile does not have this cutoff.")
+        if choice.currentData() != "none" and choice.currentData() not in cutoffs:
+            choice.setCurrentIndex(0)
+
+    def set_values(self, values: dict[str, Any]) -> None:
+        """Fill the form in."""
+        for name, value in values.items():
+            editor = self._editors.get(name)
+            if isinstance(editor, QComboBox):
+                editor.setCurrentIndex(max(0, editor.findData(value)))
+            elif isinstance(editor, QCheckBox):
+                editor.setChecked(bool(value))
+            elif editor is not None:
+                editor.setText("" if value is None else f"{value:g}")
+
+    def values(self) -> tuple[dict[str, Any], str]:
+        """Return the options by name, and what is wrong with them; empty if nothing is."""
+        values: dict[str, Any] = {}
+        problem = ""
+        for field in option_fields():
+            editor = self._editors[field.name]
+            if isinstance(editor, QComboBox):
+                values[field.name] = editor.currentData()
+            elif isinstance(editor, QCheckBox):
+                values[field.name] = editor.isChecked()
+            else:
+                value, wrong = _number(editor.text(), field)
+                set_role(editor, "state", "wrong" if wrong else "")
+                values[field.name] = value
+                problem = problem or wrong
+        return values, problem
+
+
+def _number(text: str, field: dataclasses.Field[Any]) -> tuple[float | None, str]:
+    text = text.strip().replace(",", ".")
+    if not text:
+        if field.default is None:
+            return None, ""
+        return field.default, f"{field.metadata['label']}: a number is needed."
+    try:
+        value = float(text)
+    except ValueError:
+        return field.default, f"{field.metadata['label']}: “{text}” is not a number."
+    if value <= 0 and ("evalue" in field.name or "targets" in field.name):
+        return field.default, f"{field.metadata['label']} must be above 0."
+    return value, ""

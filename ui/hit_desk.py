@@ -1,0 +1,129 @@
+"""What is done with hits: copy, export, filter, sort, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
+
+from clalign.specs import SearchSpec
+
+from .forms.scripts import as_command, as_python
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+    from .views.results_page import ResultsPage
+
+
+class HitDesk(QObject):
+    """Works on the results in view."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+
+    def verify_run(self) -> None:
+        """Compute a sample of the hits again."""
+        if self._conductor.page is not None:
+            self._conductor.desk.verify(str(self._conductor.page.run.path), None)
+
+    def verify_hit(self) -> None:
+        """Compute the selected hit again."""
+        if self._conductor.page is not None and self._conductor.page.run.hit_row is not None:
+            self._conductor.desk.verify(str(self._conductor.page.run.path), [self._conductor.page.run.hit_row.id])
+
+    def export_hits(self) -> None:
+        """Open the export sheet."""
+        from .views.export_sheet import ExportChoices, ExportSheet
+
+        page = self._conductor.page
+        if page is None:
+            return
+        hits = page.run.hits
+        counts = {"all": hits.n_all, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
+        name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
+        sheet = ExportSheet(ExportChoices(name, counts, Path.home()))
+        sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
+        self._conductor.window.sheets.open_sheet(sheet)
+
+    def _export(self, page: ResultsPage, what: str, path: str, which: str) -> None:
+        ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
+        self._conductor.window.sheets.close_sheet()
+        self._conductor.desk.export(str(page.run.path), what, path, ids)
+
+    def copy_hits(self) -> None:
+        """Copy the selected hits as a table."""
+        if self._conductor.page is not None:
+            self._conductor.page.hits.table.copy()
+
+    def copy_alignment(self) -> None:
+        """Copy the alignment as text."""
+        if self._conductor.page is not None:
+            self._conductor.page.hit.copy_text()
+
+    def copy_fasta(self) -> None:
+        """Copy the matched parts as FASTA."""
+        if self._conductor.page is not None:
+            self._conductor.page.hit.copy_fasta()
+
+    def current_spec(self) -> SearchSpec | None:
+        """Return the search in view, or the one that the sheet would start."""
+        if self._conductor.page is not None and self._conductor.page.run.facts.get("spec"):
+            return SearchSpec.from_dict(self._conductor.page.run.facts["spec"])
+        space = self._conductor.workspace
+        if space.profiles is None or space.sequences is None:
+            return None
+        return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
+
+    def copy_command(self) -> None:
+        """Copy the search as a command."""
+        spec = self.current_spec()
+        if spec is not None:
+            QGuiApplication.clipboard().setText(as_command(spec))
+
+    def copy_python(self) -> None:
+        """Copy the search as a Python program."""
+        spec = self.current_spec()
+        if spec is not None:
+            QGuiApplication.clipboard().setText(as_python(spec))
+
+    def filter_hits(self) -> None:
+        """Go to the filter box."""
+        if self._conductor.page is not None:
+            self._conductor.page.tabs.setCurrentIndex(0)
+            self._conductor.page.hits.filter_box.setFocus()
+            self._conductor.page.hits.filter_box.selectAll()
+
+    def clear_filter(self) -> None:
+        """Show all hits, with the thresholds of the search."""
+        if self._conductor.page is not None:
+            self._conductor.page.hits.filter_box.clear()
+            self._conductor.page.run.reset_thresholds()
+
+    def sort_hits(self, place: str) -> None:
+        """Sort by a column; again reverses, a third time restores the original order."""
+        if self._conductor.page is not None:
+            self._conductor.page.hits.table.sort_column(int(place))
+
+    def choose_columns(self) -> None:
+        """Offer the columns of the table."""
+        if self._conductor.page is not None:
+            header = self._conductor.page.hits.table.horizontalHeader()
+            self._conductor.page.hits.table.column_menu().popup(header.mapToGlobal(header.rect().bottomLeft()))
+
+    def next_hit(self) -> None:
+        """Go to the next hit."""
+        if self._conductor.page is not None:
+            self._conductor.page.step_hit(1)
+
+    def previous_hit(self) -> None:
+        """Go to the previous hit."""
+        if self._conductor.page is not None:
+            self._conductor.page.step_hit(-1)
+
+    def zoom(self, steps: str) -> None:
+        """Make the letters of the alignment larger or smaller."""
+        if self._conductor.page is not None:
+            self._conductor.page.hit.alignment.zoom(int(steps))

@@ -1,0 +1,206 @@
+"""Starting, stopping and continuing jobs, and saying how they ended."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from clalign.devices import REFERENCE
+from clalign.specs import SearchSpec
+
+from . import words
+from .models.jobs import JobItem, JobQueue
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+
+STALLED_SECONDS = 20
+
+WRITTEN = {
+    "fasta": "sequence",
+    "fasta_matched": "matched part",
+    "stockholm": "aligned part",
+    "domtsv": "domain",
+    "domtblout": "domain",
+}
+
+
+def run_name(spec: SearchSpec, now: float) -> str:
+    """Return the file name of a new run: profile, sequences, time."""
+    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in (spec.profiles, spec.targets)]
+    return f"{stems[0]}-x-{stems[1]}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+
+
+def verify_words(value: dict[str, Any]) -> str:
+    """Return the result of a verification in words."""
+    checked, differing = value["checked"], value["differing"]
+    head = f"Checked {words.count(checked)} of {words.plural(checked, 'score')} on the reference"
+    if not differing:
+        return f"{head}: all equal."
+    verb = "differs" if differing == 1 else "differ"
+    details = " ".join(value.get("details", [])[:3])
+    return f"{words.count(differing)} of {words.count(checked)} {verb}. Please report this. {details}".strip()
+
+
+class JobDesk(QObject):
+    """Between the queue of jobs and the window.
+
+    Parameters
+    ----------
+    conductor : Conductor
+    queue : JobQueue
+    """
+
+    def __init__(self, conductor: Conductor, queue: JobQueue) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+        self.queue = queue
+        self._heard = time.monotonic()
+        self._told_stalled = False
+        self._watch = QTimer(self, interval=2000)
+        self._watch.timeout.connect(self._look_for_stall)
+        queue.results_added.connect(self._follow)
+        queue.job_changed.connect(self._hear)
+        queue.job_ended.connect(self._end)
+        queue.warning_received.connect(self._warn)
+
+    def search(self, spec: SearchSpec) -> str:
+        """Start a search; returns the path of its run file."""
+        self._clear_done()
+        folder = self._conductor.settings.runs
+        folder.mkdir(parents=True, exist_ok=True)
+        name = run_name(spec, time.time())
+        path, number = folder / f"{name}.clalign", 2
+        while path.exists():
+            path, number = folder / f"{name}-{number}.clalign", number + 1
+        title = f"Search {Path(spec.profiles).name} in {Path(spec.targets).name}"
+        self._submit(title, {"job": "search", "run": str(path), "spec": spec.to_dict()})
+        return str(path)
+
+    def resume(self, run: str, elsewhere: bool = False) -> None:
+        """Continue a run from its last finished batch."""
+        job: dict[str, Any] = {"job": "resume", "run": run}
+        if elsewhere:
+            job["device"] = self._other_device(run)
+        self._clear_done()
+        self._submit(f"Continue {Path(run).stem}", job)
+
+    def verify(self, run: str, hits: list[int] | None) -> None:
+        """Compute hits again on the reference."""
+        what = "the selected hit" if hits else "a sample of the hits"
+        job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
+        self._submit(f"Verify {what} of {Path(run).stem}", job)
+
+    def export(self, run: str, what: str, path: str, hits: list[int] | None) -> None:
+        """Write hits to a file."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits}
+        self._submit(f"Export to {Path(path).name}", job)
+
+    def act(self, item: JobItem, name: str) -> None:
+        """Do what a button of the job strip says."""
+        calls: dict[str, Callable[[], object]] = {
+            "pause": lambda: self.queue.pause(item),
+            "proceed": lambda: self.queue.pause(item),
+            "stop": lambda: self.queue.stop(item),
+            "dismiss": lambda: self.queue.dismiss(item),
+            "show": lambda: self._conductor.show_run(item.run),
+            "resume": lambda: self._resume_item(item, False),
+            "resume_elsewhere": lambda: self._resume_item(item, True),
+        }
+        calls[name]()
+
+    def _resume_item(self, item: JobItem, elsewhere: bool) -> None:
+        self.queue.dismiss(item)
+        self.resume(item.run, elsewhere)
+
+    def _submit(self, title: str, job: dict[str, Any]) -> None:
+        item = self.queue.submit(title, job)
+        self._heard = time.monotonic()
+        self._watch.start()
+        if item.is_search:
+            self._conductor.open_run_page(item.run, live=True)
+        self._conductor.update_actions()
+
+    def _other_device(self, run: str) -> str:
+        """Return the fastest usable device other than the run's; the reference if there is none."""
+        page = self._conductor.pages.get(run)
+        before = ((page.run.facts.get("device") if page else None) or {}).get("id")
+        space = self._conductor.workspace
+        usable = [d for d in space.devices if d.is_usable and d.id not in (before, REFERENCE.id)]
+        return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
+
+    def _clear_done(self) -> None:
+        for item in [entry for entry in self.queue.items if entry.state == "done"]:
+            self.queue.dismiss(item)
+
+    def _follow(self, item: JobItem) -> None:
+        page = self._conductor.pages.get(item.run)
+        if page is not None:
+            page.run.note_change()
+
+    def _hear(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._told_stalled = False
+        page = self._conductor.pages.get(item.run)
+        if page is not None and item.is_search and not page.run.cards:
+            page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+
+    def _warn(self, item: JobItem, text: str) -> None:
+        self._conductor.say("caution", text)
+
+    def _look_for_stall(self) -> None:
+        item = self.queue.current
+        if item is None:
+            self._watch.stop()
+            return
+        quiet = time.monotonic() - self._heard
+        if item.state == "running" and quiet > STALLED_SECONDS and not self._told_stalled:
+            self._told_stalled = True
+            text = "No progress for 20 s. The device may be busy with another program."
+            self._conductor.say("caution", text, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+        if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
+            # A driver that hangs cannot answer; the run file is whole at every moment.
+            self.queue.worker.stop_hard()
+
+    def _end(self, item: JobItem) -> None:
+        page = self._conductor.pages.get(item.run)
+        if page is not None:
+            page.run.is_live = page.run.is_live and not item.is_search
+            page.run.note_change()
+        if item.state == "done":
+            self._end_well(item)
+        elif item.state in ("failed", "lost"):
+            self._end_badly(item)
+        elif not item.is_search:
+            QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+        self._conductor.note_run_end(item)
+
+    def _end_well(self, item: JobItem) -> None:
+        value = item.result
+        if item.is_search:
+            found = f"{words.plural(value['n_hits'], 'hit')} in {words.plural(value['n_sequences'], 'sequence')}"
+            where = f"{words.duration(value['seconds'])} on {value['device']}"
+            item.message = f"Search finished: {found} in {where} · {words.rate(value['gcups'])}"
+            return
+        if item.kind == "export":
+            noun = WRITTEN.get(str(item.spec["what"]), "hit")
+            path = Path(value["path"])
+            text = f"{words.plural(value['written'], noun)} written to {words.short_path(str(path))}."
+            folder = QUrl.fromLocalFile(str(path.parent))
+            self._conductor.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        else:
+            self._conductor.say("stop" if value["differing"] else "good", verify_words(value))
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _end_badly(self, item: JobItem) -> None:
+        ways = [
+            (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
+        ]
+        self._conductor.say("stop", item.line(), *ways)
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

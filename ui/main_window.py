@@ -1,0 +1,220 @@
+"""The frame of the window: centre, docks, menus, job strip. No logic."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from clalign.formats.examples import load_examples
+
+from . import theme, words
+from .actions import Actions
+from .conductor import Conductor
+from .settings import Settings
+from .views.docks import DataDock, DevicePicker
+from .views.job_strip import JobStrip
+from .views.message_bar import MessageBar
+from .views.palette import CommandPalette
+from .views.parts import label
+from .views.sheet import SheetHost
+from .views.start_page import StartPage
+
+DOCKS = {
+    "data": ("Data", Qt.DockWidgetArea.LeftDockWidgetArea),
+    "device": ("Device", Qt.DockWidgetArea.LeftDockWidgetArea),
+    "details": ("Details", Qt.DockWidgetArea.RightDockWidgetArea),
+}
+
+
+class MainWindow(QMainWindow):
+    """The window.
+
+    Parameters
+    ----------
+    settings : Settings
+    worker : list of str
+        Starts a worker.
+    """
+
+    shown = Signal()
+
+    def __init__(self, settings: Settings, worker: list[str]) -> None:
+        super().__init__()
+        self.settings = settings
+        self.setWindowTitle("clalign")
+        self.setWindowIcon(theme.app_icon())
+        self.setAcceptDrops(True)
+        self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
+        self.docks: dict[str, QDockWidget] = {}
+        self._told_shown = False
+        self.conductor = Conductor(self, settings, worker)
+        self._make_center()
+        self._make_docks()
+        self._make_status()
+        self.palette_ = CommandPalette(self)
+        self.actions_ = Actions(self, self.conductor)
+        self.actions_.fill_menus(self)
+        self._connect()
+        self.arrange()
+        self._restore()
+        self.dress()
+        self.show_recent()
+        self.actions_.update()
+
+    def _make_center(self) -> None:
+        self.messages = MessageBar()
+        self.center = QStackedWidget()
+        self.start = StartPage(self.conductor.workspace, list(load_examples()), self.settings.preferences.show_start)
+        self.center.addWidget(self.start)
+        self.jobs = JobStrip(self.conductor.queue)
+        middle = QWidget()
+        box = QVBoxLayout(middle)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addWidget(self.messages)
+        box.addWidget(self.center, 1)
+        self.setCentralWidget(middle)
+        self.sheets = SheetHost(self.center)
+
+    def _make_docks(self) -> None:
+        from .views.details import Details
+
+        workspace = self.conductor.workspace
+        self.data, self.devices, self.details = DataDock(workspace), DevicePicker(workspace), Details()
+        for (name, (title, _)), widget in zip(DOCKS.items(), (self.data, self.devices, self.details), strict=True):
+            dock = QDockWidget(title, self)
+            dock.setObjectName(name)
+            dock.setWidget(widget)
+            dock.setFeatures(
+                QDockWidget.DockWidgetFeature.DockWidgetClosable | QDockWidget.DockWidgetFeature.DockWidgetMovable
+            )
+            self.docks[name] = dock
+
+    def _make_status(self) -> None:
+        # The strip is above the status bar and as wide as the window, so it lies in a tool-less dock-free place.
+        self.device_words = QPushButton("Looking for devices…")
+        self.device_words.setProperty("role", "flat")
+        self.device_words.setToolTip("Choose a device (D)")
+        self.job_words = label("No jobs", "muted")
+        bar = self.statusBar()
+        bar.setSizeGripEnabled(False)
+        bar.addWidget(self.job_words)
+        bar.addPermanentWidget(self.device_words)
+        self.centralWidget().layout().addWidget(self.jobs)
+
+    def _connect(self) -> None:
+        conductor = self.conductor
+        start, data, devices, details = self.start, self.data, self.devices, self.details
+        start.open_asked.connect(conductor.open_files)
+        start.paste_asked.connect(conductor.paste_sequences)
+        start.example_asked.connect(conductor.open_example)
+        start.recent_asked.connect(lambda path: conductor.open_paths([path]))
+        start.pin_asked.connect(self._pin)
+        start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
+        data.source_chosen.connect(conductor.choose_source)
+        data.source_activated.connect(conductor.use_source)
+        data.close_asked.connect(conductor.close_source)
+        data.open_asked.connect(conductor.open_files)
+        devices.device_chosen.connect(conductor.devices.choose_device)
+        devices.test_asked.connect(lambda number: conductor.devices.show_device(number, True))
+        devices.details_asked.connect(conductor.devices.show_device)
+        devices.refresh_asked.connect(conductor.devices.refresh_devices)
+        details.source.alphabet_chosen.connect(conductor.choose_alphabet)
+        details.source.use_asked.connect(conductor.use_source)
+        details.source.close_asked.connect(conductor.close_source)
+        details.hit.verify_asked.connect(lambda _: conductor.hits.verify_hit())
+        self.jobs.action_asked.connect(conductor.desk.act)
+        self.device_words.clicked.connect(conductor.devices.focus_devices)
+        self._connect_changes()
+
+    def _connect_changes(self) -> None:
+        workspace, queue = self.conductor.workspace, self.conductor.queue
+        workspace.devices_changed.connect(self.conductor.devices.show_device_summary)
+        for signal in (workspace.sources_changed, workspace.choice_changed, workspace.devices_changed):
+            signal.connect(self.conductor.update_actions)
+        workspace.sources_changed.connect(lambda: self.details.renew(workspace))
+        for signal in (queue.job_added, queue.job_changed, queue.job_ended, queue.job_removed):
+            signal.connect(lambda _: self._show_jobs())
+        for signal in (queue.job_added, queue.job_ended):
+            signal.connect(lambda _: self.conductor.update_actions())
+
+    def _show_jobs(self) -> None:
+        active = sum(item.is_active for item in self.conductor.queue.items)
+        self.job_words.setText(f"{words.plural(active, 'job')} running or waiting" if active else "No jobs")
+
+    def arrange(self) -> None:
+        """Put the docks where they are at first."""
+        for name, dock in self.docks.items():
+            self.addDockWidget(DOCKS[name][1], dock)
+            dock.show()
+        self.resizeDocks([self.docks["data"], self.docks["details"]], [270, 320], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
+
+    def _restore(self) -> None:
+        layout = self.settings.layout
+        self.resize(1280, 800)
+        for name, restore in (("geometry", self.restoreGeometry), ("state", self.restoreState)):
+            stored = layout.value(name)
+            if isinstance(stored, QByteArray):
+                restore(stored)
+
+    def show_dock(self, name: str) -> None:
+        """Bring a dock into view."""
+        self.docks[name].show()
+        self.docks[name].raise_()
+
+    def show_recent(self) -> None:
+        """Show the recent files."""
+        self.start.show_recent(self.settings.recent)
+
+    def _pin(self, path: str, pinned: bool) -> None:
+        self.settings.pin(path, pinned)
+        self.show_recent()
+
+    def dress(self) -> None:
+        """Take the colors of the theme."""
+        self.actions_.dress()
+
+    def bring_forward(self) -> None:
+        """Show the window before others."""
+        if self.isMinimized():
+            self.showNormal()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Tell once that the window is there; everything slow begins only then."""
+        super().showEvent(event)
+        if not self._told_shown:
+            self._told_shown = True
+            QTimer.singleShot(0, self, self.shown.emit)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout and end what runs."""
+        layout = self.settings.layout
+        layout.setValue("geometry", self.saveGeometry())
+        layout.setValue("state", self.saveState())
+        layout.sync()
+        self.conductor.leave()
+        super().closeEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close what lies in front on Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.sheets.close_sheet()
+            return
+        super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the files that were dropped; they sort themselves."""
+        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        event.acceptProposedAction()
+        self.bring_forward()
+        self.conductor.open_paths(paths)

@@ -1,0 +1,1 @@
+"""Models of the window: values and Qt models, no widgets."""

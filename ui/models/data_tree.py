@@ -1,0 +1,102 @@
+"""The tree of the data dock."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+
+from .. import theme, words
+from .workspace import Source, Workspace
+
+PATH_ROLE = Qt.ItemDataRole.UserRole + 1
+
+GROUPS = (
+    ("sequences", "Sequences", "dna"),
+    ("profiles", "Profiles", "chart-timeline-variant"),
+    ("run", "Runs", "table"),
+)
+
+EMPTY = {
+    "sequences": "Open a sequence file, or drop it here",
+    "profiles": "Open a profile file (.hmm)",
+    "run": "Searches appear here",
+}
+
+
+def source_line(source: Source) -> str:
+    """Return the second half of a tree line."""
+    if source.state == "reading":
+        return "reading…"
+    if source.state == "refused":
+        return "not readable"
+    if source.kind == "sequences":
+        return f"{words.count(source.report['n_sequences'])} · {words.alphabet(source.alphabet_found)}"
+    if source.kind == "profiles":
+        if len(source.cards) == 1:
+            return f"{source.cards[0]['length']} nodes"
+        return words.plural(len(source.cards), "profile")
+    return str(source.report.get("state_words", ""))
+
+
+class DataTree(QStandardItemModel):
+    """Sequences, profiles and runs that are open."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
+        workspace.sources_changed.connect(self.rebuild)
+        workspace.choice_changed.connect(self.rebuild)
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Show what the workspace holds."""
+        self.clear()
+        self.setColumnCount(2)
+        unknown = self._workspace.of_kind("unknown")
+        for kind, title, icon in GROUPS:
+            group = QStandardItem(title)
+            group.setFlags(Qt.ItemFlag.ItemIsEnabled)
+            font = group.font()
+            font.setBold(True)
+            group.setFont(font)
+            self.appendRow([group, self._plain("")])
+            sources = self._workspace.of_kind(kind)  # type: ignore[arg-type]
+            for source in [*sources, *(unknown if kind == "sequences" else [])]:
+                group.appendRow(self._row(source, icon))
+            if not group.rowCount():
+                group.appendRow([self._plain(EMPTY[kind]), self._plain("")])
+
+    def _plain(self, text: str) -> QStandardItem:
+        item = QStandardItem(text)
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        item.setForeground(theme.QColor(theme.current().muted))
+        return item
+
+    def _row(self, source: Source, icon: str) -> list[QStandardItem]:
+        name, line = QStandardItem(source.name), QStandardItem(source_line(source))
+        chosen = source.path in (self._workspace.profiles_path, self._workspace.sequences_path)
+        if source.state == "refused":
+            name.setIcon(theme.mark("stop"))
+            line.setForeground(theme.QColor(theme.current().stop_text))
+        else:
+            name.setIcon(theme.icon("check-circle" if chosen else icon, "accent" if chosen else "muted"))
+            line.setForeground(theme.QColor(theme.current().muted))
+        tip = source.path if not source.problem else f"{source.problem} {source.hint}"
+        if chosen:
+            tip += "\nUsed for the next search"
+        for item in (name, line):
+            item.setData(source.path, PATH_ROLE)
+            item.setToolTip(tip)
+            item.setEditable(False)
+        line.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        return [name, line]
+
+    def index_of(self, path: str) -> QStandardItem | None:
+        """Return the item of a file."""
+        for row in range(self.rowCount()):
+            group = self.item(row)
+            for place in range(group.rowCount()):
+                child = group.child(place)
+                if child.data(PATH_ROLE) == path:
+                    return child
+        return None

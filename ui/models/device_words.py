@@ -1,0 +1,77 @@
+"""What the window says about a device."""
+
+from __future__ import annotations
+
+from clalign.devices import Device
+
+from .. import words
+
+KINDS = {"gpu": "GPU", "cpu": "CPU", "accelerator": "accelerator", "reference": "NumPy"}
+
+HEALTH = {
+    "ready": ("good", "Ready"),
+    "not tested": ("note", "Not tested"),
+    "needs linker": ("caution", "Needs a linker"),
+    "self-test failed": ("stop", "Self-test failed"),
+    "not usable": ("stop", "Not usable"),
+}
+"""Severity and words of each health."""
+
+NO_DEVICE = (
+    "No OpenCL device found. clalign can still search with the reference, which is slow. "
+    "Install an OpenCL driver for this machine, then choose Look for devices again."
+)
+
+
+def title(device: Device) -> str:
+    """Return the name of a device as a list shows it."""
+    return "Reference (NumPy) – slow, for checking" if device.kind == "reference" else device.name
+
+
+def health(device: Device) -> tuple[str, str]:
+    """Return the severity and the words for the health of a device."""
+    if device.kind == "reference":
+        return "note", "Ready"
+    return HEALTH.get(device.health, ("note", device.health))
+
+
+def line(device: Device) -> str:
+    """Return the second line of a device in a list."""
+    parts = [health(device)[1], KINDS[device.kind]]
+    if device.gcups:
+        parts.append(words.rate(device.gcups))
+    elif device.kind == "reference":
+        parts.append("always there")
+    return " · ".join(parts)
+
+
+def facts(device: Device) -> list[tuple[str, str]]:
+    """Return what is known about a device: names and values."""
+    rows = [
+        ("Health", health(device)[1]),
+        ("Type", KINDS[device.kind]),
+        ("Vendor", device.vendor),
+        ("Driver", device.driver),
+        ("Platform", f"{device.platform} {device.platform_version}".strip()),
+        ("OpenCL", device.opencl_version),
+        ("Bus", device.bus),
+        ("Compute units", words.count(device.n_compute_units)),
+        ("Clock", f"{words.count(device.clock_mhz)}{words.THIN}MHz" if device.clock_mhz else ""),
+        ("Memory", words.size(device.memory_bytes) if device.memory_bytes else ""),
+        ("Largest block", words.size(device.max_buffer_bytes) if device.max_buffer_bytes else ""),
+        ("Local memory", words.size(device.local_bytes) if device.local_bytes else ""),
+        ("Measured speed", words.rate(device.gcups) if device.gcups else ""),
+        ("Id", device.id),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def summary(devices: list[Device]) -> str:
+    """Return how many devices are ready, for the status bar."""
+    real = [d for d in devices if d.kind != "reference"]
+    if not real:
+        return "No OpenCL device found"
+    ready = sum(d.is_usable for d in real)
+    text = f"{words.plural(ready, 'device')} ready"
+    other = len(real) - ready
+    return text if not other else f"{text} · {other} {'needs' if other == 1 else 'need'} attention"

@@ -1,0 +1,160 @@
+"""The score histogram of a run: bars, fitted curves, thresholds. Numbers only, no drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.evalues import GumbelFit, fit_gumbel, gumbel_density, hmmer2_pvalue
+from clalign.profiles import Calibration
+from clalign.runs import BIN, open_run
+
+from .. import words
+
+MAX_BARS = 240
+"""More bars than this are joined in pairs, so that each can be seen and hovered."""
+
+NO_SCORE = -1e5
+"""A sequence without residues has a score far below any real one; it is not drawn."""
+
+CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC"}
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """What the histogram shows.
+
+    Attributes
+    ----------
+    edges : float64[n + 1]
+        Bounds of the bars in bits.
+    counts : int64[n]
+    n_scores : int
+        Sequences scored so far.
+    n_searched : float
+        Sequences that E-values are for.
+    calibration : Calibration or None
+        Of the profile.
+    fit : GumbelFit or None
+        To the scores of this run.
+    cutoffs : dict
+        Score of each model cutoff, by its short name.
+    report_score, include_score : float
+        In bits.
+    """
+
+    edges: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    n_scores: int
+    n_searched: float
+    calibration: Calibration | None
+    fit: GumbelFit | None
+    cutoffs: dict[str, float]
+    report_score: float
+    include_score: float
+
+    @property
+    def bar_width(self) -> float:
+        """Width of a bar in bits."""
+        return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
+
+    def expected(self, mu: float, slope: float, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return how many sequences a bar at each score would hold by chance."""
+        return gumbel_density(scores, mu, slope) * self.n_scores * self.bar_width
+
+    def pvalue(self, score: float) -> float:
+        """Return the chance that a random sequence scores at least this much."""
+        return float(hmmer2_pvalue(np.float32(score), self.calibration))
+
+    def evalue(self, score: float) -> float:
+        """Return the E-value of a score."""
+        return self.pvalue(score) * self.n_searched
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
+        lines = []
+        if self.calibration is not None:
+            lines.append(("calibration", f"Calibration of the profile: {_numbers(self.calibration)}"))
+        if self.fit is not None:
+            numbers = f"mu {self.fit.mu:.2f}, lambda {self.fit.slope:.3f}"
+            lines.append(("fit", f"Fitted to this run: {numbers}. {self.fit.words}."))
+        return lines
+
+    def bar_at(self, score: float) -> str:
+        """Return the words for the bar at a score; empty beside the bars."""
+        place = int(np.searchsorted(self.edges, score, side="right")) - 1
+        if not 0 <= place < len(self.counts) or not self.counts[place]:
+            return ""
+        low, high = self.edges[place], self.edges[place + 1]
+        return f"{words.plural(int(self.counts[place]), 'sequence')} from {low:g} to {high:g} bits"
+
+    def snapped(self, score: float, reach: float) -> float:
+        """Return the model cutoff within reach of a score, or the score."""
+        near = [c for c in self.cutoffs.values() if abs(c - score) <= reach]
+        return min(near, key=lambda c: abs(c - score)) if near else score
+
+
+def _numbers(calibration: Calibration) -> str:
+    return f"mu {calibration.location:.2f}, lambda {calibration.slope:.3f}"
+
+
+def calibration_of(card: dict[str, Any]) -> Calibration | None:
+    """Return the calibration in a profile's card."""
+    entry = card.get("calibration")
+    return Calibration("gumbel", entry["mu"], entry["lambda"]) if entry else None
+
+
+def joined(
+    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return bounds and counts of at most `MAX_BARS` bars of equal width, empty ones included.
+
+    Parameters
+    ----------
+    edges : float64[n]
+        Left bounds of the filled bins of 1/4 bit.
+    counts : int64[n]
+    """
+    if not len(edges):
+        return np.zeros(0), np.zeros(0, np.int64)
+    width = BIN / 1000
+    while (edges[-1] - edges[0]) / width >= MAX_BARS - 2:
+        width *= 2
+    places = np.floor(edges / width).astype(np.int64)
+    first, n_bars = places[0], int(places[-1] - places[0]) + 1
+    sums = np.bincount(places - first, counts, n_bars).astype(np.int64)
+    return (first + np.arange(n_bars + 1)) * width, sums
+
+
+def read_histogram(path: Path, profile: int) -> Histogram:
+    """Read the histogram of a profile and fit it."""
+    with open_run(path) as run:
+        left, bins = run.histogram(profile)
+        card = run.profiles()[profile]
+        n_targets = float(run.fact("n_targets") or 0)
+    scored = left > NO_SCORE
+    left, bins = left[scored], bins[scored]
+    edges, counts = joined(left, bins)
+    cutoffs = {
+        name: float(pair[0]) for name, pair in (card.get("cutoffs") or {}).items() if pair and name in CUTOFF_WORDS
+    }
+    return Histogram(
+        edges=edges,
+        counts=counts,
+        n_scores=int(bins.sum()),
+        n_searched=n_targets or float(bins.sum()),
+        calibration=calibration_of(card),
+        fit=fit_gumbel(left + BIN / 2000, bins) if len(left) else None,
+        cutoffs=cutoffs,
+        report_score=finite(card.get("report_score")),
+        include_score=finite(card.get("include_score")),
+    )
+
+
+def finite(score: float | None) -> float:
+    """Return a threshold; a missing one lets everything pass."""
+    return float("-inf") if score is None else float(score)

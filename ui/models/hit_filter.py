@@ -1,0 +1,86 @@
+"""The language of the filter box: text and comparisons, as in ``E<1e-5 len>200 "kinase"``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FIELDS = {
+    "e": "evalue",
+    "evalue": "evalue",
+    "score": "score",
+    "bias": "bias",
+    "len": "length",
+    "length": "length",
+    "domains": "n_domains",
+    "dome": "best_evalue",
+    "domscore": "best_score",
+}
+"""Words of the filter box and the columns they mean."""
+
+_TERM = re.compile(
+    r"""\s*(?:
+        (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
+      | (?P<minus>-?)"(?P<quoted>[^"]*)"?
+      | (?P<word>\S+)
+    )""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HitFilter:
+    """A filter as SQL.
+
+    Attributes
+    ----------
+    where : str
+        Condition on the columns of ``hits``; empty if everything passes.
+    values : tuple
+        For its question marks.
+    problem : str
+        What could not be understood; empty if everything was.
+    """
+
+    where: str = ""
+    values: tuple[float | str, ...] = ()
+    problem: str = ""
+
+
+def parse_filter(text: str) -> HitFilter:
+    """Return the filter that a text means; all its parts must hold.
+
+    Words and quoted phrases are looked for in name, accession and description, whatever their case;
+    with ``-`` before them they must be missing.
+    """
+    conditions: list[str] = []
+    values: list[float | str] = []
+    for term in _TERM.finditer(text.strip()):
+        if term["field"]:
+            column = FIELDS.get(term["field"].lower())
+            if column is None:
+                return HitFilter(problem=f"“{term['field']}” is not known here. Known: E, score, bias, len, domains.")
+            try:
+                number = float(term["number"])
+            except ValueError:
+                return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
+            operator = {"≤": "<=", "≥": ">="}.get(term["op"], term["op"])
+            conditions.append(f"{column} {operator} ?")
+            values.append(number)
+            continue
+        phrase, negated = _phrase(term)
+        if phrase:
+            conditions.append(f"{'NOT ' * negated}(name || ' ' || accession || ' ' || description) LIKE ? ESCAPE '\\'")
+            values.append(f"%{_escaped(phrase)}%")
+    return HitFilter(" AND ".join(conditions), tuple(values))
+
+
+def _phrase(term: re.Match[str]) -> tuple[str, bool]:
+    if term["quoted"] is not None:
+        return term["quoted"], bool(term["minus"])
+    word = term["word"] or ""
+    return (word[1:], True) if len(word) > 1 and word.startswith("-") else (word, False)
+
+
+def _escaped(phrase: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", phrase)

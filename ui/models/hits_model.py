@@ -1,0 +1,299 @@
+"""The hits table as a Qt model: rows are paged from the run file, sorted and filtered by SQL."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from .. import theme, words
+from .hit_filter import HitFilter, parse_filter
+from .hit_pages import PAGE, HitPages, HitQuery, HitRow
+from .reader import Reader
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+RULE_ROLE = Qt.ItemDataRole.UserRole + 2
+
+MAX_PAGES = 40
+"""Pages kept in memory."""
+
+Index = QModelIndex | QPersistentModelIndex
+
+NO_PARENT = QModelIndex()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table.
+
+    Attributes
+    ----------
+    key : str
+        Also the key of its order in `hit_pages.SORTS`; empty order: cannot be sorted.
+    text : callable
+        Cell text of a row, given the model.
+    """
+
+    key: str
+    title: str
+    tip: str
+    text: Callable[[HitRow, HitsModel], str]
+    sort: str = ""
+    right: bool = False
+    shown: bool = False
+    width: int = 80
+
+
+def _optional(value: float | None, write: Callable[[float], str]) -> str:
+    return "" if value is None else write(value)
+
+
+def _span(row: HitRow, first: int) -> str:
+    if not row.spans:
+        return ""
+    return f"{min(s[first] for s in row.spans) + 1}–{max(s[first + 1] for s in row.spans)}"
+
+
+COLUMNS = (
+    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 92),
+    Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
+    Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
+           True, 230),
+    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
+           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72),
+    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
+           "score", True, True, 88),
+    Column("domains", "Domains", "Domains on the sequence, drawn to scale", lambda r, m: words.count(r.n_domains),
+           "n_domains", False, True, 150),
+    Column("bias", "Bias", "What the correction for biased composition took, in bits",
+           lambda r, m: words.score(r.bias), "bias", True, False, 60),
+    Column("best_evalue", "Best domain E", "E-value of the best domain alone",
+           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100),
+    Column("best_score", "Best domain (bits)", "Score of the best domain",
+           lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
+    Column("coverage", "Profile %", "Share of the profile that the domains cover",
+           lambda r, m: f"{100 * r.coverage(m.profile_length):.0f}", "coverage", True, False, 76),
+    Column("length", "Length", "Residues of the sequence", lambda r, m: words.count(r.length), "length", True, False,
+           70),
+    Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
+           100),
+    Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, 0), "start", True,
+           False, 90),
+    Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, 2), "model_start",
+           True, False, 110),
+    Column("verified", "Verified", "Computed again on the reference: equal, or differs",
+           lambda r, m: r.verified or "—", "verified", False, False, 76),
+)  # fmt: skip
+
+
+class HitsModel(QAbstractTableModel):
+    """The hits of one profile of one run.
+
+    Every change of order, filter or threshold asks the reader for new pages; the old ones are shown
+    until those are there. Ids of hits never change, so a selection can be found again.
+    """
+
+    shown_changed = Signal()
+    busy_changed = Signal(bool)
+
+    def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._reader = reader
+        self._pages: HitPages | None = None
+        self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
+        self.query = HitQuery(path, 0)
+        self.profile_length = 1
+        self.include_score = float("-inf")
+        self.kept_hit: int | None = None
+        self.kept_row: int | None = None
+        self.problem = ""
+        self._busy = False
+
+    @property
+    def n_all(self) -> int:
+        """Number of reported hits of the profile, whatever the filter."""
+        return self._pages.n_all if self._pages else 0
+
+    @property
+    def n_shown(self) -> int:
+        """Number of hits in the table."""
+        return self._pages.n_rows if self._pages else 0
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a filter or a threshold hides hits."""
+        return bool(self.query.filter.where) or self.query.least_score is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether new pages are on their way."""
+        return self._busy
+
+    def set_profile(self, profile: int, length: int, include_score: float) -> None:
+        """Show the hits of another profile."""
+        self.profile_length, self.include_score = length, include_score
+        self._ask(replace(self.query, profile=profile))
+
+    def set_include_score(self, score: float) -> None:
+        """Move the score from which on a hit is called significant."""
+        self.include_score = score
+        if self.n_shown:
+            self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(COLUMNS) - 1))
+
+    def set_filter(self, text: str) -> HitFilter:
+        """Filter by the text of the filter box; what cannot be understood changes nothing."""
+        parsed = parse_filter(text)
+        if not parsed.problem:
+            self._ask(replace(self.query, filter=parsed))
+        return parsed
+
+    def set_least_score(self, score: float | None) -> None:
+        """Show only hits with at least this score (bits)."""
+        if score != self.query.least_score:
+            self._ask(replace(self.query, least_score=score))
+
+    def set_order(self, sort: str | None, descending: bool) -> None:
+        """Sort by a key of `hit_pages.SORTS`, or by None for the original order."""
+        self._ask(replace(self.query, sort=sort, descending=descending))
+
+    def refresh(self) -> None:
+        """Look for hits that were added."""
+        self._ask(self.query)
+
+    def keep(self, hit: int | None) -> None:
+        """Remember the hit whose row is to be found again after each change."""
+        self.kept_hit = hit
+
+    def _ask(self, query: HitQuery) -> None:
+        self.query = query
+        self._set_busy(True)
+        kept = self.kept_hit
+        self._reader.ask((id(self), "pages"), lambda: HitPages(query, kept), self._take)
+
+    def _set_busy(self, busy: bool) -> None:
+        if busy != self._busy:
+            self._busy = busy
+            self.busy_changed.emit(busy)
+
+    def _take(self, answer: HitPages | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.problem = str(answer)
+            self._set_busy(False)
+            self.shown_changed.emit()
+            return
+        self.problem = ""
+        self.beginResetModel()
+        if self._pages is not None:
+            self._pages.close()
+        self._pages = answer
+        self._cache.clear()
+        self.kept_row = answer.kept
+        self.endResetModel()
+        if answer.query == self.query:
+            self._set_busy(False)
+        self.shown_changed.emit()
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._reader.forget((id(self), "pages"))
+        if self._pages is not None:
+            self._pages.close()
+            self._pages = None
+
+    def row_at(self, row: int) -> HitRow | None:
+        """Return a row of the table, read with its page."""
+        if self._pages is None or not 0 <= row < self._pages.n_rows:
+            return None
+        page = row // PAGE
+        if page not in self._cache:
+            self._cache[page] = self._pages.rows(page * PAGE, PAGE)
+            while len(self._cache) > MAX_PAGES:
+                self._cache.popitem(last=False)
+        self._cache.move_to_end(page)
+        rows = self._cache[page]
+        return rows[row % PAGE] if row % PAGE < len(rows) else None
+
+    def place_of(self, hit: int) -> int | None:
+        """Return the row of a hit, or None if it is not shown."""
+        return self._pages.place_of(hit) if self._pages else None
+
+    def shown_ids(self) -> list[int]:
+        """Return the ids of all rows shown."""
+        return self._pages.ids() if self._pages else []
+
+    def is_significant(self, row: HitRow) -> bool:
+        """Return whether a hit passes the inclusion threshold."""
+        return row.score >= self.include_score
+
+    def status(self, row: HitRow) -> str:
+        """Return the word for what a hit passes."""
+        return "significant" if self.is_significant(row) else "reported"
+
+    def has_rule_above(self, row: int) -> bool:
+        """Return whether the threshold line is drawn above a row: where significant turns into reported."""
+        if row == 0 or self.query.sort not in (None, "score", "evalue"):
+            return False
+        here, before = self.row_at(row), self.row_at(row - 1)
+        return bool(here and before) and self.is_significant(here) != self.is_significant(before)
+
+    def tsv(self, rows: list[int], columns: list[int]) -> str:
+        """Return some cells as tab-separated text with a header line."""
+        lines = ["\t".join(COLUMNS[c].title for c in columns)]
+        for number in rows:
+            row = self.row_at(number)
+            if row is not None:
+                lines.append("\t".join(self._plain(row, COLUMNS[c]) for c in columns))
+        return "\n".join(lines) + "\n"
+
+    def _plain(self, row: HitRow, column: Column) -> str:
+        value = getattr(row, column.key, None)
+        if column.key in ("evalue", "score", "bias", "best_evalue", "best_score"):
+            return "" if value is None else f"{value:.6g}"
+        return str(value) if column.key == "length" else column.text(row, self)
+
+    def rowCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of rows shown."""
+        return 0 if parent.isValid() else self.n_shown
+
+    def columnCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        if not index.isValid():
+            return None
+        row = self.row_at(index.row())
+        if row is None:
+            return None
+        column = COLUMNS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.text(row, self)
+        if role == Qt.ItemDataRole.ToolTipRole and column.key in ("name", "description"):
+            return f"{row.name} {row.description}"
+        if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
+            return theme.QColor(theme.current().muted)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        if role == ROW_ROLE:
+            return row
+        return self.has_rule_above(index.row()) if role == RULE_ROLE else None
+
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the title of a column or the place of a row."""
+        if side == Qt.Orientation.Vertical:
+            return words.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
+        column = COLUMNS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{column.tip}. Click sorts, a third click restores the original order."
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side_flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            return int(side_flag | Qt.AlignmentFlag.AlignVCenter)
+        return None

@@ -1,0 +1,313 @@
+"""The jobs of the window: a queue of searches and what is to be said about each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from clalign.errors import ExitCode
+from clalign.jobs import Event
+
+from .. import words
+from ..bridge import WorkerProcess
+
+JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
+
+ACTIVE = ("waiting", "running", "paused", "stopping")
+
+DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
+"""Errors after which another device may do."""
+
+STAGES = {"read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
+          "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
+          "selftest": "Testing"}  # fmt: skip
+
+
+@dataclass
+class JobItem:
+    """One job and what is known about it.
+
+    Attributes
+    ----------
+    title : str
+        What it does, in words.
+    spec : dict
+        What the worker gets.
+    state : str
+        ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
+    stage, done, total, gcups
+        The last progress.
+    message, hint : str
+        What ended it.
+    result : dict
+        What it answered.
+    """
+
+    title: str
+    spec: dict[str, Any]
+    state: JobState = "waiting"
+    stage: str = ""
+    done: float = 0.0
+    total: float = 0.0
+    gcups: float = 0.0
+    message: str = ""
+    hint: str = ""
+    exit_code: int = 0
+    result: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    _marks: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """The sort of job: ``search``, ``resume``, ``export`` or ``verify``."""
+        return str(self.spec["job"])
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it writes hits, so that it can be paused and continued."""
+        return self.kind in ("search", "resume")
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in ACTIVE
+
+    @property
+    def run(self) -> str:
+        """The run file it works on."""
+        return str(self.spec.get("run", ""))
+
+    @property
+    def fraction(self) -> float:
+        """How much of the present stage is done, from 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    def take_progress(self, value: dict[str, Any], now: float) -> None:
+        """Take over a progress event that came at `now` (seconds)."""
+        if value["stage"] != self.stage:
+            self._marks.clear()
+        self.stage = value["stage"]
+        self.done, self.total = float(value["done"]), float(value["total"] or 0)
+        self.gcups = float(value.get("gcups") or 0)
+        self._marks = [*self._marks[-100:], (now, self.done)]
+
+    def seconds_left(self) -> float | None:
+        """Return the time the stage still needs at the rate of its last ten seconds."""
+        if len(self._marks) < 2 or not self.total:
+            return None
+        now, done = self._marks[-1]
+        then, before = next(mark for mark in self._marks if mark[0] >= now - 10)
+        if done <= before or now - then < 0.5:
+            return None
+        return (self.total - done) * (now - then) / (done - before)
+
+    def line(self) -> str:
+        """Return what the job strip says about it."""
+        return _LINES[self.state](self)
+
+    def offers(self) -> list[tuple[str, str]]:
+        """Return the actions that make sense now: id and text."""
+        if self.state == "running":
+            return [("pause", "Pause"), ("stop", "Stop")] if self.is_search else [("stop", "Stop")]
+        if self.state == "paused":
+            return [("proceed", "Continue"), ("stop", "Stop")]
+        if self.state == "waiting":
+            return [("stop", "Take out")]
+        if self.state == "stopping":
+            return []
+        return [*self._ways_on(), ("dismiss", "Dismiss")]
+
+    def _ways_on(self) -> list[tuple[str, str]]:
+        if self.state == "done":
+            return [("show", "Show")] if self.is_search else []
+        if not self.is_search:
+            return []
+        if self.state == "stopped":
+            return [("resume", "Continue"), ("show", "Show")]
+        other = [("resume_elsewhere", "Continue on another device")]
+        if self.state == "lost":
+            return [("resume", "Continue"), *other, ("show", "Show")]
+        return other if self.exit_code in DEVICE_CODES else []
+
+
+def _waiting(item: JobItem) -> str:
+    return "Waits until the job before it is done"
+
+
+def _running(item: JobItem) -> str:
+    parts = [STAGES.get(item.stage, "Starting")]
+    if item.total:
+        parts[0] += f" {words.percent(item.fraction)}"
+    if item.gcups:
+        parts.append(words.rate(item.gcups))
+    left = item.seconds_left()
+    if left is not None and item.fraction < 1:
+        parts.append(f"{words.duration(left)} left")
+    return " · ".join(parts)
+
+
+def _paused(item: JobItem) -> str:
+    return f"Paused at {words.percent(item.fraction)}; the results so far can be used"
+
+
+def _stopping(item: JobItem) -> str:
+    if not item.is_search:
+        return "Stopping"
+    return (
+        f"Stopping after this batch. {words.percent(item.fraction)} searched; the results so far are kept "
+        "and marked as partial."
+    )
+
+
+def _stopped(item: JobItem) -> str:
+    if not item.is_search:
+        return "Stopped; nothing was written"
+    return f"Stopped at {words.percent(item.fraction)}; the results so far are kept and marked as partial."
+
+
+def _ended_badly(item: JobItem) -> str:
+    return f"{item.message} {item.hint}".strip()
+
+
+def _lost(item: JobItem) -> str:
+    if not item.is_search:
+        return "The worker ended without an answer."
+    return (
+        "The worker ended without an answer; a driver that stopped is the usual cause. "
+        f"Your results up to {words.percent(item.fraction if item.stage == 'search' else 0)} are safe."
+    )
+
+
+def _done(item: JobItem) -> str:
+    return item.message or "Done"
+
+
+_LINES = {"waiting": _waiting, "running": _running, "paused": _paused, "stopping": _stopping, "stopped": _stopped,
+          "failed": _ended_badly, "lost": _lost, "done": _done}  # fmt: skip
+
+
+class JobQueue(QObject):
+    """Runs jobs one after the other, each in a worker process of its own.
+
+    Parameters
+    ----------
+    command : list of str
+        Starts a worker.
+    """
+
+    job_added = Signal(object)
+    job_changed = Signal(object)
+    job_ended = Signal(object)
+    job_removed = Signal(object)
+    results_added = Signal(object)
+    warning_received = Signal(object, str)
+
+    def __init__(self, command: list[str], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.command = command
+        self.items: list[JobItem] = []
+        self.worker: WorkerProcess | None = None
+        self._current: JobItem | None = None
+
+    @property
+    def current(self) -> JobItem | None:
+        """The job that has the worker."""
+        return self._current
+
+    def submit(self, title: str, spec: dict[str, Any]) -> JobItem:
+        """Add a job at the end of the queue."""
+        item = JobItem(title, spec)
+        self.items.append(item)
+        self.job_added.emit(item)
+        self._start_next()
+        return item
+
+    def of_run(self, run: str) -> JobItem | None:
+        """Return the job that is working on a run file."""
+        return next((item for item in self.items if item.run == run and item.is_search and item.is_active), None)
+
+    def stop(self, item: JobItem) -> None:
+        """Stop a job after its batch, or take it from the queue if it waits."""
+        if item.state == "waiting":
+            self.dismiss(item)
+        elif self.worker is not None and item is self._current:
+            item.state = "stopping"
+            self.worker.cancel()
+            self.job_changed.emit(item)
+
+    def pause(self, item: JobItem) -> None:
+        """Let the running job wait, or go on."""
+        if self.worker is None or item is not self._current:
+            return
+        if item.state == "running":
+            item.state = "paused"
+            self.worker.pause()
+        elif item.state == "paused":
+            item.state = "running"
+            self.worker.proceed()
+        self.job_changed.emit(item)
+
+    def dismiss(self, item: JobItem) -> None:
+        """Take an ended or waiting job from the list."""
+        if item in self.items and item is not self._current:
+            self.items.remove(item)
+            self.job_removed.emit(item)
+
+    def leave(self) -> None:
+        """End the running worker, when the window closes; the run can be continued."""
+        if self.worker is not None:
+            self.worker.leave()
+            self.worker = None
+        self._current = None
+
+    def _start_next(self) -> None:
+        if self._current is not None:
+            return
+        item = next((entry for entry in self.items if entry.state == "waiting"), None)
+        if item is None:
+            return
+        worker = WorkerProcess(self.command, item.spec, self)
+        worker.event_received.connect(self._take_event)
+        worker.job_finished.connect(self._finish)
+        worker.job_stopped.connect(lambda value: self._end("stopped", result=value))
+        worker.job_failed.connect(self._fail)
+        worker.worker_lost.connect(lambda notes: self._end("lost", hint=notes))
+        item.state = "running"
+        self._current, self.worker = item, worker
+        worker.start()
+        self.job_changed.emit(item)
+
+    def _take_event(self, event: Event) -> None:
+        item = self._current
+        if item is None:
+            return
+        if event.kind == "progress":
+            item.take_progress(event.value, time.monotonic())
+            self.job_changed.emit(item)
+        elif event.kind in ("partial", "started"):
+            self.results_added.emit(item)
+        elif event.kind == "warning":
+            item.warnings.append(event.value["text"])
+            self.warning_received.emit(item, event.value["text"])
+
+    def _finish(self, value: dict[str, Any]) -> None:
+        self._end("done", result=value)
+
+    def _fail(self, value: dict[str, Any]) -> None:
+        self._end("failed", message=value["message"], hint=value["hint"], exit_code=int(value["exit_code"] or 0))
+
+    def _end(self, state: JobState, **facts: Any) -> None:
+        item, worker = self._current, self.worker
+        if item is None or worker is None:
+            return
+        item.state = state
+        for name, value in facts.items():
+            setattr(item, name, value)
+        self._current, self.worker = None, None
+        worker.deleteLater()
+        self.job_ended.emit(item)
+        self.job_changed.emit(item)
+        self._start_next()

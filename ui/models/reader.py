@@ -1,0 +1,68 @@
+"""One thread for reads that may be slow, such as sorting a million hits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+
+class Reader(QObject):
+    """Answers questions in a thread of its own; of those with one key only the latest counts.
+
+    The answer is delivered in the thread of the reader object, which is the window's.
+    """
+
+    _answered = Signal(object, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = ThreadPoolExecutor(1, "clalign-reader")
+        self._busy: set[Any] = set()
+        self._waiting: dict[Any, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
+        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def ask(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+        """Call `question` in the thread, then `answer` with its result here.
+
+        While a question with this key is being answered, the next one waits, and a newer one takes
+        its place. A result that is an exception is handed over like any other.
+        """
+        if key in self._busy:
+            self._waiting[key] = (question, answer)
+            return
+        self._busy.add(key)
+        self._pool.submit(self._work, key, question, answer)
+
+    def forget(self, key: Any) -> None:
+        """Drop the waiting question with this key."""
+        self._waiting.pop(key, None)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every question is answered."""
+        return not self._busy
+
+    def close(self) -> None:
+        """End the thread."""
+        self._waiting.clear()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _work(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+        try:
+            result = question()
+        except Exception as error:
+            result = error
+        # The window may have closed meanwhile, and its objects with it.
+        with contextlib.suppress(RuntimeError):
+            self._answered.emit(key, answer, result)
+
+    def _deliver(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
+        self._busy.discard(key)
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
+            self.ask(key, *waiting)
+        answer(result)

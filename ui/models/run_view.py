@@ -1,0 +1,285 @@
+"""One run as the window shows it: its facts, the chosen profile, thresholds, the chosen hit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from clalign.errors import ClalignError
+from clalign.hits import Hit
+from clalign.runs import RunFile, open_run
+
+from .. import words
+from .histogram import Histogram, finite, read_histogram
+from .hit_pages import HitRow, count_hits
+from .hits_model import HitsModel
+from .reader import Reader
+
+REFRESH_MS = 100
+"""A running job is looked at no more often than this."""
+
+STATE_WORDS = {
+    "new": "starting",
+    "running": "running",
+    "paused": "paused",
+    "stopped": "stopped, partial",
+    "failed": "ended early, partial",
+    "done": "complete",
+}
+
+
+class RunView(QObject):
+    """What is shown of a run file, while a job writes it and afterwards.
+
+    Parameters
+    ----------
+    path : Path
+        It need not exist yet.
+    reader : Reader
+        For the slow reads.
+    """
+
+    facts_changed = Signal()
+    histogram_changed = Signal()
+    thresholds_changed = Signal()
+    hit_changed = Signal()
+    counts_changed = Signal()
+
+    def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.path = path
+        self.hits = HitsModel(path, reader, self)
+        self.profile = 0
+        self.cards: list[dict[str, Any]] = []
+        self.facts: dict[str, Any] = {}
+        self.histogram: Histogram | None = None
+        self.hit: Hit | None = None
+        self.hit_row: HitRow | None = None
+        self.thresholds = {"report": -math.inf, "significant": -math.inf}
+        self.counts = {"report": 0, "significant": 0}
+        self.is_live = False
+        self._reader = reader
+        self._run: RunFile | None = None
+        self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+
+    def note_change(self) -> None:
+        """Look at the file soon; many notes make one look."""
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def refresh(self) -> None:
+        """Read what is new."""
+        if not self._open():
+            return
+        first = not self.cards
+        self._read_facts()
+        if not self.cards:
+            return
+        if first:
+            self.set_profile(0)
+            return
+        self.hits.refresh()
+        self._ask_histogram()
+
+    def _open(self) -> bool:
+        if self._run is not None:
+            return True
+        try:
+            self._run = open_run(self.path)
+        except ClalignError:
+            return False
+        return True
+
+    def _read_facts(self) -> None:
+        run = self._run
+        assert run is not None
+        names = ("spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "best")
+        facts = {name: run.fact(name) for name in names}
+        facts["messages"] = run.messages()
+        facts["verifications"] = run.verifications()
+        cards = run.profiles()
+        if facts != self.facts or cards != self.cards:
+            self.facts, self.cards = facts, cards
+            self.facts_changed.emit()
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """The card of the chosen profile; empty while unknown."""
+        return self.cards[self.profile] if self.cards else {}
+
+    @property
+    def state(self) -> str:
+        """What became of the run; one that nobody works on is not running."""
+        state = self.facts.get("state") or "new"
+        return "stopped" if state in ("new", "running", "paused") and not self.is_live else state
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sequences were searched."""
+        return self.state == "done"
+
+    @property
+    def is_nucleic(self) -> bool:
+        """Whether the profile is for DNA or RNA."""
+        return self.card.get("alphabet") in ("dna", "rna")
+
+    @property
+    def title(self) -> str:
+        """The run's name: profile x sequences."""
+        spec = self.facts.get("spec")
+        if not spec:
+            return self.path.stem
+        return f"{_stem(spec['profiles'])} x {_stem(spec['targets'])}"
+
+    def set_profile(self, profile: int) -> None:
+        """Show the results of another profile."""
+        self.profile = profile
+        card = self.card
+        self.thresholds = {
+            "report": finite(card.get("report_score")),
+            "significant": finite(card.get("include_score")),
+        }
+        self.choose(None)
+        self.hits.keep(None)
+        self.hits.set_least_score(None)
+        self.hits.set_profile(profile, int(card["length"]), self.thresholds["significant"])
+        self._ask_histogram()
+        self.facts_changed.emit()
+        self.thresholds_changed.emit()
+
+    def set_threshold(self, name: str, score: float) -> None:
+        """Move a threshold; the table follows at once.
+
+        Hits below the score that the search reported are not in the file, so that is the lowest
+        place of either threshold.
+        """
+        kept = finite(self.card.get("report_score"))
+        self.thresholds[name] = max(score, kept)
+        if name == "significant":
+            self.hits.set_include_score(self.thresholds[name])
+        else:
+            self.hits.set_least_score(None if self.thresholds[name] <= kept else self.thresholds[name])
+        self._ask_counts()
+        self.thresholds_changed.emit()
+
+    def reset_thresholds(self) -> None:
+        """Go back to the thresholds that the search had."""
+        self.set_threshold("report", finite(self.card.get("report_score")))
+        self.set_threshold("significant", finite(self.card.get("include_score")))
+
+    @property
+    def thresholds_moved(self) -> bool:
+        """Whether a threshold is not where the search had it."""
+        own = {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
+        return self.thresholds != own
+
+    def _ask_histogram(self) -> None:
+        path, profile = self.path, self.profile
+        self._reader.ask((id(self), "histogram"), lambda: read_histogram(path, profile), self._take_histogram)
+        self._ask_counts()
+
+    def _take_histogram(self, answer: Histogram | Exception) -> None:
+        if not isinstance(answer, Exception):
+            self.histogram = answer
+            self.histogram_changed.emit()
+
+    def _ask_counts(self) -> None:
+        path, profile = self.path, self.profile
+        scores = [self.thresholds["report"], self.thresholds["significant"]]
+        self._reader.ask((id(self), "counts"), lambda: count_hits(path, profile, scores), self._take_counts)
+
+    def _take_counts(self, answer: list[int] | Exception) -> None:
+        if not isinstance(answer, Exception):
+            self.counts = {"report": answer[0], "significant": answer[1]}
+            self.counts_changed.emit()
+
+    def choose(self, row: HitRow | None) -> None:
+        """Choose a hit; its alignments are read from the file."""
+        self.hit_row = row
+        self.hit = self._run.hit(row.id) if row is not None and self._run is not None else None
+        self.hit_changed.emit()
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._timer.stop()
+        self.hits.close()
+        for name in ("histogram", "counts"):
+            self._reader.forget((id(self), name))
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+
+    def tag(self, name: str, short: bool) -> str:
+        """Return the words on the tag of a threshold line."""
+        score = self.thresholds[name]
+        if self.histogram is None or not math.isfinite(score):
+            return ""
+        title = "significant" if name == "significant" else "shown"
+        hits = words.plural(self.counts[name], "hit")
+        evalue = f"E {words.evalue(self.histogram.evalue(score))}"
+        if short:
+            return f"{title} ≥ {words.score(score)} · {evalue} · {hits}"
+        pvalue = self.histogram.pvalue(score)
+        false_hits = words.evalue(pvalue * self.histogram.n_scores)
+        return (
+            f"{title} from {words.score(score)} bits · {hits}\n{evalue} · P {words.evalue(pvalue)}\n"
+            f"{false_hits} false hits expected by chance"
+        )
+
+    def sentence(self) -> str:
+        """Return what the histogram shows, honestly."""
+        data = self.histogram
+        if data is None:
+            return ""
+        total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
+        which = f"All {words.plural(data.n_scores, 'sequence')}"
+        if not self.is_complete:
+            which = f"The first {words.count(data.n_scores)} of {words.plural(total, 'sequence')}"
+        return (
+            f"{which}, each with its Viterbi score before the correction for biased composition; "
+            "the score of a hit may be lower. Drag a line, or double-click to type a score."
+        )
+
+    def summary(self) -> str:
+        """Return the sentence at the head of the results."""
+        n_all, significant = self.hits.n_all, self.counts["significant"]
+        shown = min(significant, n_all)
+        head = f"{words.count(shown)} significant · {words.count(n_all - shown)} more reported"
+        return f"{head} · {self._scope()}"
+
+    def _scope(self) -> str:
+        finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
+        if self.is_complete and finished:
+            searched = words.plural(finished["n_sequences"], "sequence")
+            return f"{searched} searched in {words.duration(finished['seconds'])} on {finished['device']}"
+        done = words.count(self.histogram.n_scores) if self.histogram else "0"
+        total = (self.facts.get("database") or {}).get("n_sequences")
+        of = f" of {words.plural(total, 'sequence')}" if total is not None else " sequences"
+        return f"{done}{of} searched so far{' on ' + device if device else ''}"
+
+    def empty_words(self) -> tuple[str, str]:
+        """Return heading and text for a table without hits."""
+        if not self.is_complete:
+            return "No hits yet", "Hits appear here while the search runs, best first."
+        spec = self.facts.get("spec") or {}
+        limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
+        searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
+        best = (self.facts.get("best") or {}).get(str(self.profile))
+        if not best:
+            return f"No hits at {limit}", f"None of {searched} has a score."
+        return (
+            f"No hits at {limit}",
+            f"The best of {searched} was {best['name']} with E = {words.evalue(best['evalue'])} "
+            f"(score {words.score(best['score'])}).",
+        )
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(ending)
+    return Path(name).stem or name

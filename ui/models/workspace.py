@@ -1,0 +1,219 @@
+"""What is open: sequence files, profile files, runs, devices. Announces its changes; knows no widgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from clalign.devices import REFERENCE, Device
+
+SourceKind = Literal["unknown", "sequences", "profiles", "run"]
+SourceState = Literal["reading", "ready", "refused"]
+
+HMMER3_REASON = "Searching with HMMER3 profiles is not available yet. HMMER2 profiles can be searched with."
+
+REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An opened file.
+
+    Attributes
+    ----------
+    state : str
+        ``reading`` while the worker looks at it, ``ready``, or ``refused``.
+    report : dict
+        Input report of a sequence file.
+    cards : list of dict
+        Profiles of a profile file.
+    alphabet : str
+        What the user chose: ``auto``, ``amino``, ``dna`` or ``rna``.
+    problem, hint : str
+        Why it was refused, and what to do.
+    """
+
+    path: str
+    kind: SourceKind = "unknown"
+    state: SourceState = "reading"
+    report: dict[str, Any] = field(default_factory=dict)
+    cards: list[dict[str, Any]] = field(default_factory=list)
+    alphabet: str = "auto"
+    problem: str = ""
+    hint: str = ""
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @property
+    def alphabet_found(self) -> str:
+        """The alphabet of its sequences or profiles; empty while unknown."""
+        if self.kind == "profiles":
+            return str(self.cards[0]["alphabet"]) if self.cards else ""
+        return str(self.report.get("alphabet", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to know before a run.
+
+    Attributes
+    ----------
+    blocks : bool
+        The run makes no sense before this is mended.
+    action : str
+        Id of the action offered, if any.
+    """
+
+    severity: str
+    text: str
+    blocks: bool = False
+    action: str = ""
+    action_text: str = ""
+
+
+def notices(profiles: Source | None, sequences: Source | None, device: Device | None) -> list[Notice]:
+    """Return what is to be said about a combination of files and device."""
+    found: list[Notice] = []
+    if profiles is not None and profiles.state == "ready":
+        found += _profile_notices(profiles)
+    if profiles and sequences and profiles.state == sequences.state == "ready":
+        found += _alphabet_notices(profiles, sequences)
+    if device is not None and device.kind == "reference":
+        found.append(Notice("caution", REFERENCE_WORDS))
+    elif device is not None and not device.is_usable and device.health != "not tested":
+        found.append(Notice("stop", f"{device.name} cannot be used: {device.problem}", blocks=True))
+    return found
+
+
+def _profile_notices(profiles: Source) -> list[Notice]:
+    if any(card["origin"] == "hmmer3" for card in profiles.cards):
+        return [Notice("stop", HMMER3_REASON, blocks=True)]
+    rough = [card["name"] for card in profiles.cards if not card.get("calibration")]
+    if not rough:
+        return []
+    which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"
+    return [Notice("caution", f"{which} no calibration, so E-values are rough (upper bounds).")]
+
+
+def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
+    one, other = profiles.alphabet_found, sequences.alphabet_found
+    if not one or not other or (one == "amino") == (other == "amino"):
+        return []
+    if one == "amino":
+        text = "This profile is for proteins, these sequences look like DNA."
+        return [Notice("stop", text, True, "take_as_amino", "They are proteins")]
+    text = "This profile is for DNA, these sequences look like proteins."
+    return [Notice("stop", text, True, "take_as_dna", "They are DNA")]
+
+
+class Workspace(QObject):
+    """The open files, runs and devices, and which of them are chosen."""
+
+    sources_changed = Signal()
+    devices_changed = Signal()
+    choice_changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.sources: dict[str, Source] = {}
+        self.devices: list[Device] = []
+        self.devices_known = False
+        self.device_id = "auto"
+        self.profiles_path = ""
+        self.sequences_path = ""
+
+    def of_kind(self, kind: SourceKind) -> list[Source]:
+        """Return the open files of a kind, in the order they were opened."""
+        return [source for source in self.sources.values() if source.kind == kind]
+
+    def put(self, source: Source) -> None:
+        """Open a file, or take over what is now known about it."""
+        self.sources[source.path] = source
+        if source.state == "ready" and source.kind == "profiles" and not self.profiles_path:
+            self.profiles_path = source.path
+        if source.state == "ready" and source.kind == "sequences" and not self.sequences_path:
+            self.sequences_path = source.path
+        self.sources_changed.emit()
+        self.choice_changed.emit()
+
+    def change(self, path: str, **facts: Any) -> None:
+        """Take over new facts about an open file."""
+        if path in self.sources:
+            self.put(replace(self.sources[path], **facts))
+
+    def remove(self, path: str) -> None:
+        """Close a file."""
+        if self.sources.pop(path, None) is None:
+            return
+        if self.profiles_path == path:
+            self.profiles_path = ""
+        if self.sequences_path == path:
+            self.sequences_path = ""
+        self.sources_changed.emit()
+        self.choice_changed.emit()
+
+    def choose(self, path: str) -> None:
+        """Make a file the one that the next search uses."""
+        source = self.sources.get(path)
+        if source is None:
+            return
+        if source.kind == "profiles":
+            self.profiles_path = path
+        elif source.kind == "sequences":
+            self.sequences_path = path
+        self.choice_changed.emit()
+
+    @property
+    def profiles(self) -> Source | None:
+        """The profile file for the next search."""
+        return self.sources.get(self.profiles_path)
+
+    @property
+    def sequences(self) -> Source | None:
+        """The sequence file for the next search."""
+        return self.sources.get(self.sequences_path)
+
+    def set_devices(self, devices: list[Device]) -> None:
+        """Take over what the probing found; the reference is always there."""
+        known = [device for device in devices if device.id != REFERENCE.id]
+        self.devices = [*known, REFERENCE]
+        self.devices_known = True
+        if self.device_id not in ("auto", *(d.id for d in self.devices)):
+            self.device_id = "auto"
+        self.devices_changed.emit()
+
+    def set_device(self, device: Device) -> None:
+        """Take over a new verdict on one device."""
+        self.devices = [device if d.id == device.id else d for d in self.devices]
+        self.devices_changed.emit()
+
+    def choose_device(self, device_id: str) -> None:
+        """Choose what to run on."""
+        self.device_id = device_id
+        self.choice_changed.emit()
+
+    def auto_device(self) -> Device:
+        """Return what ``auto`` means: the fastest usable device, a GPU first; else the reference."""
+        usable = [d for d in self.devices if d.is_usable and d.kind != "reference"]
+        return max(usable, key=lambda d: (d.kind == "gpu", d.gcups), default=REFERENCE)
+
+    @property
+    def device(self) -> Device:
+        """The device that the next search runs on."""
+        chosen = next((d for d in self.devices if d.id == self.device_id), None)
+        return chosen or self.auto_device()
+
+    def reason_not_to_run(self) -> str:
+        """Return why a search cannot start now; empty if it can."""
+        if self.profiles is None or self.sequences is None:
+            return "Choose a profile and sequences first."
+        if "reading" in (self.profiles.state, self.sequences.state):
+            return "The files are still being read."
+        blocking = [n.text for n in notices(self.profiles, self.sequences, self.device) if n.blocks]
+        return blocking[0] if blocking else ""

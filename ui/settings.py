@@ -1,0 +1,159 @@
+"""What the window remembers: preferences, recent files, the place of its parts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from PySide6.QtCore import QSettings
+
+MAX_RECENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Choices that outlive a session.
+
+    Attributes
+    ----------
+    theme : str
+        ``system``, ``light`` or ``dark``.
+    scheme : str
+        Colors of residues: ``clustal``, ``safe`` or ``none``.
+    device : str
+        Id of the device to search on, or ``auto``.
+    show_start : bool
+        Open with the first-start page.
+    run_examples : bool
+        An example starts its search at once.
+    log_counts : bool
+        The histogram has a logarithmic scale.
+    options : dict
+        Thresholds of the last search.
+    """
+
+    theme: str = "system"
+    scheme: str = "clustal"
+    device: str = "auto"
+    show_start: bool = True
+    run_examples: bool = False
+    log_counts: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RecentFile:
+    """A file that was open."""
+
+    path: str
+    kind: str
+    opened: float
+    pinned: bool = False
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be opened now; empty if it can."""
+        path = Path(self.path)
+        if path.exists():
+            return ""
+        if not path.parent.exists():
+            return "missing: its folder is not there (drive not connected?)"
+        return "missing: moved or deleted"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that there is always either the old one or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _read(path: Path, default: Any) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return default
+
+
+class Settings:
+    """The folders of the window and what is kept in them.
+
+    Parameters
+    ----------
+    config, data : Path, optional
+        Folders; by default those of the platform, or ``CLALIGN_CONFIG``.
+    """
+
+    def __init__(self, config: Path | None = None, data: Path | None = None) -> None:
+        own = os.environ.get("CLALIGN_CONFIG")
+        self.config = config or (Path(own) if own else platformdirs.user_config_path("clalign"))
+        self.data = data or platformdirs.user_data_path("clalign")
+        self.preferences = self._read_preferences()
+        self.recent = self._read_recent()
+
+    def _read_preferences(self) -> Preferences:
+        stored = _read(self.config / "preferences.json", {})
+        known = {f.name: type(getattr(Preferences(), f.name)) for f in fields(Preferences)}
+        if not isinstance(stored, dict):
+            return Preferences()
+        return Preferences(**{k: v for k, v in stored.items() if k in known and isinstance(v, known[k])})
+
+    def _read_recent(self) -> list[RecentFile]:
+        try:
+            return [RecentFile(**entry) for entry in _read(self.config / "recent.json", [])]
+        except TypeError:
+            return []
+
+    def _store(self, name: str, value: Any) -> None:
+        # A full disk or a read-only folder costs the memory of a choice, never the work at hand.
+        with contextlib.suppress(OSError):
+            write_whole(self.config / name, json.dumps(value, indent=1))
+
+    def change(self, **choices: Any) -> None:
+        """Keep new preferences."""
+        self.preferences = replace(self.preferences, **choices)
+        self._store("preferences.json", asdict(self.preferences))
+
+    def add_recent(self, path: str, kind: str) -> None:
+        """Put a file on top of the recent ones; pinned ones are never dropped."""
+        old = {entry.path: entry for entry in self.recent}
+        pinned = path in old and old[path].pinned
+        entries = [RecentFile(path, kind, time.time(), pinned), *(e for e in self.recent if e.path != path)]
+        loose = [e for e in entries if not e.pinned][:MAX_RECENT]
+        self._set_recent([e for e in entries if e.pinned or e in loose])
+
+    def pin(self, path: str, pinned: bool) -> None:
+        """Pin a recent file, or let it go."""
+        self._set_recent([replace(e, pinned=pinned) if e.path == path else e for e in self.recent])
+
+    def forget(self, path: str) -> None:
+        """Take a file from the recent ones."""
+        self._set_recent([e for e in self.recent if e.path != path])
+
+    def _set_recent(self, entries: list[RecentFile]) -> None:
+        self.recent = sorted(entries, key=lambda e: (not e.pinned, -e.opened))
+        self._store("recent.json", [asdict(e) for e in self.recent])
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the runs made here."""
+        return self.data / "runs"
+
+    @property
+    def layout(self) -> QSettings:
+        """Geometry of the window and its docks."""
+        return QSettings(str(self.config / "window.ini"), QSettings.Format.IniFormat)

@@ -1,0 +1,296 @@
+"""Colors, fonts, icons and the one style sheet, for light and dark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The colors of a theme, by what they mean."""
+
+    name: str
+    window: str
+    surface: str
+    border: str
+    text: str
+    muted: str
+    accent: str
+    on_accent: str
+    good: str
+    caution: str
+    stop: str
+    hover: str
+    selected: str
+    bar: str
+    good_text: str
+    caution_text: str
+    stop_text: str
+
+
+LIGHT = Tokens(
+    name="light",
+    window="#F6F7F9",
+    surface="#FFFFFF",
+    border="#D8DDE3",
+    text="#1A1E23",
+    muted="#5A6470",
+    accent="#0072B2",
+    on_accent="#FFFFFF",
+    good="#009E73",
+    caution="#E69F00",
+    stop="#D55E00",
+    hover="#EEF2F6",
+    selected="#D6E8F4",
+    bar="#A9CDE3",
+    good_text="#00714F",
+    caution_text="#8A5A00",
+    stop_text="#B04A00",
+)
+
+DARK = Tokens(
+    name="dark",
+    window="#15181C",
+    surface="#1D2126",
+    border="#31373F",
+    text="#E7EAED",
+    muted="#9AA4AE",
+    accent="#56B4E9",
+    on_accent="#0E1114",
+    good="#2BC79A",
+    caution="#F0B93A",
+    stop="#FF7F3F",
+    hover="#262B32",
+    selected="#23445A",
+    bar="#2F5F7E",
+    good_text="#2BC79A",
+    caution_text="#F0B93A",
+    stop_text="#FF8F57",
+)
+
+STYLE_SHEET = """
+QWidget { color: $text; }
+QMainWindow, QDialog { background: $window; }
+QToolTip { background: $surface; color: $text; border: 1px solid $border; padding: 4px; }
+QMainWindow::separator { background: $border; width: 1px; height: 1px; }
+QMenuBar { background: $window; padding: 2px 4px; }
+QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: $hover; }
+QMenu { background: $surface; border: 1px solid $border; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
+QMenu::item:selected { background: $selected; color: $text; }
+QMenu::item:disabled { color: $muted; }
+QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
+QDockWidget { titlebar-close-icon: none; }
+QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
+QStatusBar { background: $window; color: $muted; }
+QStatusBar::item { border: none; }
+QLabel { background: transparent; }
+QLabel[role="title"] { font-size: 20pt; font-weight: 600; }
+QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
+QLabel[role="muted"], QCheckBox[role="muted"] { color: $muted; }
+QLabel[role="caution"] { color: $caution_text; }
+QLabel[role="stop"] { color: $stop_text; }
+QLabel[role="good"] { color: $good_text; }
+QLabel:disabled { color: $muted; }
+QFrame[role="surface"] { background: $surface; border: 1px solid $border; border-radius: 6px; }
+QFrame[role="line"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
+QFrame[role="message"] { background: $surface; border: none; border-bottom: 1px solid $border; }
+QPushButton, QToolButton { background: $surface; border: 1px solid $border; border-radius: 6px; padding: 5px 12px; }
+QToolButton { padding: 4px 8px; }
+QPushButton:hover, QToolButton:hover { background: $hover; }
+QPushButton:focus, QToolButton:focus { border: 1px solid $accent; }
+QPushButton:pressed, QToolButton:pressed, QToolButton:checked { background: $selected; }
+QPushButton:disabled, QToolButton:disabled { color: $muted; background: $window; border-color: $border; }
+QPushButton[role="primary"] { background: $accent; color: $on_accent; border: 1px solid $accent; font-weight: 600; }
+QPushButton[role="primary"]:focus { border: 1px solid $text; }
+QPushButton[role="primary"]:disabled { background: $hover; color: $muted; border-color: $border; }
+QPushButton[role="card"] { text-align: left; padding: 0; }
+QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; border: 1px solid transparent; }
+QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
+QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
+QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox {
+    background: $surface; border: 1px solid $border; border-radius: 6px; padding: 4px 8px;
+    selection-background-color: $selected; selection-color: $text; }
+QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 1px solid $accent; }
+QLineEdit[state="wrong"] { border: 1px solid $stop; }
+QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $window; }
+QComboBox::drop-down { border: none; width: 22px; }
+QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; selection-background-color: $selected;
+    selection-color: $text; outline: 0; }
+QTreeView, QListView, QTableView { background: $surface; border: none; outline: 0; gridline-color: $border;
+    selection-background-color: $selected; selection-color: $text; }
+QTreeView[role="dock"], QListView[role="dock"] { background: $window; }
+QTreeView::item { padding: 3px 2px; }
+QTreeView::item:hover, QListView::item:hover { background: $hover; }
+QTreeView::item:selected, QListView::item:selected { background: $selected; color: $text; }
+QHeaderView { background: $surface; }
+QHeaderView::section { background: $surface; color: $muted; border: none; border-bottom: 1px solid $border;
+    padding: 5px 6px; }
+QTableCornerButton::section { background: $surface; border: none; }
+QTabBar::tab { padding: 7px 14px; color: $muted; background: transparent; border: none;
+    border-bottom: 2px solid transparent; }
+QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
+QTabBar::tab:hover { color: $text; }
+QTabBar::tab:focus { color: $accent; }
+QTabWidget::pane { border: none; border-top: 1px solid $border; }
+QProgressBar { background: $hover; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
+QProgressBar::chunk { background: $accent; border-radius: 3px; }
+QProgressBar[state="paused"]::chunk { background: $caution; }
+QProgressBar[state="lost"]::chunk { background: $stop; }
+QSplitter::handle { background: $border; }
+QSplitter::handle:vertical { height: 1px; }
+QSplitter::handle:horizontal { width: 1px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: $border; border-radius: 4px; margin: 1px; min-width: 24px; min-height: 24px; }
+QScrollBar::handle:hover { background: $muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QScrollArea { background: transparent; border: none; }
+QScrollArea > QWidget > QWidget { background: transparent; }
+"""
+
+
+def style_sheet(tokens: Tokens) -> str:
+    """Return the style sheet with the colors of a theme."""
+    text = STYLE_SHEET
+    for name in sorted((f.name for f in fields(tokens)), key=len, reverse=True):
+        text = text.replace(f"${name}", getattr(tokens, name))
+    return text
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """Return the palette of a theme, for what Fusion draws itself."""
+    colors = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: tokens.window,
+        QPalette.ColorRole.Base: tokens.surface,
+        QPalette.ColorRole.AlternateBase: tokens.hover,
+        QPalette.ColorRole.Button: tokens.surface,
+        QPalette.ColorRole.ToolTipBase: tokens.surface,
+        QPalette.ColorRole.ToolTipText: tokens.text,
+        QPalette.ColorRole.Text: tokens.text,
+        QPalette.ColorRole.WindowText: tokens.text,
+        QPalette.ColorRole.ButtonText: tokens.text,
+        QPalette.ColorRole.PlaceholderText: tokens.muted,
+        QPalette.ColorRole.Highlight: tokens.accent,
+        QPalette.ColorRole.HighlightedText: tokens.on_accent,
+        QPalette.ColorRole.Link: tokens.accent,
+        QPalette.ColorRole.Light: tokens.hover,
+        QPalette.ColorRole.Mid: tokens.border,
+        QPalette.ColorRole.Dark: tokens.border,
+    }
+    for role, color in roles.items():
+        colors.setColor(role, QColor(color))
+    for role in (QPalette.ColorRole.Text, QPalette.ColorRole.WindowText, QPalette.ColorRole.ButtonText):
+        colors.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.muted))
+    return colors
+
+
+_current = LIGHT
+
+
+def current() -> Tokens:
+    """Return the colors in use."""
+    return _current
+
+
+def system_is_dark() -> bool:
+    """Return whether the desktop asks for dark windows."""
+    hints = QGuiApplication.styleHints()
+    return bool(hints.colorScheme() == Qt.ColorScheme.Dark)
+
+
+def apply(choice: str) -> Tokens:
+    """Dress the whole application.
+
+    Parameters
+    ----------
+    choice : str
+        ``light``, ``dark`` or ``system``.
+    """
+    global _current
+    dark = choice == "dark" or (choice == "system" and system_is_dark())
+    _current = DARK if dark else LIGHT
+    icon.cache_clear()
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    if app.style().objectName() != "fusion":
+        app.setStyle(QStyleFactory.create("Fusion"))
+    app.setPalette(palette(_current))
+    app.setStyleSheet(style_sheet(_current))
+    return _current
+
+
+@cache
+def icon(name: str, color: str = "text") -> QIcon:
+    """Return an icon of the icon font (Material Design Icons) in a color of the theme."""
+    import qtawesome
+
+    found: QIcon = qtawesome.icon(f"mdi6.{name}", color=getattr(_current, color), color_disabled=_current.muted)
+    return found
+
+
+ICON_SIZE = QSize(16, 16)
+
+MARKS = {
+    "good": ("check-circle", "good"),
+    "note": ("information-outline", "muted"),
+    "caution": ("alert", "caution"),
+    "stop": ("alert-octagon", "stop"),
+}
+"""Icon and color of each severity; words always stand beside them."""
+
+
+def mark(severity: str) -> QIcon:
+    """Return the icon of a severity: ``good``, ``note``, ``caution`` or ``stop``."""
+    return icon(*MARKS.get(severity, MARKS["note"]))
+
+
+@cache
+def mono_font(points: int = 0) -> QFont:
+    """Return the font for sequences."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    if points:
+        font.setPointSize(points)
+    return font
+
+
+def tabular(font: QFont) -> QFont:
+    """Return a font whose digits all have the same width, where the font can."""
+    font = QFont(font)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def luminance(color: str) -> float:
+    """Return the relative luminance of a color (WCAG 2)."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colors (WCAG 2), from 1 to 21."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def app_icon() -> QIcon:
+    """Return the icon of the application."""
+    from importlib.resources import files
+
+    folder = files("clalign.resources") / "icons"
+    found = QIcon()
+    for pixels in (16, 32, 48, 128, 256):
+        path = folder / f"clalign-{pixels}.png"
+        if path.is_file():
+            found.addFile(str(path), QSize(pixels, pixels))
+    return found

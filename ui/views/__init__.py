@@ -1,0 +1,1 @@
+"""Widgets. A view shows what a model says and computes nothing."""

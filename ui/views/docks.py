@@ -1,0 +1,252 @@
+"""The left docks: opened files, and devices."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clalign.devices import Device
+
+from .. import theme
+from ..models import device_words
+from ..models.data_tree import PATH_ROLE, DataTree
+from ..models.workspace import Workspace
+from .parts import button, label, row
+
+ID_ROLE = Qt.ItemDataRole.UserRole + 1
+DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class DataDock(QWidget):
+    """The tree of opened files."""
+
+    source_chosen = Signal(str)
+    source_activated = Signal(str)
+    close_asked = Signal(str)
+    open_asked = Signal()
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.tree_model = DataTree(workspace)
+        self.tree = QTreeView()
+        self.tree.setProperty("role", "dock")
+        self.tree.setModel(self.tree_model)
+        self.tree.setHeaderHidden(True)
+        self.tree.setRootIsDecorated(False)
+        self.tree.setIndentation(12)
+        self.tree.setIconSize(theme.ICON_SIZE)
+        self.tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.tree.setAccessibleName("Opened files")
+        self._path = ""
+        self._quiet = False
+        box = QVBoxLayout(self)
+        box.setContentsMargins(4, 0, 4, 8)
+        box.addWidget(self.tree, 1)
+        add = row(button("Open files…", self.open_asked.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
+        add.setContentsMargins(8, 0, 8, 0)
+        box.addLayout(add)
+        self.tree_model.modelAboutToBeReset.connect(self._hush)
+        workspace.sources_changed.connect(self._restore)
+        workspace.choice_changed.connect(self._restore)
+        self.tree.selectionModel().currentChanged.connect(self._choose)
+        self.tree.clicked.connect(self._click)
+        self.tree.activated.connect(self._activate)
+        self._restore()
+
+    def _hush(self) -> None:
+        self._quiet = True
+
+    def _restore(self) -> None:
+        """Open all groups and find the chosen file again, since the tree is made anew on each change."""
+        self.tree.expandAll()
+        header = self.tree.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        for place in range(self.tree_model.rowCount()):
+            group = self.tree_model.item(place)
+            self.tree.setFirstColumnSpanned(place, QModelIndex(), True)
+            if group.child(0) is not None and group.child(0).data(PATH_ROLE) is None:
+                self.tree.setFirstColumnSpanned(0, group.index(), True)
+        self._quiet = True
+        self.select(self._path)
+        self._quiet = False
+
+    def select(self, path: str) -> None:
+        """Select a file without choosing it anew."""
+        self._path = path
+        item = self.tree_model.index_of(path) if path else None
+        before, self._quiet = self._quiet, True
+        if item is not None:
+            self.tree.setCurrentIndex(item.index())
+        self._quiet = before
+
+    def _choose(self, index: Index) -> None:
+        path = index.data(PATH_ROLE)
+        if path and not self._quiet:
+            self._path = path
+            self.source_chosen.emit(path)
+
+    def _click(self, index: Index) -> None:
+        path = index.data(PATH_ROLE)
+        if path:
+            self._path = path
+            self.source_chosen.emit(path)
+
+    def _activate(self, index: Index) -> None:
+        path = index.data(PATH_ROLE)
+        if path:
+            self.source_activated.emit(path)
+
+    def keyPressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+        """Close a file on Delete."""
+        if event.key() == Qt.Key.Key_Delete and self._path:
+            self.close_asked.emit(self._path)
+            return
+        super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_path"):
+            self.tree_model.rebuild()
+            self._restore()
+        super().changeEvent(event)
+
+
+class DeviceDelegate(QStyledItemDelegate):
+    """Two lines: the name, and health, type and speed; marks before them."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of two lines."""
+        return QSize(120, 2 * option.fontMetrics.height() + 12)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a device."""
+        colors, area = theme.current(), option.rect
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(area, QColor(colors.selected))
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(area, QColor(colors.hover))
+        chosen, severity, name, second = index.data(DEVICE_ROLE)
+        height = option.fontMetrics.height()
+        mark = theme.icon("radiobox-marked" if chosen else "radiobox-blank", "accent" if chosen else "muted")
+        mark.paint(painter, QRect(area.left() + 8, area.top() + 5, 16, 16))
+        theme.mark(severity).paint(painter, QRect(area.left() + 30, area.top() + height + 6, 14, 14))
+        painter.setPen(QColor(colors.text))
+        first = QRect(area.left() + 30, area.top() + 4, area.width() - 36, height)
+        elide = option.fontMetrics.elidedText
+        painter.drawText(first, Qt.AlignmentFlag.AlignVCenter, elide(name, Qt.TextElideMode.ElideRight, first.width()))
+        painter.setPen(QColor(colors.muted))
+        below = QRect(area.left() + 50, area.top() + 6 + height, area.width() - 56, height)
+        painter.drawText(
+            below, Qt.AlignmentFlag.AlignVCenter, elide(second, Qt.TextElideMode.ElideRight, below.width())
+        )
+
+
+class DevicePicker(QWidget):
+    """What searches run on, with health and measured speed."""
+
+    device_chosen = Signal(str)
+    test_asked = Signal(str)
+    details_asked = Signal(str)
+    refresh_asked = Signal()
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.items = QStandardItemModel(self)
+        self.view = QListView()
+        self.view.setProperty("role", "dock")
+        self.view.setModel(self.items)
+        self.view.setItemDelegate(DeviceDelegate(self.view))
+        self.view.setMouseTracking(True)
+        self.view.setAccessibleName("Devices")
+        self.view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.words = label("", "muted", wrap=True)
+        self.test = button("Self-test", lambda: self._ask(self.test_asked))
+        self.details = button("Details", lambda: self._ask(self.details_asked))
+        self.again = button("Look again", self.refresh_asked.emit, tip="Look for devices again and test them")
+        tools = row(self.test, self.details, self.again, None, spacing=6)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(4, 0, 4, 8)
+        box.setSpacing(6)
+        box.addWidget(self.view, 1)
+        for part in (self.words, tools):
+            holder = QVBoxLayout()
+            holder.setContentsMargins(8, 0, 8, 0)
+            add = holder.addWidget if isinstance(part, QWidget) else holder.addLayout
+            add(part)
+            box.addLayout(holder)
+        self.view.clicked.connect(self._choose)
+        self.view.activated.connect(self._choose)
+        workspace.devices_changed.connect(self.show_devices)
+        workspace.choice_changed.connect(self.show_devices)
+        self.show_devices()
+
+    def show_devices(self) -> None:
+        """Show what the workspace knows."""
+        space = self.workspace
+        row_before = self.view.currentIndex().row()
+        self.items.clear()
+        auto = space.auto_device()
+        second = f"now {device_words.title(auto)}" if space.devices_known else "looking for devices…"
+        self._add("auto", space.device_id == "auto", "good" if space.devices_known else "note", "Automatic", second)
+        for device in space.devices:
+            severity, _ = device_words.health(device)
+            chosen = space.device_id == device.id
+            self._add(device.id, chosen, severity, device_words.title(device), device_words.line(device), device)
+        self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
+        self._show_words()
+
+    def _add(
+        self, number: str, chosen: bool, severity: str, name: str, second: str, device: Device | None = None
+    ) -> None:
+        item = QStandardItem(name)
+        item.setData(number, ID_ROLE)
+        item.setData((chosen, severity, name, second), DEVICE_ROLE)
+        reason = f"\n{device.problem}" if device is not None and device.problem else ""
+        item.setToolTip(f"{name}\n{second}{reason}")
+        self.items.appendRow(item)
+
+    def _show_words(self) -> None:
+        space = self.workspace
+        device = space.device
+        text = device.problem
+        if space.devices_known and len(space.devices) == 1:
+            text = device_words.NO_DEVICE
+        if not space.devices_known:
+            text = ""
+        self.words.setText(text)
+        self.words.setVisible(bool(text))
+        for shown in (self.test, self.details):
+            shown.setEnabled(space.devices_known)
+            shown.setToolTip("" if space.devices_known else "Devices are still being looked for.")
+        if space.devices_known:
+            self.test.setToolTip("Search the bundled examples on the chosen device and compare with known answers")
+            self.details.setToolTip("All that is known about the chosen device")
+
+    def _choose(self, index: Index) -> None:
+        self.device_chosen.emit(index.data(ID_ROLE))
+
+    def _ask(self, signal) -> None:  # type: ignore[no-untyped-def]
+        signal.emit(self.workspace.device.id)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        if event.type() == QEvent.Type.PaletteChange:
+            self.view.viewport().update()
+        super().changeEvent(event)

@@ -1,0 +1,129 @@
+"""The export sheet: which hits, in which form, to which file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QRadioButton
+
+from .. import words
+from .parts import button, label, row
+from .sheet import Sheet
+
+FORMS = (
+    ("fasta", "FASTA, whole sequences", ".fasta"),
+    ("fasta_matched", "FASTA, matched parts", ".fasta"),
+    ("stockholm", "Stockholm alignment", ".sto"),
+    ("tsv", "Table of hits (TSV)", ".tsv"),
+    ("domtsv", "Table of domains (TSV)", ".tsv"),
+    ("tblout", "HMMER table of hits (tblout)", ".tbl"),
+    ("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
+)
+"""Id, words and file ending of each form."""
+
+
+@dataclass(frozen=True)
+class ExportChoices:
+    """What can be exported.
+
+    Attributes
+    ----------
+    name : str
+        Proposed file name without ending.
+    counts : dict
+        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``.
+    folder : Path
+    """
+
+    name: str
+    counts: dict[str, int]
+    folder: Path
+
+
+class ExportSheet(Sheet):
+    """Emits what, where, and which hits."""
+
+    export_asked = Signal(str, str, str)
+
+    def __init__(self, choices: ExportChoices) -> None:
+        super().__init__("Export hits", 560)
+        self._choices = choices
+        self._own_name = False
+        self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
+        self.path = QLineEdit()
+        self.path.setAccessibleName("File to write")
+        self.path.textEdited.connect(self._note_name)
+        self.problem = label("", "caution", wrap=True)
+        self.export_button = button("Export", self._export, "primary")
+        self._add_forms()
+        self._add_which()
+        self.body.addWidget(label("File", "muted"))
+        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addWidget(self.problem)
+        self.body.addStretch(1)
+        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
+        self.setFocusProxy(self.forms.buttons()[0])
+        self.forms.buttonToggled.connect(lambda: self._propose())
+        self.path.textChanged.connect(lambda: self._judge())
+        self._propose()
+
+    def _add_forms(self) -> None:
+        self.body.addWidget(label("As", "muted"))
+        for number, (_, text, _) in enumerate(FORMS):
+            made = QRadioButton(text)
+            self.forms.addButton(made, number)
+            self.body.addWidget(made)
+        self.forms.button(0).setChecked(True)
+        self.body.addSpacing(8)
+
+    def _add_which(self) -> None:
+        counts = self._choices.counts
+        self.body.addWidget(label("Which hits", "muted"))
+        texts = {"all": "All reported hits", "filtered": "Hits shown in the table", "selected": "Selected hits"}
+        for number, (key, text) in enumerate(texts.items()):
+            made = QRadioButton(f"{text} ({words.count(counts[key])})")
+            made.setEnabled(counts[key] > 0)
+            if not counts[key]:
+                made.setToolTip("There are none.")
+            self.which.addButton(made, number)
+            self.body.addWidget(made)
+        filtered = 0 < counts["filtered"] < counts["all"]
+        start = 2 if counts["selected"] > 1 else 1 if filtered else 0
+        self.which.button(start).setChecked(True)
+        self.body.addSpacing(8)
+
+    def _note_name(self) -> None:
+        self._own_name = True
+
+    def _propose(self) -> None:
+        if not self._own_name:
+            what, _, ending = FORMS[self.forms.checkedId()]
+            part = {"fasta_matched": "-matched", "domtsv": "-domains"}.get(what, "")
+            self.path.setText(str(self._choices.folder / f"{self._choices.name}{part}{ending}"))
+        self._judge()
+
+    def _judge(self) -> None:
+        path = Path(self.path.text().strip() or ".")
+        problem = ""
+        if not self.path.text().strip() or path.is_dir():
+            problem = "Choose a file name."
+        elif not path.parent.is_dir():
+            problem = f"The folder {path.parent} is not there."
+        elif not self._choices.counts["all"]:
+            problem = "There are no hits to export."
+        self.export_button.setEnabled(not problem)
+        self.export_button.setToolTip(problem)
+        exists = not problem and path.exists()
+        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+
+    def _ask_path(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())
+        if name:
+            self._own_name = True
+            self.path.setText(name)
+
+    def _export(self) -> None:
+        which = ("all", "filtered", "selected")[self.which.checkedId()]
+        self.export_asked.emit(FORMS[self.forms.checkedId()][0], self.path.text().strip(), which)

@@ -1,0 +1,301 @@
+"""The score histogram, drawn: bars, fitted curves, and two thresholds that can be dragged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+
+from .. import theme, words
+from ..models.histogram import CUTOFF_WORDS, Histogram
+from .parts import label
+
+FLOOR = -0.3
+"""Bottom of the logarithmic scale: log10 of half a sequence."""
+
+STEP_BITS = 0.5
+LEAP_BITS = 5.0
+
+
+class CountAxis(pg.AxisItem):
+    """Counts, on a linear or a logarithmic scale."""
+
+    def __init__(self) -> None:
+        super().__init__("left")
+        self.is_log = True
+        self.enableAutoSIPrefix(False)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Return where the ticks are."""
+        if not self.is_log:
+            return super().tickValues(low, high, size)
+        return [(1.0, [float(p) for p in range(max(0, math.ceil(low)), math.floor(high) + 1)])]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return the counts at the ticks."""
+        return [words.count(10**v if self.is_log else v) for v in values]
+
+
+class ScorePlot(pg.PlotWidget):
+    """The plot area. Keys: left and right move the significance line, with Shift in larger steps, with
+    Ctrl the report line; L changes the scale."""
+
+    threshold_moved = Signal(str, float)
+    bar_hovered = Signal(str)
+    scale_asked = Signal()
+
+    def __init__(self) -> None:
+        self.counts_axis = CountAxis()
+        super().__init__(axisItems={"left": self.counts_axis})
+        self.data = None
+        self.log_counts = True
+        self._zoomed = False
+        self._marks: list[pg.InfiniteLine] = []
+        self._editor: QLineEdit | None = None
+        self._make_items()
+        self._make_lines()
+        view = self.plotItem.vb
+        view.setMouseEnabled(x=True, y=False)
+        view.setMenuEnabled(False)
+        view.sigRangeChangedManually.connect(self._note_zoom)
+        self.plotItem.hideButtons()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Histogram of scores with thresholds")
+        self.scene().sigMouseMoved.connect(self._hover)
+        self.dress()
+
+    data: Histogram | None
+
+    def _make_items(self) -> None:
+        self._bars = pg.PlotCurveItem(stepMode="center", fillLevel=FLOOR)
+        self._calibrated = pg.PlotCurveItem()
+        self._fitted = pg.PlotCurveItem()
+        for item in (self._bars, self._calibrated, self._fitted):
+            self.addItem(item)
+        self.plotItem.setLabel("bottom", "score (bits)")
+        self.plotItem.setLabel("left", "sequences")
+        self.plotItem.getAxis("bottom").enableAutoSIPrefix(False)
+
+    def _make_lines(self) -> None:
+        self.lines = {}
+        for name, position in (("report", 0.52), ("significant", 0.9)):
+            line = pg.InfiniteLine(
+                0, 90, movable=True, label=" ", labelOpts={"position": position, "anchors": [(0, 0.5), (1, 0.5)]}
+            )
+            line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
+            line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
+            self.lines[name] = line
+            self.addItem(line)
+            line.hide()
+
+    lines: dict[str, pg.InfiniteLine]
+
+    def dress(self) -> None:
+        """Take the colors of the theme."""
+        colors = theme.current()
+        self.setBackground(colors.surface)
+        for name in ("left", "bottom"):
+            axis = self.plotItem.getAxis(name)
+            axis.setPen(QPen(QColor(colors.border)))
+            axis.setTextPen(QPen(QColor(colors.muted)))
+        self._bars.setPen(pg.mkPen(colors.accent, width=1))
+        self._bars.setBrush(QColor(colors.bar))
+        self._calibrated.setPen(pg.mkPen(colors.caution, width=2))
+        self._fitted.setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
+        for name, line in self.lines.items():
+            color = colors.text if name == "significant" else colors.muted
+            line.setPen(pg.mkPen(color, width=1.5))
+            line.setHoverPen(pg.mkPen(colors.accent, width=3))
+            line.label.setColor(QColor(colors.text))
+            back = QColor(colors.surface)
+            back.setAlpha(230)
+            line.label.fill = pg.mkBrush(back)
+            line.label.border = pg.mkPen(color)
+        for mark in self._marks:
+            mark.setPen(pg.mkPen(colors.good, width=1, style=Qt.PenStyle.DotLine))
+            mark.label.setColor(QColor(colors.good_text))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "lines"):
+            self.dress()
+        super().changeEvent(event)
+
+    def show_histogram(self, data: Histogram) -> None:
+        """Draw new numbers."""
+        cutoffs_differ = self.data is None or self.data.cutoffs != data.cutoffs
+        self.data = data
+        if cutoffs_differ:
+            self._show_cutoffs(data)
+        self._draw()
+
+    def set_log(self, log_counts: bool) -> None:
+        """Choose a logarithmic or a linear scale."""
+        self.log_counts = log_counts
+        self.counts_axis.is_log = log_counts
+        self._draw()
+
+    def _heights(self, counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if not self.log_counts:
+            return counts
+        return np.log10(np.maximum(counts, 10**FLOOR))
+
+    def _draw(self) -> None:
+        data = self.data
+        if data is None or not len(data.counts):
+            return
+        self._bars.setFillLevel(FLOOR if self.log_counts else 0)
+        heights = self._heights(data.counts.astype(np.float64))
+        self._bars.setData(data.edges, heights)
+        scores = np.linspace(data.edges[0], data.edges[-1], 600)
+        for item, curve in ((self._calibrated, data.calibration), (self._fitted, data.fit)):
+            item.setVisible(curve is not None)
+            if curve is not None:
+                mu = curve.mu if hasattr(curve, "mu") else curve.location
+                item.setData(scores, self._heights(data.expected(mu, curve.slope, scores)))
+        low = FLOOR if self.log_counts else 0.0
+        self.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
+        if not self._zoomed:
+            self._show_all(data)
+
+    def _show_all(self, data: Histogram) -> None:
+        ends = [data.edges[0], data.edges[-1], *data.cutoffs.values()]
+        ends += [line.value() for line in self.lines.values() if line.isVisible()]
+        # The long left tail of a global model says nothing about hits; wheel and drag still reach it.
+        middle = float(np.average(data.edges[:-1], weights=data.counts))
+        spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
+        self.setXRange(max(min(ends), middle - 6 * spread), max(ends), padding=0.03)
+
+    def _note_zoom(self) -> None:
+        self._zoomed = True
+
+    def _show_cutoffs(self, data: Histogram) -> None:
+        for mark in self._marks:
+            self.removeItem(mark)
+        self._marks = []
+        for place, (name, score) in enumerate(sorted(data.cutoffs.items())):
+            mark = pg.InfiniteLine(
+                score, 90, label=f"{CUTOFF_WORDS[name]} {score:g}", labelOpts={"position": 0.3 - 0.09 * place}
+            )
+            self._marks.append(mark)
+            self.addItem(mark)
+        self.dress()
+
+    def set_line(self, name: str, score: float, tag: str) -> None:
+        """Put a threshold where it is, with the words on its tag."""
+        line = self.lines[name]
+        line.setVisible(math.isfinite(score))
+        if not math.isfinite(score):
+            return
+        line.blockSignals(True)
+        line.setValue(score)
+        line.blockSignals(False)
+        line.label.setFormat(tag)
+
+    def _moved(self, name: str, line: pg.InfiniteLine) -> None:
+        self.threshold_moved.emit(name, float(line.value()))
+
+    def _snap(self, name: str, line: pg.InfiniteLine) -> None:
+        if self.data is None:
+            return
+        reach = 6 * self.plotItem.vb.viewPixelSize()[0]
+        snapped = self.data.snapped(float(line.value()), reach)
+        if snapped != line.value():
+            line.setValue(snapped)
+
+    def _hover(self, place: QPointF) -> None:
+        if self.data is not None and self.plotItem.vb.sceneBoundingRect().contains(place):
+            self.bar_hovered.emit(self.data.bar_at(self.plotItem.vb.mapSceneToView(place).x()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move a threshold."""
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.ask_number("significant", QPointF(self.width() / 2, 8))
+        elif step is None:
+            super().keyPressEvent(event)
+        else:
+            size = LEAP_BITS if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else STEP_BITS
+            name = "report" if event.modifiers() & Qt.KeyboardModifier.ControlModifier else "significant"
+            line = self.lines[name]
+            if line.isVisible():
+                line.setValue(line.value() + step * size)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Let a number be typed for the nearer threshold."""
+        x = self.plotItem.vb.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
+        shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
+        if shown:
+            self.ask_number(min(shown, key=lambda name: shown[name]), event.position())
+
+    def ask_number(self, name: str, place: QPointF) -> None:
+        """Open a small field for the score of a threshold."""
+        if self._editor is not None:
+            self._editor.deleteLater()
+        editor = QLineEdit(f"{self.lines[name].value():.1f}", self)
+        editor.setAccessibleName(f"Score of the {name} threshold in bits")
+        editor.setToolTip("Score in bits; Enter sets it, Esc leaves it")
+        editor.setFixedWidth(90)
+        editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
+        editor.editingFinished.connect(lambda: self._take_number(name))
+        self._editor = editor
+        editor.show()
+        editor.selectAll()
+        editor.setFocus()
+
+    def _take_number(self, name: str) -> None:
+        editor, self._editor = self._editor, None
+        if editor is None:
+            return
+        try:
+            score = float(editor.text().replace(",", "."))
+        except ValueError:
+            score = math.nan
+        if math.isfinite(score):
+            self.lines[name].setValue(score)
+        editor.deleteLater()
+        self.setFocus()
+
+
+class HistogramView(QWidget):
+    """Plot, legend, and the sentence that says what is shown.
+
+    Parameters
+    ----------
+    compact : bool
+        As a strip below the table: without the legend.
+    """
+
+    threshold_moved = Signal(str, float)
+
+    def __init__(self, compact: bool) -> None:
+        super().__init__()
+        self.plot = ScorePlot()
+        self.legend = label("", "muted", wrap=True)
+        self.sentence = label("", "muted", wrap=True)
+        self.bar_words = label(" ", "muted")
+        self._compact = compact
+        box = QVBoxLayout(self)
+        box.setContentsMargins(8, 4, 8, 4)
+        box.setSpacing(2)
+        self.legend.setVisible(not compact)
+        self.sentence.setVisible(not compact)
+        for widget in (self.legend, self.plot, self.bar_words, self.sentence):
+            box.addWidget(widget, 1 if widget is self.plot else 0)
+        self.plot.threshold_moved.connect(self.threshold_moved)
+        self.plot.bar_hovered.connect(self._show_bar)
+
+    def show_histogram(self, data: Histogram, sentence: str) -> None:
+        """Show new numbers and what they are."""
+        self.plot.show_histogram(data)
+        marks = {"calibration": "—", "fit": "- -"}
+        self.legend.setText("\n".join(f"{marks[kind]}  {text}" for kind, text in data.legend()))
+        self.sentence.setText(sentence)
+
+    def _show_bar(self, text: str) -> None:
+        self.bar_words.setText(text or " ")

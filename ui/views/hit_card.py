@@ -1,0 +1,142 @@
+"""The chosen hit: facts, domains to scale, alignments, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from clalign.hits import Hit
+
+from .. import words
+from ..models.residue_colors import SCHEMES
+from ..models.run_view import RunView
+from .alignment_view import AlignmentView
+from .domain_strip import DomainStrip
+from .parts import ElidedLabel, EmptyPanel, IconButton, label, row
+
+VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
+
+
+def hit_line(hit: Hit) -> str:
+    """Return score and E-value of a hit."""
+    return (
+        f"Score {words.score(hit.score)} bits · E {words.evalue(hit.evalue)} · bias {words.score(hit.bias)} · "
+        f"{words.plural(hit.n_domains, 'domain')} · {words.plural(hit.length, 'residue')}"
+    )
+
+
+class HitCard(QWidget):
+    """Shows the chosen hit of a run.
+
+    Parameters
+    ----------
+    tools : bool
+        With buttons for colors, zoom and copying beside the alignment.
+    """
+
+    verify_asked = Signal(int)
+    scheme_chosen = Signal(str)
+
+    def __init__(self, tools: bool) -> None:
+        super().__init__()
+        self.run: RunView | None = None
+        self.alignment = AlignmentView()
+        self.strip = DomainStrip()
+        self.strip.domain_chosen.connect(self.alignment.go_to_domain)
+        self._name = ElidedLabel("")
+        font = self._name.font()
+        font.setBold(True)
+        self._name.setFont(font)
+        self._description = ElidedLabel("", "muted")
+        self._line = label("", wrap=True, selectable=True)
+        self._verified = label("", "muted")
+        self._empty = EmptyPanel("format-align-center", "No hit selected", "Select a hit to see its alignment here.")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._shown())
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        if tools:
+            box.addLayout(self._tools())
+        box.addWidget(self._stack, 1)
+
+    def _shown(self) -> QWidget:
+        made = QWidget()
+        box = QVBoxLayout(made)
+        box.setContentsMargins(0, 8, 0, 0)
+        box.setSpacing(4)
+        head = QVBoxLayout()
+        head.setContentsMargins(12, 0, 12, 0)
+        head.setSpacing(3)
+        verify = IconButton(
+            "shield-check-outline", "Compute this hit again on the reference and compare", self._verify, "Verify"
+        )
+        verify.setText("Verify on the reference")
+        for widget in (self._name, self._description, self._line, self.strip):
+            head.addWidget(widget)
+        head.addLayout(row(verify, self._verified, None))
+        box.addLayout(head)
+        box.addWidget(self.alignment, 1)
+        return made
+
+    def _tools(self) -> QHBoxLayout:
+        self.schemes = QComboBox()
+        self.schemes.setAccessibleName("Residue colors")
+        for key, text in SCHEMES.items():
+            self.schemes.addItem(text, key)
+        self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
+        tools = row(
+            label("Colors", "muted"),
+            self.schemes,
+            IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
+            IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
+            None,
+            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
+            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
+        )
+        tools.setContentsMargins(12, 8, 12, 4)
+        return tools
+
+    def show_run(self, run: RunView | None) -> None:
+        """Follow the chosen hit of a run."""
+        if self.run is not None:
+            self.run.hit_changed.disconnect(self.show_hit)
+        self.run = run
+        if run is not None:
+            run.hit_changed.connect(self.show_hit)
+        self.show_hit()
+
+    def show_hit(self) -> None:
+        """Show the hit that is chosen now."""
+        run = self.run
+        hit = run.hit if run is not None else None
+        self._stack.setCurrentIndex(0 if hit is None else 1)
+        if run is None or hit is None:
+            self.alignment.show_hit(None, "", False)
+            return
+        self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
+        self._description.setText(hit.description)
+        self._line.setText(hit_line(hit))
+        self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
+        self.strip.show_hit(hit)
+        self.alignment.show_hit(hit, run.card.get("name", ""), run.is_nucleic)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by a scheme."""
+        self.alignment.set_scheme(scheme)
+        if hasattr(self, "schemes"):
+            self.schemes.setCurrentIndex(self.schemes.findData(scheme))
+
+    def copy_text(self) -> None:
+        """Copy the alignments as text."""
+        QGuiApplication.clipboard().setText(self.alignment.as_text())
+
+    def copy_fasta(self) -> None:
+        """Copy the matched parts as FASTA."""
+        QGuiApplication.clipboard().setText(self.alignment.as_fasta())
+
+    def _verify(self) -> None:
+        if self.run is not None and self.run.hit_row is not None:
+            self.verify_asked.emit(self.run.hit_row.id)

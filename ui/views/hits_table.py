@@ -1,0 +1,192 @@
+"""The hits table with its filter box."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
+
+from .. import theme, words
+from ..models.hits_model import COLUMNS, HitsModel
+from .domain_strip import DOMAIN_COLUMN, DomainDelegate, RowDelegate
+from .parts import label, row, set_role
+
+TYPING_MS = 150
+ROW_HEIGHT = 26
+
+
+class HitsTable(QTableView):
+    """Rows of hits; a header click sorts, again reverses, a third one restores the original order."""
+
+    def __init__(self, model: HitsModel) -> None:
+        super().__init__()
+        self.setModel(model)
+        self.setItemDelegate(RowDelegate(self))
+        self.setItemDelegateForColumn(DOMAIN_COLUMN, DomainDelegate(self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setFont(theme.tabular(self.font()))
+        self.setAccessibleName("Hits")
+        self._set_up_headers()
+        self._clicks: tuple[int, int] = (-1, 0)
+
+    def _set_up_headers(self) -> None:
+        rows = self.verticalHeader()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW_HEIGHT)
+        rows.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        header = self.horizontalHeader()
+        header.setSectionsMovable(True)
+        header.setSectionsClickable(True)
+        header.setHighlightSections(False)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._offer_columns)
+        header.sectionClicked.connect(self.sort_column)
+        header.sectionDoubleClicked.connect(self.resizeColumnToContents)
+        for place, column in enumerate(COLUMNS):
+            self.setColumnWidth(place, column.width)
+            self.setColumnHidden(place, not column.shown)
+
+    def sort_column(self, place: int) -> None:
+        """Sort by a column: first click, then reversed, then the original order."""
+        model = self.model()
+        assert isinstance(model, HitsModel)
+        column, clicks = self._clicks
+        clicks = clicks + 1 if column == place else 1
+        self._clicks = (place, clicks % 3)
+        header = self.horizontalHeader()
+        if clicks == 3:
+            header.setSortIndicatorShown(False)
+            model.set_order(None, False)
+            return
+        # Numbers are first wanted large, E-values small, names from A.
+        large_first = COLUMNS[place].key in ("score", "status", "best_score", "coverage", "domains", "bias", "length")
+        descending = large_first == (clicks == 1)
+        header.setSortIndicatorShown(True)
+        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
+        model.set_order(COLUMNS[place].sort, descending)
+
+    def column_menu(self) -> QMenu:
+        """Return the menu that shows and hides columns."""
+        menu = QMenu("Columns", self)
+        for place, column in enumerate(COLUMNS):
+            action = menu.addAction(column.title)
+            action.setCheckable(True)
+            action.setChecked(not self.isColumnHidden(place))
+            action.setToolTip(column.tip)
+            action.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
+        menu.addSeparator()
+        menu.addAction("Show all columns").triggered.connect(lambda: self._show_columns(True))
+        menu.addAction("Restore the default columns").triggered.connect(lambda: self._show_columns(False))
+        menu.setToolTipsVisible(True)
+        return menu
+
+    def _show_columns(self, everything: bool) -> None:
+        for place, column in enumerate(COLUMNS):
+            self.setColumnHidden(place, not (everything or column.shown))
+
+    def _offer_columns(self, place: QPoint) -> None:
+        menu = self.column_menu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.horizontalHeader().mapToGlobal(place))
+
+    def visible_columns(self) -> list[int]:
+        """Return the shown columns in their order on the screen."""
+        header = self.horizontalHeader()
+        order = sorted(range(len(COLUMNS)), key=header.visualIndex)
+        return [place for place in order if not self.isColumnHidden(place)]
+
+    def chosen_rows(self) -> list[int]:
+        """Return the selected rows, from the top."""
+        return sorted(index.row() for index in self.selectionModel().selectedRows())
+
+    def copy(self) -> None:
+        """Copy the selected rows (or all) as tab-separated text with a header."""
+        model = self.model()
+        assert isinstance(model, HitsModel)
+        rows = self.chosen_rows() or list(range(min(model.n_shown, 100_000)))
+        QGuiApplication.clipboard().setText(model.tsv(rows, self.visible_columns()))
+
+    def keyPressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+        """Copy on Ctrl+C, else move."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+            return
+        super().keyPressEvent(event)
+
+    def choose_row(self, place: int) -> None:
+        """Select one row and scroll to it."""
+        index = self.model().index(place, 1)
+        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.selectionModel().setCurrentIndex(index, flags)
+        self.scrollTo(index)
+
+
+class HitsPanel(QWidget):
+    """Filter box, counts and table."""
+
+    hit_chosen = Signal(object)
+
+    def __init__(self, model: HitsModel) -> None:
+        super().__init__()
+        self.model = model
+        self.filter_box = QLineEdit()
+        self.filter_box.setPlaceholderText('Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1')
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.setAccessibleName("Filter hits")
+        self.counts = label("", "muted")
+        self.table = HitsTable(model)
+        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._typing.timeout.connect(self._filter)
+        self.filter_box.textChanged.connect(lambda: self._typing.start())
+        self.filter_box.returnPressed.connect(self._filter)
+        model.shown_changed.connect(self._follow)
+        model.modelAboutToBeReset.connect(self._remember)
+        self.table.selectionModel().selectionChanged.connect(self._choose)
+        self._place = 0
+        self._quiet = False
+        top = row(self.filter_box, self.counts)
+        top.setContentsMargins(8, 8, 12, 6)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(top)
+        box.addWidget(self.table, 1)
+
+    def _filter(self) -> None:
+        self._typing.stop()
+        parsed = self.model.set_filter(self.filter_box.text())
+        set_role(self.filter_box, "state", "wrong" if parsed.problem else "")
+        if parsed.problem:
+            self.counts.setText(parsed.problem)
+
+    def _remember(self) -> None:
+        self._place = self.table.verticalScrollBar().value()
+        self._quiet = True
+
+    def _follow(self) -> None:
+        """Find the selected hit again in the new order, and keep the place."""
+        model = self.model
+        if model.kept_row is not None and not self.table.chosen_rows():
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.table.selectionModel().setCurrentIndex(model.index(model.kept_row, 1), flags)
+        self.table.verticalScrollBar().setValue(self._place)
+        self._quiet = False
+        if model.is_filtered:
+            self.counts.setText(f"{words.count(model.n_shown)} of {words.plural(model.n_all, 'hit')}")
+        else:
+            self.counts.setText(words.plural(model.n_all, "hit"))
+
+    def _choose(self) -> None:
+        if self._quiet:
+            return
+        rows = self.table.chosen_rows()
+        chosen = self.model.row_at(rows[0]) if rows else None
+        if chosen is not None or not self.model.n_shown:
+            self.model.keep(chosen.id if chosen else None)
+        self.hit_chosen.emit(chosen)

@@ -1,0 +1,77 @@
+"""Messages above the centre: what happened, why, what to do. They wait, they never block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from .. import theme
+from .parts import IconButton, IconLabel, button, clear_layout, label
+
+SHOWN = 3
+"""Messages shown at once; older ones come back when these are closed."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message with what can be done about it."""
+
+    severity: str
+    text: str
+    actions: tuple[tuple[str, Callable[[], object]], ...] = ()
+
+
+class MessageBar(QWidget):
+    """The messages that were not closed yet, the newest first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[Message] = []
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(0)
+        self.hide()
+
+    def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]]) -> None:
+        """Show a message; the same text is shown once."""
+        self.messages = [m for m in self.messages if m.text != text]
+        self.messages.insert(0, Message(severity, text, actions))
+        self._rebuild()
+
+    def clear(self) -> None:
+        """Close all messages."""
+        self.messages.clear()
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        clear_layout(self._box)
+        for message in self.messages[:SHOWN]:
+            self._box.addWidget(self._row(message))
+        self.setVisible(bool(self.messages))
+
+    def _row(self, message: Message) -> QFrame:
+        frame = QFrame()
+        frame.setProperty("role", "message")
+        frame.setAccessibleName(message.text)
+        box = QHBoxLayout(frame)
+        box.setContentsMargins(16, 6, 8, 6)
+        box.setSpacing(10)
+        box.addWidget(IconLabel(*theme.MARKS[message.severity]), 0, Qt.AlignmentFlag.AlignVCenter)
+        words = label(message.text, wrap=True, selectable=True)
+        words.setMinimumWidth(1)
+        box.addWidget(words, 1)
+        for text, call in message.actions:
+            box.addWidget(button(text, lambda call=call, message=message: self._act(call, message)))
+        box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
+        return frame
+
+    def _act(self, call: Callable[[], object], message: Message) -> None:
+        self._close(message)
+        call()
+
+    def _close(self, message: Message) -> None:
+        self.messages = [m for m in self.messages if m is not message]
+        self._rebuild()

@@ -1,0 +1,250 @@
+"""Small widgets that the views share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFormLayout,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from .. import theme
+
+
+def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
+    """Return a label in one of the roles of the style sheet."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    if role:
+        made.setProperty("role", role)
+    made.setWordWrap(wrap)
+    if selectable:
+        made.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return made
+
+
+def set_role(widget: QWidget, name: str, value: str) -> None:
+    """Change a property that the style sheet looks at."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def line() -> QFrame:
+    """Return a hairline."""
+    made = QFrame()
+    made.setProperty("role", "line")
+    return made
+
+
+def surface() -> QFrame:
+    """Return a frame with the surface color."""
+    made = QFrame()
+    made.setProperty("role", "surface")
+    return made
+
+
+def button(text: str, call: Callable[[], object], role: str = "", tip: str = "") -> QPushButton:
+    """Return a button that calls something."""
+    made = QPushButton(text)
+    if role:
+        made.setProperty("role", role)
+    if tip:
+        made.setToolTip(tip)
+    made.clicked.connect(lambda: call())
+    return made
+
+
+def row(*widgets: QWidget | None, spacing: int = 8) -> QHBoxLayout:
+    """Return widgets beside each other; None is where the free space goes."""
+    made = QHBoxLayout()
+    made.setContentsMargins(0, 0, 0, 0)
+    made.setSpacing(spacing)
+    for widget in widgets:
+        if widget is None:
+            made.addStretch(1)
+        else:
+            made.addWidget(widget)
+    return made
+
+
+def column(*widgets: QWidget | None, spacing: int = 8, margin: int = 0) -> QVBoxLayout:
+    """Return widgets above each other; None is where the free space goes."""
+    made = QVBoxLayout()
+    made.setContentsMargins(margin, margin, margin, margin)
+    made.setSpacing(spacing)
+    for widget in widgets:
+        if widget is None:
+            made.addStretch(1)
+        else:
+            made.addWidget(widget)
+    return made
+
+
+def clear_layout(layout: QVBoxLayout | QHBoxLayout | QGridLayout | QFormLayout) -> None:
+    """Take everything out of a layout and let it go."""
+    while layout.count():
+        item = layout.takeAt(0)
+        if item.widget() is not None:
+            item.widget().hide()
+            item.widget().deleteLater()
+        elif item.layout() is not None:
+            clear_layout(item.layout())  # type: ignore[arg-type]
+
+
+def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
+    """Return names and values in two columns."""
+    made = QWidget()
+    grid = QGridLayout(made)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(3)
+    grid.setColumnStretch(1, 1)
+    for place, (name, value) in enumerate(rows):
+        grid.addWidget(label(name, "muted"), place, 0, Qt.AlignmentFlag.AlignTop)
+        shown = label(value, wrap=True, selectable=True)
+        shown.setMinimumWidth(1)
+        grid.addWidget(shown, place, 1)
+    return made
+
+
+class IconButton(QToolButton):
+    """A tool button whose icon follows the theme."""
+
+    def __init__(self, name: str, tip: str, call: Callable[[], object], text: str = "", color: str = "text") -> None:
+        super().__init__()
+        self._icon, self._color = name, color
+        self.setProperty("role", "flat")
+        self.setToolTip(tip)
+        self.setAccessibleName(text or tip)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        if text:
+            self.setText(text)
+            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIcon(theme.icon(name, color))
+        self.clicked.connect(lambda: call())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the icon in the color of the new theme."""
+        if event.type() == QEvent.Type.PaletteChange:
+            self.setIcon(theme.icon(self._icon, self._color))
+        super().changeEvent(event)
+
+
+class IconLabel(QLabel):
+    """An icon that follows the theme."""
+
+    def __init__(self, name: str, color: str, size: int = 16) -> None:
+        super().__init__()
+        self._name, self._color, self._size = name, color, size
+        self.setFixedSize(QSize(size, size))
+        self._draw()
+
+    def show_icon(self, name: str, color: str) -> None:
+        """Show another icon."""
+        self._name, self._color = name, color
+        self._draw()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the icon in the color of the new theme."""
+        if event.type() == QEvent.Type.PaletteChange:
+            self._draw()
+        super().changeEvent(event)
+
+    def _draw(self) -> None:
+        self.setPixmap(theme.icon(self._name, self._color).pixmap(self._size, self._size))
+
+
+class ElidedLabel(QWidget):
+    """One line of text that is shortened to its width; the tooltip has it whole."""
+
+    def __init__(self, text: str = "", role: str = "text", middle: bool = False) -> None:
+        super().__init__()
+        self._text, self._role = text, role
+        self._mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setToolTip(text)
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        if text != self._text:
+            self._text = text
+            self.setToolTip(text)
+            self.update()
+
+    def text(self) -> str:
+        """Return the whole text."""
+        return self._text
+
+    def sizeHint(self) -> QSize:
+        """Return the size for the whole text."""
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size for a few letters."""
+        return QSize(40, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much as fits."""
+        painter = QPainter(self)
+        painter.setPen(theme.QColor(getattr(theme.current(), self._role)))
+        shown = QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+
+
+class EmptyPanel(QWidget):
+    """What stands where there is nothing yet: what belongs here, and the action that brings it."""
+
+    def __init__(self, icon: str, heading: str, text: str, *buttons: QPushButton) -> None:
+        super().__init__()
+        self._heading, self._words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
+        box = QVBoxLayout(self)
+        box.setSpacing(10)
+        box.addStretch(2)
+        box.addLayout(row(None, IconLabel(icon, "muted", 40), None))
+        for words in (self._heading, self._words):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            words.setMaximumWidth(420)
+            words.setMinimumWidth(1)
+            middle = row(None, None)
+            middle.insertWidget(1, words, 100)
+            box.addLayout(middle)
+        if buttons:
+            box.addLayout(row(None, *buttons, None))
+        box.addStretch(3)
+
+    def say(self, heading: str, text: str) -> None:
+        """Change the words."""
+        self._heading.setText(heading)
+        self._words.setText(text)
+
+
+def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
+    """Return a line with the icon of a severity, its words and buttons."""
+    made = QWidget()
+    box = QHBoxLayout(made)
+    box.setContentsMargins(0, 2, 0, 2)
+    box.setSpacing(8)
+    box.addWidget(IconLabel(*theme.MARKS.get(severity, theme.MARKS["note"])), 0, Qt.AlignmentFlag.AlignTop)
+    words = label(text, wrap=True, selectable=True)
+    words.setMinimumWidth(1)
+    box.addWidget(words, 1)
+    for shown in buttons:
+        box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
+    return made

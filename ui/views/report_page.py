@@ -1,0 +1,104 @@
+"""What went into a run and what was said about it: input report, messages, versions, command."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from clalign.specs import SearchSpec, command_line
+
+from .. import theme, words
+from ..models.run_view import STATE_WORDS, RunView
+from .parts import button, clear_layout, facts_grid, label, notice_row, row
+from .source_card import report_parts
+
+
+class ReportPage(QScrollArea):
+    """A page of sections that scrolls."""
+
+    copy_asked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        inside = QWidget()
+        self._box = QVBoxLayout(inside)
+        self._box.setContentsMargins(16, 12, 16, 16)
+        self._box.setSpacing(6)
+        self.setWidget(inside)
+        self._shown: Any = None
+
+    def show_run(self, run: RunView) -> None:
+        """Show the report of a run."""
+        if not run.cards or self._shown == (run.facts, run.profile):
+            return
+        self._shown = (run.facts, run.profile)
+        clear_layout(self._box)
+        self._add_run(run)
+        self._add_messages(run)
+        self._add_command(run)
+        self._heading("Sequences")
+        for part in report_parts(run.facts.get("database") or {}):
+            self._box.addWidget(part)
+        self._heading("Versions")
+        self._box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
+        self._box.addStretch(1)
+
+    def _heading(self, text: str) -> None:
+        self._box.addSpacing(10)
+        self._box.addWidget(label(text, "heading"))
+
+    def _add_run(self, run: RunView) -> None:
+        facts, card = run.facts, run.card
+        device = facts.get("device") or {}
+        rows = [
+            ("Profile", f"{card['name']} {card['accession']} {card['description']}".strip()),
+            ("State", STATE_WORDS.get(run.state, run.state)),
+            ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
+            ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
+            ("Database size for E-values", words.count(facts.get("n_targets") or 0)),
+            ("Reported from", f"{words.score(card['report_score'])} bits" if card.get("report_score") else ""),
+            ("Significant from", f"{words.score(card['include_score'])} bits" if card.get("include_score") else ""),
+        ]
+        done = facts.get("finished")
+        if done:
+            rows.append(("Work", f"{done['cells'] / 1e9:.2f} billion cells, {words.rate(done['gcups'])}"))
+            rows.append(("Time", words.duration(done["seconds"])))
+        rows.append(("Run file", str(run.path)))
+        self._box.addWidget(label("Run", "heading"))
+        self._box.addWidget(facts_grid([(name, value) for name, value in rows if value]))
+
+    def _add_messages(self, run: RunView) -> None:
+        self._heading("Messages")
+        messages = run.facts.get("messages") or []
+        for _, kind, text in messages:
+            self._box.addWidget(notice_row("stop" if kind == "error" else "caution", text))
+        error = run.facts.get("error")
+        if error:
+            self._box.addWidget(notice_row("stop", f"{error['message']} {error['hint']}".strip()))
+        checks = run.facts.get("verifications") or []
+        for _, device, checked, differing, details in checks:
+            verdict = "all equal" if not differing else f"{words.count(differing)} differ. {' '.join(details[:3])}"
+            text = f"Checked {words.plural(checked, 'hit')} on {device}: {verdict}."
+            self._box.addWidget(notice_row("stop" if differing else "good", text))
+        if not messages and not error and not checks:
+            self._box.addWidget(label("Nothing out of the ordinary.", "muted"))
+
+    def _add_command(self, run: RunView) -> None:
+        self._heading("Command")
+        spec = SearchSpec.from_dict(run.facts["spec"])
+        shown = label(shlex.join(command_line(spec)), wrap=True, selectable=True)
+        shown.setFont(theme.mono_font())
+        self._box.addWidget(shown)
+        ask = self.copy_asked.emit
+        buttons = row(
+            button("Copy as command", lambda: ask("copy_command")),
+            button("Copy as Python", lambda: ask("copy_python")),
+            None,
+        )
+        self._box.addLayout(buttons)

@@ -1,0 +1,195 @@
+"""The results of one run: summary, hits with the histogram below them, alignment, report."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+
+from ..models.run_view import RunView
+from .histogram_plot import HistogramView
+from .hit_card import HitCard
+from .hits_table import HitsPanel
+from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, button, label, row
+from .report_page import ReportPage
+
+TABS = ("Hits", "Histogram", "Alignment", "Report")
+
+
+class ResultsPage(QWidget):
+    """Shows a `RunView`; everything that is asked for leaves as a signal.
+
+    Parameters
+    ----------
+    run : RunView
+    """
+
+    action_asked = Signal(str)
+    verify_asked = Signal(object)
+    scheme_chosen = Signal(str)
+
+    def __init__(self, run: RunView) -> None:
+        super().__init__()
+        self.run = run
+        self.hits = HitsPanel(run.hits)
+        self.strip = HistogramView(compact=True)
+        self.histogram = HistogramView(compact=False)
+        self.hit = HitCard(tools=True)
+        self.hit.show_run(run)
+        self.report = ReportPage()
+        self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here as soon as they arrive.")
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        for text, widget in zip(TABS, (self._hits_tab(), self.histogram, self.hit, self.report), strict=True):
+            self.tabs.addTab(widget, text)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.waiting)
+        self._stack.addWidget(self.tabs)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(self._head())
+        box.addWidget(self._unfinished())
+        box.addWidget(self._stack, 1)
+        self._connect()
+        self.show_facts()
+
+    def _hits_tab(self) -> QSplitter:
+        self.empty = EmptyPanel(
+            "magnify-close",
+            "No hits",
+            "",
+            button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary"),
+        )
+        self._hits_stack = QStackedWidget()
+        self._hits_stack.addWidget(self.hits)
+        self._hits_stack.addWidget(self.empty)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self._hits_stack)
+        splitter.addWidget(self.strip)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setSizes([600, 260])
+        splitter.setChildrenCollapsible(False)
+        return splitter
+
+    def _head(self) -> QVBoxLayout:
+        self._title = ElidedLabel("")
+        font = self._title.font()
+        font.setPointSize(font.pointSize() + 3)
+        font.setBold(True)
+        self._title.setFont(font)
+        self._summary = ElidedLabel("", "muted")
+        self.profiles = QComboBox()
+        self.profiles.setAccessibleName("Profile whose results are shown")
+        self.profiles.activated.connect(self.run.set_profile)
+        self._reset = IconButton(
+            "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
+        )
+        ask = self.action_asked.emit
+        verify = IconButton(
+            "shield-check-outline", "Compute a sample of hits again on the reference", lambda: ask("verify"), "Verify"
+        )
+        export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("export"), "Export…")
+        title = QHBoxLayout()
+        title.setSpacing(8)
+        title.addWidget(self._title, 1)
+        for widget in (self.profiles, self._reset, verify, export):
+            title.addWidget(widget)
+        box = QVBoxLayout()
+        box.setContentsMargins(12, 8, 8, 6)
+        box.setSpacing(2)
+        box.addLayout(title)
+        box.addWidget(self._summary)
+        return box
+
+    def _unfinished(self) -> QWidget:
+        made = QWidget()
+        self._unfinished_words = label("", wrap=True)
+        box = row(
+            IconLabel("alert", "caution"),
+            self._unfinished_words,
+            None,
+            button("Continue", lambda: self.action_asked.emit("resume"), "primary"),
+            button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere")),
+        )
+        box.setContentsMargins(12, 4, 12, 8)
+        made.setLayout(box)
+        made.hide()
+        self._unfinished_bar = made
+        return made
+
+    def _connect(self) -> None:
+        run = self.run
+        run.facts_changed.connect(self.show_facts)
+        run.counts_changed.connect(self.show_counts)
+        run.thresholds_changed.connect(self.show_thresholds)
+        run.histogram_changed.connect(self.show_histogram)
+        run.hits.shown_changed.connect(self.show_counts)
+        self.hits.hit_chosen.connect(run.choose)
+        self.hits.table.doubleClicked.connect(lambda: self.tabs.setCurrentIndex(2))
+        self.hit.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
+        self.hit.scheme_chosen.connect(self.scheme_chosen)
+        self.report.copy_asked.connect(self.action_asked)
+        for view in (self.strip, self.histogram):
+            view.threshold_moved.connect(run.set_threshold)
+
+    def show_facts(self) -> None:
+        """Show what is known about the run."""
+        run = self.run
+        self._title.setText(run.title)
+        self._stack.setCurrentIndex(1 if run.cards else 0)
+        names = [card["name"] for card in run.cards]
+        if names != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
+            self.profiles.clear()
+            self.profiles.addItems(names)
+        self.profiles.setCurrentIndex(run.profile)
+        self.profiles.setVisible(len(names) > 1)
+        partial = run.state in ("stopped", "failed")
+        self._unfinished_bar.setVisible(partial and not run.is_live)
+        if partial:
+            error = (run.facts.get("error") or {}).get("message", "")
+            self._unfinished_words.setText(f"This run is not complete; its results are partial. {error}".strip())
+        self.report.show_run(run)
+        self.show_counts()
+
+    def show_counts(self) -> None:
+        """Show how many hits there are."""
+        run = self.run
+        self._summary.setText(run.summary() if run.cards else "")
+        self.empty.say(*run.empty_words())
+        self._hits_stack.setCurrentIndex(1 if run.cards and not run.hits.n_all and not run.hits.is_busy else 0)
+        self.show_thresholds()
+
+    def show_thresholds(self) -> None:
+        """Show both thresholds where they are."""
+        run = self.run
+        self._reset.setVisible(bool(run.cards) and run.thresholds_moved)
+        for view, short in ((self.strip, True), (self.histogram, False)):
+            for name, score in run.thresholds.items():
+                view.plot.set_line(name, score, run.tag(name, short))
+
+    def show_histogram(self) -> None:
+        """Draw the histogram as it is now."""
+        run = self.run
+        if run.histogram is None:
+            return
+        for view in (self.strip, self.histogram):
+            view.show_histogram(run.histogram, run.sentence())
+        self.show_counts()
+
+    def set_log(self, log_counts: bool) -> None:
+        """Choose the scale of the histogram."""
+        for view in (self.strip, self.histogram):
+            view.plot.set_log(log_counts)
+
+    def step_hit(self, step: int) -> None:
+        """Go to the next or previous hit."""
+        rows = self.hits.table.chosen_rows()
+        place = rows[0] + step if rows else 0
+        if 0 <= place < self.run.hits.n_shown:
+            self.hits.table.choose_row(place)
+
+    def chosen_ids(self) -> list[int]:
+        """Return the ids of the selected hits."""
+        rows = [self.run.hits.row_at(place) for place in self.hits.table.chosen_rows()]
+        return [found.id for found in rows if found is not None]

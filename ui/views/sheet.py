@@ -1,0 +1,154 @@
+"""A sheet over the centre of the window: not modal, closed by Esc, one at a time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from .. import theme
+from .parts import IconButton, label, line, row, surface
+
+
+class Sheet(QWidget):
+    """What a sheet shows: a heading, a body that scrolls if it must, and a foot.
+
+    Parameters
+    ----------
+    heading : str
+    width : int
+        Pixels, if the window is that wide.
+    """
+
+    closed = Signal()
+
+    def __init__(self, heading: str, width: int = 640) -> None:
+        super().__init__()
+        self.preferred_width = width
+        self.heading = heading
+        self.body = QVBoxLayout()
+        self.body.setContentsMargins(20, 12, 20, 12)
+        self.body.setSpacing(8)
+        self.foot = QVBoxLayout()
+        self.foot.setContentsMargins(20, 10, 20, 14)
+        self.foot.setSpacing(8)
+        self._build(heading)
+
+    def _build(self, heading: str) -> None:
+        top = row(label(heading, "heading"), None, IconButton("close", "Close (Esc)", self.close_sheet))
+        top.setContentsMargins(20, 12, 12, 4)
+        inside = QWidget()
+        inside.setLayout(self.body)
+        self._inside = inside
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(inside)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(top)
+        box.addWidget(self._scroll, 1)
+        box.addWidget(line())
+        box.addLayout(self.foot)
+
+    def preferred_height(self, width: int) -> int:
+        """Return the height that shows everything."""
+        layout = self._inside.layout()
+        wanted = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
+        return wanted + self.foot.sizeHint().height() + 56
+
+    def close_sheet(self) -> None:
+        """Ask to be closed."""
+        self.closed.emit()
+
+
+class SheetHost(QWidget):
+    """Lies over the centre while a sheet is open and dims what is behind.
+
+    Parameters
+    ----------
+    parent : QWidget
+        What it covers.
+    """
+
+    sheet_closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._frame = surface()
+        self._frame.setParent(self)
+        self._box = QVBoxLayout(self._frame)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self.sheet: Sheet | None = None
+        parent.installEventFilter(self)
+        self.hide()
+
+    def open_sheet(self, sheet: Sheet) -> None:
+        """Show a sheet in place of another."""
+        self.close_sheet()
+        self.sheet = sheet
+        self._box.addWidget(sheet)
+        sheet.closed.connect(self.close_sheet)
+        self._place()
+        self.show()
+        self.raise_()
+        sheet.show()
+        sheet.setFocus()
+        first = sheet.focusProxy() or sheet.nextInFocusChain()
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._place()
+
+    def close_sheet(self) -> None:
+        """Close the sheet, if there is one."""
+        if self.sheet is None:
+            return
+        sheet, self.sheet = self.sheet, None
+        self._box.removeWidget(sheet)
+        sheet.hide()
+        sheet.deleteLater()
+        self.hide()
+        self.sheet_closed.emit()
+
+    def fit(self) -> None:
+        """Give the sheet the size of what it now shows."""
+        if self.sheet is not None:
+            self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Cover the parent whatever its size."""
+        if watched is self.parent() and event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        parent = self.parent()
+        if not isinstance(parent, QWidget):
+            return
+        self.setGeometry(parent.rect())
+        if self.sheet is None:
+            return
+        width = min(self.sheet.preferred_width, self.width() - 32)
+        height = min(self.sheet.preferred_height(width), self.height() - 32)
+        top = max(16, (self.height() - height) // 3)
+        self._frame.setGeometry((self.width() - width) // 2, top, width, height)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close on Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_sheet()
+            return
+        super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Keep clicks beside the sheet from what is behind it."""
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Dim what is behind."""
+        painter = QPainter(self)
+        shade = QColor(theme.current().window)
+        shade.setAlpha(200)
+        painter.fillRect(self.rect(), shade)

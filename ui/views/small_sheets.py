@@ -1,0 +1,152 @@
+"""Small sheets: paste sequences, preferences, a device in full, help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
+
+from clalign.devices import Device
+
+from .. import theme
+from ..models import device_words
+from ..models.residue_colors import SCHEMES
+from ..settings import Preferences
+from .parts import button, clear_layout, facts_grid, label, notice_row, row
+from .sheet import Sheet
+
+PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."
+
+THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+
+
+class PasteSheet(Sheet):
+    """Takes sequences from the clipboard; they become a file in the data folder."""
+
+    paste_asked = Signal(str, str)
+
+    def __init__(self) -> None:
+        super().__init__("Paste sequences", 640)
+        self.text = QPlainTextEdit()
+        self.text.setPlaceholderText(">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…")
+        self.text.setFont(theme.mono_font())
+        self.text.setMinimumHeight(220)
+        self.text.setTabChangesFocus(True)
+        self.text.setAccessibleName("Sequences")
+        self.name = QLineEdit("pasted")
+        self.name.setAccessibleName("Name of the file")
+        self.save = button("Open", self._save, "primary")
+        self.setFocusProxy(self.text)
+        self.body.addWidget(label(PASTE_WORDS, "muted", wrap=True))
+        self.body.addWidget(self.text, 1)
+        self.foot.addLayout(row(label("Name"), self.name, None, button("Cancel", self.close_sheet), self.save))
+        self.text.textChanged.connect(self._judge)
+        self._judge()
+
+    def _judge(self) -> None:
+        empty = not self.text.toPlainText().strip()
+        self.save.setEnabled(not empty)
+        self.save.setToolTip("Paste or type sequences first." if empty else "")
+
+    def _save(self) -> None:
+        text = self.text.toPlainText().strip()
+        if not text.startswith(">"):
+            text = f">{self.name.text() or 'pasted'}\n{text}"
+        self.paste_asked.emit(self.name.text(), text + "\n")
+
+
+class PreferencesSheet(Sheet):
+    """Choices that outlive the session; they take effect at once."""
+
+    changed = Signal(dict)
+
+    def __init__(self, preferences: Preferences) -> None:
+        super().__init__("Preferences", 480)
+        self.theme = self._choice("Look", THEMES, preferences.theme, "theme")
+        self.scheme = self._choice("Residue colors", tuple(SCHEMES.items()), preferences.scheme, "scheme")
+        self._tick("Show the start page when clalign opens", preferences.show_start, "show_start")
+        self._tick("Run an example at once when it is opened", preferences.run_examples, "run_examples")
+        self._tick("Histogram with a logarithmic scale", preferences.log_counts, "log_counts")
+        self.body.addStretch(1)
+        self.foot.addLayout(row(None, button("Done", self.close_sheet, "primary")))
+        self.setFocusProxy(self.theme)
+
+    def _choice(self, text: str, entries: tuple[tuple[str, str], ...], value: str, name: str) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(text)
+        for key, shown in entries:
+            box.addItem(shown, key)
+        box.setCurrentIndex(max(0, box.findData(value)))
+        box.activated.connect(lambda: self.changed.emit({name: box.currentData()}))
+        self.body.addLayout(row(label(text), None, box))
+        return box
+
+    def _tick(self, text: str, value: bool, name: str) -> None:
+        box = QCheckBox(text)
+        box.setChecked(value)
+        box.toggled.connect(lambda on: self.changed.emit({name: on}))
+        self.body.addWidget(box)
+
+
+class DeviceSheet(Sheet):
+    """All that is known about a device, its self-test, and what to do if it cannot be used."""
+
+    test_asked = Signal(str)
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device_words.title(device), 560)
+        self.device_id = device.id
+        self._checks = QVBoxLayout()
+        self._facts = QVBoxLayout()
+        self.body.addLayout(self._facts)
+        self.body.addLayout(self._checks)
+        self.body.addStretch(1)
+        self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
+        self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
+        self.foot.addLayout(row(None, button("Close", self.close_sheet), self.test))
+        self.setFocusProxy(self.test)
+        self.show_device(device)
+
+    def show_device(self, device: Device) -> None:
+        """Show what is known now."""
+        clear_layout(self._facts)
+        severity, words = device_words.health(device)
+        if device.problem:
+            self._facts.addWidget(notice_row(severity, f"{words}. {device.problem}"))
+        self._facts.addWidget(facts_grid(device_words.facts(device)))
+
+    def show_busy(self) -> None:
+        """Say that the self-test runs."""
+        self.test.setEnabled(False)
+        self.test.setToolTip("The self-test is running.")
+        clear_layout(self._checks)
+        self._checks.addWidget(label("Testing…", "muted"))
+
+    def show_test(self, device: str, checks: list[dict[str, Any]], problem: str) -> None:
+        """Show what the self-test of a device found."""
+        if device != self.device_id:
+            return
+        self.test.setEnabled(True)
+        clear_layout(self._checks)
+        for check in checks:
+            verdict = "equal" if check["equal"] else "differs"
+            text = f"{check['name']}: {verdict}. {check.get('detail') or ''}".strip()
+            self._checks.addWidget(notice_row("good" if check["equal"] else "stop", text))
+        if problem:
+            self._checks.addWidget(notice_row("stop", problem))
+
+
+class TextSheet(Sheet):
+    """Names and texts, to read: shortcuts, the filter language, about."""
+
+    def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
+        super().__init__(heading, 600)
+        for title, rows in parts:
+            self.body.addWidget(label(title, "heading"))
+            self.body.addWidget(facts_grid(rows))
+            self.body.addSpacing(8)
+        self.body.addStretch(1)
+        close = button("Close", self.close_sheet, "primary")
+        self.foot.addLayout(row(None, close))
+        self.setFocusProxy(close)

@@ -1,0 +1,196 @@
+"""Cards of opened files: what a sequence file or a profile file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from .. import theme, words
+from ..models.workspace import HMMER3_REASON, Source
+from .parts import EmptyPanel, button, clear_layout, facts_grid, label, notice_row, row
+
+ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
+
+CUTOFFS = {"ga": "Gathering (GA)", "tc": "Trusted (TC)", "nc": "Noise (NC)"}
+
+
+class LengthBars(QWidget):
+    """The distribution of lengths as small bars."""
+
+    def __init__(self, bins: list[list[int]]) -> None:
+        super().__init__()
+        self._bins = bins
+        self.setMinimumHeight(56)
+        self.setAccessibleName("Distribution of lengths")
+        self.setToolTip("\n".join(f"{a}–{b}: {words.plural(n, 'sequence')}" for a, b, n in bins if n))
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a dock."""
+        return QSize(200, 56)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bars and the two ends."""
+        if not self._bins:
+            return
+        colors, painter = theme.current(), QPainter(self)
+        area = QRectF(self.rect()).adjusted(0, 2, 0, -18)
+        most = max(n for _, _, n in self._bins) or 1
+        width = area.width() / len(self._bins)
+        for place, (_, _, n) in enumerate(self._bins):
+            height = max(1.0, area.height() * n / most) if n else 0
+            bar = QRectF(area.left() + place * width, area.bottom() - height, max(1.0, width - 1), height)
+            painter.fillRect(bar, QColor(colors.accent))
+        painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), QColor(colors.border))
+        painter.setPen(QColor(colors.muted))
+        below = QRectF(self.rect()).adjusted(0, self.height() - 17, 0, 0)
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, words.count(self._bins[0][0]))
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{words.count(self._bins[-1][1])} residues")
+
+
+def report_parts(report: dict[str, Any]) -> list[QWidget]:
+    """Return widgets that show an input report."""
+    if not report:
+        return [label("Nothing was read yet.", "muted")]
+    rows = [
+        ("File", words.short_path(report["path"])),
+        ("Sequences", words.count(report["n_sequences"])),
+        ("Residues", words.count(report["n_residues"])),
+        ("Lengths", f"{words.count(report['shortest'])} to {words.count(report['longest'])}, "
+                    f"mean {words.count(report['mean'])}"),
+        ("Alphabet", f"{words.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
+        ("Format", ", ".join(x for x in (report["format"], report["compression"], report["line_ends"]) if x)),
+        ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
+    ]  # fmt: skip
+    parts: list[QWidget] = [facts_grid(rows)]
+    if report["length_histogram"]:
+        parts.append(LengthBars(report["length_histogram"]))
+    parts += [notice_row(issue["severity"], issue_text(issue)) for issue in report["issues"]]
+    if not report["issues"]:
+        parts.append(notice_row("good", "Read without remarks"))
+    return parts
+
+
+def issue_text(issue: dict[str, Any]) -> str:
+    """Return an issue of an input report with its severity and its lines."""
+    severity = {"note": "Note", "caution": "Caution"}[issue["severity"]]
+    text = f"{severity}: {issue['text']}"
+    lines = issue["lines"]
+    if lines and "line" not in issue["text"]:
+        named = ", ".join(words.count(n) for n in lines)
+        text += f" ({'line' if len(lines) == 1 else 'lines'} {named}{' …' if issue['count'] > len(lines) else ''})"
+    return text
+
+
+class SourceCard(QScrollArea):
+    """The card of one opened file."""
+
+    alphabet_chosen = Signal(str, str)
+    use_asked = Signal(str)
+    close_asked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inside = QWidget()
+        self._box = QVBoxLayout(inside)
+        self._box.setContentsMargins(12, 8, 12, 12)
+        self._box.setSpacing(8)
+        self.setWidget(inside)
+        self.source: Source | None = None
+        self.alphabets: QComboBox | None = None
+
+    def show_source(self, source: Source | None) -> None:
+        """Show an opened file."""
+        if source == self.source and source is not None:
+            return
+        self.source = source
+        self.alphabets = None
+        clear_layout(self._box)
+        if source is None:
+            self._box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file or a hit."))
+            return
+        title = label(source.name, "heading", wrap=True)
+        title.setToolTip(source.path)
+        self._box.addWidget(title)
+        if source.state == "reading":
+            self._box.addWidget(label("Being read…", "muted"))
+        elif source.state == "refused":
+            self._box.addWidget(notice_row("stop", f"{source.problem} {source.hint}".strip()))
+        elif source.kind == "sequences":
+            self._show_sequences(source)
+        elif source.kind == "profiles":
+            self._show_profiles(source)
+        self._box.addStretch(1)
+        self._add_buttons(source)
+
+    def _add_buttons(self, source: Source) -> None:
+        use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
+        use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
+        self._box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
+
+    def _show_sequences(self, source: Source) -> None:
+        box = QComboBox()
+        box.setAccessibleName("Alphabet of the sequences")
+        for key, text in ALPHABETS:
+            guessed = f" ({words.alphabet(source.alphabet_found)})" if key == source.alphabet == "auto" else ""
+            box.addItem(text + guessed, key)
+        box.setCurrentIndex(box.findData(source.alphabet))
+        box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
+        self.alphabets = box
+        for part in report_parts(source.report):
+            self._box.addWidget(part)
+        self._box.addLayout(row(label("Take them as", "muted"), box, None))
+
+    def _show_profiles(self, source: Source) -> None:
+        if any(card["origin"] == "hmmer3" for card in source.cards):
+            self._box.addWidget(notice_row("caution", HMMER3_REASON))
+        for card in source.cards[:50]:
+            if len(source.cards) > 1:
+                self._box.addWidget(label(card["name"], "heading"))
+            self._box.addWidget(facts_grid(profile_facts(card)))
+            consensus = label(_wrapped(card["consensus"]), selectable=True)
+            consensus.setFont(theme.mono_font(8))
+            consensus.setToolTip("Most probable residue of each node; upper case where it dominates")
+            self._box.addWidget(consensus)
+        if len(source.cards) > 50:
+            self._box.addWidget(label(f"and {words.count(len(source.cards) - 50)} more", "muted"))
+
+
+def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
+    cut = [text[i : i + width] for i in range(0, len(text), width)]
+    return "\n".join(cut[:lines] + (["…"] if len(cut) > lines else []))
+
+
+def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is known about a profile: names and values."""
+    facts = {name.lower(): value for name, value in card.get("facts", {}).items()}
+    rows = [
+        ("Name", card["name"]),
+        ("Accession", card["accession"]),
+        ("Description", card["description"]),
+        ("Nodes", words.count(card["length"])),
+        ("Alphabet", words.alphabet(card["alphabet"])),
+        ("Built from", f"{facts['nseq']} sequences" if facts.get("nseq") else ""),
+        ("Format", {"hmmer2": "HMMER2", "hmmer3": "HMMER3"}[card["origin"]]),
+        ("Calibration", calibration_words(card)),
+    ]
+    for name, title in CUTOFFS.items():
+        pair = (card.get("cutoffs") or {}).get(name)
+        if pair:
+            rows.append((title, f"{pair[0]:g} bits; domain {pair[1]:g}"))
+    return [(name, value) for name, value in rows if value and value != "-"]
+
+
+def calibration_words(card: dict[str, Any]) -> str:
+    """Return the calibration of a profile in words."""
+    entry = card.get("calibration")
+    if not entry:
+        return "none: E-values are rough (upper bounds)"
+    if "mu" in entry:
+        return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}"
+    return "HMMER3: " + ", ".join(sorted(entry))

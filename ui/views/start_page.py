@@ -1,0 +1,192 @@
+"""The page of a first start: your data, the examples, recent files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clalign.formats.examples import Example
+
+from .. import theme, words
+from ..models import device_words
+from ..models.workspace import Workspace
+from ..settings import RecentFile
+from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, label, row
+
+KINDS = {"sequences": "sequences", "profiles": "profiles", "run": "run"}
+COLUMN_WIDTH = 420
+
+
+class ExampleCard(QPushButton):
+    """A button with a title, a sentence and a duration."""
+
+    def __init__(self, example: Example) -> None:
+        super().__init__()
+        self.example = example
+        self.setProperty("role", "card")
+        self.setAccessibleName(f"Example: {example.title}")
+        self.setToolTip(example.text)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        title = label(example.title, wrap=True)
+        font = title.font()
+        font.setBold(True)
+        title.setFont(font)
+        time = label(f"~{example.seconds:g}{words.THIN}s" if example.seconds else "to look at", "muted")
+        self._text = label(example.text, "muted", wrap=True)
+        for part in (title, time, self._text):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(14, 10, 14, 10)
+        box.setSpacing(3)
+        head = row(title)
+        head.setStretch(0, 1)
+        head.addWidget(time, 0, Qt.AlignmentFlag.AlignTop)
+        box.addLayout(head)
+        box.addWidget(self._text)
+
+    def sizeHint(self) -> QSize:
+        """Return the size that shows the whole text."""
+        layout = self.layout()
+        return QSize(COLUMN_WIDTH, layout.heightForWidth(max(200, self.width() or COLUMN_WIDTH)))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same height, so that nothing is cut off."""
+        return QSize(200, self.sizeHint().height())
+
+
+class StartPage(QScrollArea):
+    """Two columns; everything on it is one click."""
+
+    open_asked = Signal()
+    paste_asked = Signal()
+    example_asked = Signal(object)
+    recent_asked = Signal(str)
+    pin_asked = Signal(str, bool)
+    show_start_changed = Signal(bool)
+
+    def __init__(self, workspace: Workspace, examples: list[Example], show_start: bool) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.cards = [ExampleCard(example) for example in examples]
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._device = label("Looking for devices…", "muted")
+        self._device_icon = IconLabel("chip", "muted")
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(2)
+        inside = QWidget()
+        self.setWidget(inside)
+        middle = QVBoxLayout()
+        middle.setSpacing(16)
+        middle.addLayout(self._head())
+        columns = QHBoxLayout()
+        columns.setSpacing(48)
+        columns.addLayout(self._own_data(), 1)
+        columns.addLayout(self._examples(), 1)
+        middle.addLayout(columns)
+        middle.addLayout(self._foot(show_start))
+        self._center(inside, middle)
+        workspace.devices_changed.connect(self.show_device)
+        workspace.choice_changed.connect(self.show_device)
+
+    def _center(self, inside: QWidget, middle: QVBoxLayout) -> None:
+        block = QWidget()
+        block.setLayout(middle)
+        block.setMaximumWidth(2 * COLUMN_WIDTH + 120)
+        across = QHBoxLayout()
+        across.addStretch(1)
+        across.addWidget(block, 100)
+        across.addStretch(1)
+        box = QVBoxLayout(inside)
+        box.setContentsMargins(24, 24, 24, 16)
+        box.addStretch(1)
+        box.addLayout(across)
+        box.addStretch(2)
+
+    def _head(self) -> QHBoxLayout:
+        mark = QLabel()
+        mark.setPixmap(theme.app_icon().pixmap(40, 40))
+        return row(mark, label("clalign", "title"), None, self._device_icon, self._device, spacing=10)
+
+    def _own_data(self) -> QVBoxLayout:
+        box = QVBoxLayout()
+        box.setSpacing(10)
+        box.addWidget(label("Start with your data", "heading"))
+        self.open_button = button(
+            "Open files…", self.open_asked.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
+        )
+        box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
+        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), None))
+        hint = "A search needs a profile (.hmm, HMMER2) and sequences (FASTA, FASTQ, GenBank, Stockholm …)."
+        box.addWidget(label(hint, "muted", wrap=True))
+        box.addSpacing(12)
+        box.addWidget(label("Recent", "heading"))
+        box.addLayout(self._recent)
+        box.addStretch(1)
+        return box
+
+    def _examples(self) -> QVBoxLayout:
+        box = QVBoxLayout()
+        box.setSpacing(8)
+        box.addWidget(label("Try an example", "heading"))
+        for card in self.cards:
+            card.clicked.connect(lambda _=False, card=card: self.example_asked.emit(card.example))
+            box.addWidget(card)
+        if not self.cards:
+            box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))
+        box.addStretch(1)
+        return box
+
+    def _foot(self, show_start: bool) -> QHBoxLayout:
+        self.show_start = QCheckBox("Show at start")
+        self.show_start.setProperty("role", "muted")
+        self.show_start.setChecked(show_start)
+        self.show_start.toggled.connect(self.show_start_changed)
+        return row(label("Ctrl+K finds every command · F1 shows the keys", "muted"), None, self.show_start)
+
+    def show_recent(self, entries: list[RecentFile]) -> None:
+        """Show the recent files; missing ones are grey and say why."""
+        clear_layout(self._recent)
+        for entry in entries:
+            self._recent.addWidget(self._recent_row(entry))
+        if not entries:
+            self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))
+
+    def _recent_row(self, entry: RecentFile) -> QWidget:
+        made = QWidget()
+        problem = entry.problem
+        name = button(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path), "flat")
+        name.setEnabled(not problem)
+        name.setToolTip(f"{entry.path}\n{problem}".strip())
+        note = ElidedLabel(problem or f"{KINDS.get(entry.kind, entry.kind)} · {words.moment(entry.opened)}", "muted")
+        tip = "Let it go" if entry.pinned else "Keep it in this list"
+        pin = IconButton(
+            "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)
+        )
+        box = row(name, note, pin, spacing=4)
+        box.setStretch(1, 1)
+        made.setLayout(box)
+        return made
+
+    def show_device(self) -> None:
+        """Show what a search would run on."""
+        space = self.workspace
+        if not space.devices_known:
+            return
+        device = space.device
+        chosen = "(automatic) " if space.device_id == "auto" else ""
+        self._device.setText(f"Device: {chosen}{device_words.title(device)}")
+        severity = "caution" if device.kind == "reference" else device_words.health(device)[0]
+        self._device_icon.show_icon(*theme.MARKS[severity])

@@ -1,0 +1,93 @@
+"""Numbers, sizes and times as the window writes them."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from datetime import datetime
+from pathlib import Path
+
+THIN = "\u202f"
+"""Narrow no-break space between groups of three digits and before units."""
+
+
+def count(number: float) -> str:
+    """Return a whole number with its digits in groups of three."""
+    return f"{round(number):,}".replace(",", THIN)
+
+
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun, as in ``3 sequences``."""
+    return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def evalue(value: float) -> str:
+    """Return an E-value or P-value with two significant digits; zero is too small to be written."""
+    if value == 0:
+        return "< 1e-300"
+    if value < 1e-3 or value >= 1e5:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return count(value) if value >= 100 else f"{value:.2g}"
+
+
+def score(bits: float) -> str:
+    """Return a score in bits with one decimal."""
+    return f"{bits:.1f}"
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction as whole percents."""
+    return f"{math.floor(100 * fraction)}{THIN}%"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in the two units that matter."""
+    if seconds < 10:
+        return f"{max(seconds, 0.1):.1f}{THIN}s"
+    if seconds < 60:
+        return f"{round(seconds)}{THIN}s"
+    minutes = round(seconds / 60)
+    if seconds < 600:
+        return f"{int(seconds // 60)}{THIN}min {int(seconds % 60)}{THIN}s"
+    if minutes < 60:
+        return f"{minutes}{THIN}min"
+    return f"{minutes // 60}{THIN}h {minutes % 60}{THIN}min"
+
+
+def size(n_bytes: float) -> str:
+    """Return an amount of memory in decimal units."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f}{THIN}{unit}" if n_bytes >= 10 or unit == "bytes" else f"{n_bytes:.1f}{THIN}{unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f}{THIN}TB"
+
+
+def rate(gcups: float) -> str:
+    """Return a speed in 10^9 cells a second."""
+    digits = 0 if gcups >= 10 else 1 if gcups >= 1 else 3 if gcups < 0.01 else 2
+    return f"{gcups:.{digits}f}{THIN}GCUPS"
+
+
+def moment(seconds: float, now: float | None = None) -> str:
+    """Return a moment (seconds since 1970) in words: ``today 10:42``, ``yesterday``, ``14 March 2026``."""
+    then, today = datetime.fromtimestamp(seconds), datetime.fromtimestamp(now or time.time())
+    days = (today.date() - then.date()).days
+    if days == 0:
+        return f"today {then:%H:%M}"
+    if days == 1:
+        return f"yesterday {then:%H:%M}"
+    return f"{then.day} {then:%B %Y}"
+
+
+def short_path(path: str) -> str:
+    """Return a path with the home folder written as ``~``."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+def alphabet(name: str) -> str:
+    """Return an alphabet's name as users know it."""
+    return {"amino": "protein", "dna": "DNA", "rna": "RNA", "auto": "automatic"}.get(name, name)
