@@ -9,18 +9,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
-    ("errors", "jobs"),
+    ("errors",),
+    ("jobs",),
     ("alphabets",),
     ("sequences", "scoring", "profiles", "alignments", "hits", "devices", "evalues", "specs"),
     ("formats", "reference", "batching"),
     ("sessions",),
-    ("opencl", "stages"),
+    ("stages",),
+    ("opencl",),
+    ("runs",),
     ("search", "msa", "labs"),
-    ("runs", "workspace", "cluster"),
-    ("cli", "__main__"),
+    ("workspace", "cluster"),
+    ("cli",),
+    ("__main__",),
 )
+"""Lowest first. Self-tests of `opencl` run stages, never the other way round; pipelines write into `runs`."""
+
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-VALUES = set(LEVELS[2])
+VALUES = set(LEVELS[3])
 """Values may be made of each other."""
 
 DATA = {"kernels_cl", "resources"}

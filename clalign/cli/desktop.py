@@ -1,0 +1,213 @@
+"""``clalign desktop``: put clalign into the user's desktop, so that its files open by double-click."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+from clalign.errors import ClalignError, ExitCode, OutputError
+
+EXAMPLES = ("clalign desktop install", "clalign desktop remove")
+
+EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", ".stk", ".aln", ".gbk", ".embl")
+"""Files that clalign offers to open; ``.clalign`` belongs to it."""
+
+WINDOWS_CLASS = "clalign.run"
+
+
+class NoDesktop(ClalignError):
+    """A system where file types are not given to a program by a command."""
+
+    exit_code = ExitCode.INPUT
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "desktop",
+        examples=EXAMPLES,
+        description="Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"
+        " in it by double-click; or remove all that again. Only your own account is changed.",
+    )
+    parser.add_argument("action", choices=("install", "remove"), help="what to do")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Install or remove the desktop entry."""
+    if sys.platform == "darwin":
+        raise NoDesktop(
+            "macOS takes file types from application bundles only.",
+            "Build the bundle as packaging/README.md says, and move it to Applications.",
+        )
+    if sys.platform == "win32":
+        _change_registry(arguments.action)
+        print("Done. Sign out and in again if the icons do not change at once.")
+        return ExitCode.DONE
+    home = data_home()
+    act = install if arguments.action == "install" else remove
+    for path in act(home, window_command()):
+        print(path)
+    return ExitCode.DONE
+
+
+def data_home() -> Path:
+    """Return the folder of the user's desktop data."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def window_command() -> list[str]:
+    """Return the command that opens the window, by absolute path."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, "gui"]
+    script = Path(sys.executable).with_name("clalign-gui.exe" if sys.platform == "win32" else "clalign-gui")
+    return [str(script)] if script.is_file() else [sys.executable, "-m", "clalign", "gui"]
+
+
+def quote(word: str) -> str:
+    """Return a word of a command as the Exec line of a desktop entry wants it.
+
+    Inside quotes a backslash protects four characters; every backslash is then doubled, because the
+    line is a string value of the file; a per cent sign is doubled, because it begins a field code.
+    """
+    for character in '\\"`$':
+        word = word.replace(character, "\\" + character)
+    return '"' + word.replace("\\", "\\\\").replace("%", "%%") + '"'
+
+
+def desktop_entry(command: list[str]) -> str:
+    """Return the text of the desktop entry for a command."""
+    template = (files("clalign.resources") / "desktop" / "clalign.desktop").read_text("utf-8")
+    words = " ".join(quote(word) for word in command)
+    return template.replace("@TRYEXEC@", command[0].replace("\\", "\\\\")).replace("@EXEC@", words)
+
+
+def desktop_files(command: list[str]) -> dict[str, bytes]:
+    """Return every file that is put below the data folder, with its content."""
+    resources = files("clalign.resources")
+    made = {
+        "applications/clalign.desktop": desktop_entry(command).encode("utf-8"),
+        "mime/packages/clalign.xml": (resources / "desktop" / "clalign.xml").read_bytes(),
+    }
+    for icon in (resources / "icons").iterdir():
+        place = _icon_place(icon)
+        if place:
+            made[f"icons/hicolor/{place}/apps/{_plain_name(icon)}"] = icon.read_bytes()
+    return made
+
+
+def _icon_place(icon: Traversable) -> str:
+    """Return the folder of a size: clalign-48.png belongs in 48x48; other files in none."""
+    stem, _, suffix = icon.name.partition(".")
+    if icon.name == "clalign.svg":
+        return "scalable"
+    size = stem.removeprefix("clalign-")
+    return f"{size}x{size}" if suffix == "png" and size.isdigit() else ""
+
+
+def _plain_name(icon: Traversable) -> str:
+    return "clalign." + icon.name.partition(".")[2]
+
+
+def install(home: Path, command: list[str]) -> list[Path]:
+    """Write the desktop entry, icons and file types; return the files.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    """
+    written = []
+    for name, content in desktop_files(command).items():
+        path = home / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise OutputError(
+                f"{path} could not be written: {error.strerror}.", "Check the folder's rights."
+            ) from error
+        written.append(path)
+    _refresh(home)
+    return written
+
+
+def remove(home: Path, command: list[str]) -> list[Path]:
+    """Remove what `install` writes, and folders left empty by that; return the files that were there.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be removed.
+    """
+    removed = []
+    for name in desktop_files(command):
+        path = home / name
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise OutputError(
+                f"{path} could not be removed: {error.strerror}.", "Check the folder's rights."
+            ) from error
+        removed.append(path)
+    _refresh(home)
+    for path in removed:
+        with contextlib.suppress(OSError):  # a folder that holds something else stays
+            for folder in path.relative_to(home).parents[:-1]:
+                (home / folder).rmdir()
+    return removed
+
+
+def _refresh(home: Path) -> None:
+    """Let the desktop read the folders again, with the tools that are there; it also looks by itself."""
+    for tool, folder in (("update-desktop-database", "applications"), ("update-mime-database", "mime")):
+        program = shutil.which(tool)
+        if program and (home / folder).is_dir():
+            subprocess.run([program, str(home / folder)], check=False, capture_output=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(home / "icons" / "hicolor")
+
+
+def registry_values(command: list[str]) -> list[tuple[str, str, str]]:
+    """Return the values below HKEY_CURRENT_USER that Windows needs: key, name, text."""
+    classes = "Software\\Classes"
+    own = f"{classes}\\{WINDOWS_CLASS}"
+    line = " ".join(f'"{word}"' for word in command) + ' "%1"'
+    values = [
+        (own, "", "clalign search"),
+        (f"{own}\\DefaultIcon", "", f'"{command[0]}",0'),
+        (f"{own}\\shell\\open\\command", "", line),
+        (f"{classes}\\.clalign", "", WINDOWS_CLASS),
+    ]
+    return values + [(f"{classes}\\{ending}\\OpenWithProgids", WINDOWS_CLASS, "") for ending in EXTENSIONS]
+
+
+def _change_registry(action: str) -> None:
+    """Write the registry's values, or delete them with the keys that are clalign's alone."""
+    if sys.platform == "win32":
+        import winreg
+
+        values = registry_values(window_command())
+        for key, name, text in values:
+            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, key) as opened:
+                if action == "install":
+                    winreg.SetValueEx(opened, name, 0, winreg.REG_SZ, text)
+                else:
+                    with contextlib.suppress(FileNotFoundError):
+                        winreg.DeleteValue(opened, name)
+        if action == "remove":
+            own = f"Software\\Classes\\{WINDOWS_CLASS}"
+            for part in ("\\shell\\open\\command", "\\shell\\open", "\\shell", "\\DefaultIcon", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    winreg.DeleteKey(winreg.HKEY_CURRENT_USER, own + part)

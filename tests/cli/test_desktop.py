@@ -1,0 +1,152 @@
+"""The desktop entry: right for its readers, and removed without a trace."""
+
+import configparser
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from clalign.cli import main
+from clalign.cli.desktop import EXTENSIONS, desktop_entry, install, quote, registry_values, remove, window_command
+from clalign.runs import APPLICATION_ID
+
+COMMAND = ["/opt/my tools/50% $new/clalign-gui"]
+MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
+
+
+def entry_of(home: Path) -> configparser.SectionProxy:
+    reader = configparser.RawConfigParser(delimiters="=", comment_prefixes="#", strict=True)
+    reader.optionxform = str
+    reader.read(home / "applications" / "clalign.desktop", encoding="utf-8")
+    return reader["Desktop Entry"]
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="session")
+def validator() -> str:
+    program = shutil.which("desktop-file-validate")
+    if program is None:
+        pytest.skip("desktop-file-validate is not installed")
+    return program
+
+
+@pytest.fixture(scope="session")
+def mime_tool() -> str:
+    program = shutil.which("update-mime-database")
+    if program is None:
+        pytest.skip("update-mime-database is not installed")
+    return program
+
+
+def test_command_line_installs_and_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert main(["desktop", "install"]) == 0
+    assert entry_of(tmp_path)["TryExec"] == window_command()[0]
+    assert "icons/hicolor/scalable/apps/clalign.svg" in files_below(tmp_path)
+    assert "icons/hicolor/48x48/apps/clalign.png" in files_below(tmp_path)
+    assert str(tmp_path / "applications" / "clalign.desktop") in capsys.readouterr().out
+    assert main(["desktop", "remove"]) == 0
+    assert not [name for name in files_below(tmp_path) if "clalign" in name]
+
+
+def test_remove_leaves_the_files_of_others(tmp_path: Path):
+    others = tmp_path / "applications" / "other.desktop"
+    others.parent.mkdir()
+    others.write_text("[Desktop Entry]\n")
+    install(tmp_path, COMMAND)
+    assert remove(tmp_path, COMMAND)
+    assert others.read_text() == "[Desktop Entry]\n"
+    assert not (tmp_path / "icons").exists()
+    assert remove(tmp_path, COMMAND) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [
+        ("/opt/a b/x", '"/opt/a b/x"'),
+        ("50%", '"50%%"'),
+        ('say "hi"', '"say \\\\"hi\\\\""'),
+        ("$HOME`x`", '"\\\\$HOME\\\\`x\\\\`"'),
+        ("a\\b", '"a\\\\\\\\b"'),
+    ],
+)
+def test_words_are_quoted_as_the_specification_says(word: str, quoted: str):
+    assert quote(word) == quoted
+
+
+def test_entry_passes_the_validator(tmp_path: Path, validator: str):
+    install(tmp_path, COMMAND)
+    path = tmp_path / "applications" / "clalign.desktop"
+    checked = subprocess.run([validator, str(path)], capture_output=True, text=True)
+    assert (checked.returncode, checked.stdout) == (0, "")
+    path.write_text(path.read_text("utf-8").replace("Type=Application", "Type=Nonsense"), "utf-8")
+    assert subprocess.run([validator, str(path)], capture_output=True).returncode != 0
+
+
+def test_every_declared_type_is_opened_and_every_opened_type_declared(tmp_path: Path):
+    install(tmp_path, COMMAND)
+    tree = ElementTree.parse(tmp_path / "mime" / "packages" / "clalign.xml")
+    declared = {node.get("type") for node in tree.iter(f"{MIME}mime-type")}
+    assert set(entry_of(tmp_path)["MimeType"].strip(";").split(";")) == declared
+    patterns = {node.get("pattern") for node in tree.iter(f"{MIME}glob")}
+    assert {f"*{ending}" for ending in (*EXTENSIONS, ".clalign")} <= patterns
+
+
+def test_magic_of_a_run_is_where_sqlite_keeps_the_application(tmp_path: Path):
+    path = tmp_path / "a.clalign"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("CREATE TABLE a (b)")
+    connection.close()
+    install(tmp_path, COMMAND)
+    tree = ElementTree.parse(tmp_path / "mime" / "packages" / "clalign.xml")
+    run = next(node for node in tree.iter(f"{MIME}mime-type") if node.get("type") == "application/x-clalign-run")
+    head = path.read_bytes()
+    matches = [(int(node.get("offset")), node.get("value").encode()) for node in run.iter(f"{MIME}match")]
+    assert len(matches) == 2
+    assert all(head[offset:].startswith(value) for offset, value in matches)
+
+
+def test_mime_database_takes_the_types(tmp_path: Path, mime_tool: str):
+    install(tmp_path, COMMAND)
+    globs = (tmp_path / "mime" / "globs").read_text()
+    assert "text/x-fasta:*.fasta\n" in globs
+    assert "application/x-clalign-run:*.clalign\n" in globs
+    remove(tmp_path, COMMAND)
+    assert "clalign" not in (tmp_path / "mime" / "globs").read_text()
+
+
+def test_unwritable_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(sys, "platform", "linux")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    assert main(["desktop", "install"]) == 6
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_macos_is_told_where_file_types_come_from(monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert main(["desktop", "install"]) == 1
+    assert "bundle" in capsys.readouterr().err
+
+
+def test_windows_registry_opens_runs_and_offers_the_rest():
+    values = registry_values(["C:\\Program Files\\clalign\\clalign-gui.exe"])
+    assert ("Software\\Classes\\.clalign", "", "clalign.run") in values
+    command = next(text for key, _, text in values if key.endswith("open\\command"))
+    assert command == '"C:\\Program Files\\clalign\\clalign-gui.exe" "%1"'
+    offered = [key for key, name, _ in values if name == "clalign.run"]
+    assert len(offered) == len(EXTENSIONS)
+
+
+def test_entry_names_no_version():
+    # Debian 12's validator refuses Version=1.5, and nothing reads an older one.
+    assert "Version" not in desktop_entry(COMMAND)
