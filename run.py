@@ -248,8 +248,8 @@ def pick_cpu() -> str:
     """Return the id of the CPU device that passed its self-test, else of the reference."""
     answer = clalign("devices", "--json", capture=True)
     try:
-        devices = json.loads(answer.stdout.decode("utf-8"))
-    except ValueError:
+        devices = json.loads(answer.stdout.decode("utf-8"))["devices"]
+    except (ValueError, KeyError):
         raise Stop("The devices of this machine could not be listed; the lines above say why.") from None
     ready = [device["id"] for device in devices if device["kind"] == "cpu" and device["health"] == "ready"]
     return ready[0] if ready else "reference"
@@ -279,7 +279,7 @@ def search_example() -> Path:
     path = free_run_file()
     say(f"Searching the bundled example on device {device}: {example['title']}")
     inputs = folder / example["profiles"], folder / example["targets"]
-    code = clalign("hmmsearch", "--device", device, "--run", path, *inputs).returncode
+    code = clalign("hmmsearch", "--noali", "--device", device, "--run", path, *inputs).returncode
     if code != 0:
         raise Stop(f"The example search ended with code {code}; the lines above say why.")
     return path
