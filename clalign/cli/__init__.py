@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 
 import clalign
-from clalign.cli.parser import EXIT_CODES, CommandParser, UsageError
+from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
 from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
@@ -51,8 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except ClalignError as error:
         print("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line), file=sys.stderr)
-        if trace := getattr(error, "traceback", None):
-            print(trace, file=sys.stderr)
+        print(getattr(error, "traceback", None) or "", end="", file=sys.stderr)
+        return error.exit_code
+    except ToldError as error:
         return error.exit_code
     except KeyboardInterrupt:
         print("clalign: Interrupted.", file=sys.stderr)
@@ -74,9 +75,9 @@ def _run(words: list[str]) -> int:
     if name not in COMMANDS and name not in INNER_COMMANDS:
         return _general(words)
     module = importlib.import_module(f"clalign.cli.{name}")
-    parser = CommandParser(prog="clalign")
-    module.add_parser(parser.add_subparsers(dest="command"))
-    arguments = parser.parse_args(words)
+    commands = OneCommand()
+    module.add_parser(commands)
+    arguments = commands.parser.parse_args(words[1:])
     code: int = arguments.run(arguments)
     return code
 

@@ -44,7 +44,8 @@ def add_parser(subparsers: Any) -> None:
         "--run",
         dest="run_file",
         metavar="F",
-        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues",
+        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
+        " kept beside it",
     )
     add_device_option(parser)
     add_spec_options(parser)
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         profiles, targets = (_in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
         spec = spec_of(arguments, profiles, targets)
     except BaseException:
-        place.clear()
+        place.discard()
         raise
     job = {"job": "search", "run": str(place.path), "spec": spec.to_dict()}
     return watch(job, place, outputs, progress_mode(arguments))
@@ -87,12 +88,15 @@ def _check_run(path: str | None) -> None:
 
 
 def _in_file(path: str, run_path: Path) -> str:
-    """Return the path of an input; standard input is first copied beside the run, which needs it to continue."""
+    """Return the absolute path of an input, so that the run can be continued from any folder.
+
+    Standard input is first copied beside the run, which needs it to continue.
+    """
     if path != "-":
-        return path
+        return str(Path(path).absolute())
     copy = run_path.with_name(f"{run_path.stem}.stdin")
     try:
-        with copy.open("wb") as stream:
+        with copy.open("xb") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)
     except OSError as error:
         raise OutputError(

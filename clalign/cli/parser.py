@@ -52,6 +52,20 @@ class UsageError(Exception):
         self.message = message
 
 
+class ToldError(Exception):
+    """An error that was already shown.
+
+    Parameters
+    ----------
+    exit_code : ExitCode
+        What the program ends with because of it.
+    """
+
+    def __init__(self, exit_code: ExitCode) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
 class ShortHelp(argparse.Action):
     """Print the short help and end."""
 
@@ -76,9 +90,11 @@ class CommandParser(argparse.ArgumentParser):
         Command lines, each perhaps with a comment after ``#``.
     description : str
         What it does.
+    **more
+        As for `argparse.ArgumentParser`.
     """
 
-    def __init__(self, prog: str, *, examples: Sequence[str] = (), description: str = "") -> None:
+    def __init__(self, prog: str, *, examples: Sequence[str] = (), description: str | None = None, **more: Any) -> None:
         super().__init__(
             prog=prog,
             description=description,
@@ -86,6 +102,7 @@ class CommandParser(argparse.ArgumentParser):
             formatter_class=_Formatter,
             add_help=False,
             allow_abbrev=False,
+            **more,
         )
         self._positionals.title = "Files"
         self.examples = tuple(examples)
@@ -102,11 +119,12 @@ class CommandParser(argparse.ArgumentParser):
         if self.examples:
             lines += ["Examples:", *(f"  {example}" for example in self.examples), ""]
         for group in self._action_groups:
+            title = group.title or ""
             flags = [self._flag(action) for action in group._group_actions if action.option_strings]
-            if flags and group.title not in ("Help", "options"):
+            if flags and title not in ("Help", "options"):
                 lines += textwrap.wrap(
                     "  ".join(f.replace(" ", "\0") for f in flags), WIDTH, break_on_hyphens=False,
-                    initial_indent=f"{group.title + ':':<19s}", subsequent_indent=" " * 19,
+                    initial_indent=f"{title + ':':<19s}", subsequent_indent=" " * 19,
                 )  # fmt: skip
         return "\n".join([*lines, "", f"All options: {self.prog} --help"]).replace("\0", " ")
 
@@ -138,6 +156,24 @@ class CommandParser(argparse.ArgumentParser):
             near = difflib.get_close_matches(unknown[1], flags, 1)
             message += f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(self.prog, message)
+
+
+class OneCommand:
+    """Stands for argparse's sub-parsers where only one of them is wanted.
+
+    Attributes
+    ----------
+    parser : CommandParser
+        The one that was added.
+    """
+
+    parser: CommandParser
+
+    def add_parser(self, name: str, **more: Any) -> CommandParser:
+        """Make the parser of a sub-command."""
+        more.pop("help", None)
+        self.parser = CommandParser(f"clalign {name}", **more)
+        return self.parser
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

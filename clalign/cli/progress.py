@@ -23,6 +23,9 @@ class Progress(Protocol):
     def show(self, event: Event) -> None:
         """Show one."""
 
+    def say(self, text: str) -> None:
+        """Tell what happens to the job."""
+
     def close(self) -> None:
         """Leave the terminal tidy."""
 
@@ -34,10 +37,14 @@ def progress_display(mode: ProgressMode) -> Progress:
 
 
 class Silence:
-    """Shows nothing."""
+    """Shows no events."""
 
     def show(self, event: Event) -> None:
         """Show nothing."""
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        _print(text)
 
     def close(self) -> None:
         """Do nothing."""
@@ -49,6 +56,10 @@ class JsonLines:
     def show(self, event: Event) -> None:
         """Print the event."""
         print(event.to_json(), file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        """Print a sentence as a warning."""
+        self.show(Event("warning", {"text": text}))
 
     def close(self) -> None:
         """Do nothing."""
@@ -82,13 +93,18 @@ class PlainLines:
 
     def show(self, event: Event) -> None:
         """Print a line if it is time."""
-        _warn(event)
+        if event.kind == "warning":
+            self.say(event.value["text"])
         if event.kind != "progress":
             return
         left = self._stages.seconds_left(event)
         if time.monotonic() - self._told >= PLAIN_SECONDS:
             self._told = time.monotonic()
             print(sentence(event, left), file=sys.stderr, flush=True)
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        _print(text)
 
     def close(self) -> None:
         """Do nothing."""
@@ -105,8 +121,7 @@ class Bar:
     def show(self, event: Event) -> None:
         """Draw the bar anew if it is time."""
         if event.kind == "warning":
-            self.close()
-            _warn(event)
+            self.say(event.value["text"])
         if event.kind != "progress":
             return
         left = self._stages.seconds_left(event)
@@ -120,6 +135,11 @@ class Bar:
         print(f"\r{line:<{self._width}s}", end="", file=sys.stderr, flush=True)
         self._width = len(line)
 
+    def say(self, text: str) -> None:
+        """Print a sentence on a line of its own."""
+        self.close()
+        _print(text)
+
     def close(self) -> None:
         """Wipe the bar."""
         if self._width:
@@ -127,9 +147,8 @@ class Bar:
             self._width = 0
 
 
-def _warn(event: Event) -> None:
-    if event.kind == "warning":
-        print(f"clalign: {event.value['text']}", file=sys.stderr, flush=True)
+def _print(text: str) -> None:
+    print(f"clalign: {text}", file=sys.stderr, flush=True)
 
 
 def sentence(event: Event, seconds_left: float | None) -> str:

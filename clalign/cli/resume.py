@@ -48,4 +48,4 @@ def run(arguments: argparse.Namespace) -> int:
         spec = found.fact("spec")
     outputs.check((str(path), spec["profiles"], spec["targets"]))
     job = {"job": "resume", "run": str(path), "device": arguments.device}
-    return watch(job, RunPlace(path, None), outputs, progress_mode(arguments))
+    return watch(job, RunPlace(path), outputs, progress_mode(arguments))

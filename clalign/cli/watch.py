@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from types import FrameType
 from typing import Any
 
 from clalign.cli.options import Outputs, ProgressMode
+from clalign.cli.parser import ToldError
 from clalign.cli.processes import ReportedError, WorkerProcess
-from clalign.cli.progress import Progress, duration, progress_display
+from clalign.cli.progress import JsonLines, Progress, Silence, duration, progress_display
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 
@@ -69,23 +69,33 @@ class RunPlace:
     path : Path
     scratch : Path or None
         The temporary folder that holds it; None if the user named the file.
+    is_new : bool
+        Whether this command makes it.
     """
 
     path: Path
-    scratch: Path | None
+    scratch: Path | None = None
+    is_new: bool = False
 
     def clear(self) -> None:
         """Remove a temporary run."""
         if self.scratch:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
+    def discard(self) -> None:
+        """Remove a run that this command made and that holds nothing."""
+        self.clear()
+        if self.is_new:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{self.path}{ending}").unlink(missing_ok=True)
+
 
 def run_place(path: str | None) -> RunPlace:
-    """Return the place of a run: the user's, or one in a new temporary folder."""
+    """Return the place of a new run: the user's, or one in a new temporary folder."""
     if path is not None:
-        return RunPlace(Path(path), None)
+        return RunPlace(Path(path), is_new=True)
     scratch = Path(tempfile.mkdtemp(prefix="clalign-"))
-    return RunPlace(scratch / "search.clalign", scratch)
+    return RunPlace(scratch / "search.clalign", scratch, is_new=True)
 
 
 def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
@@ -102,25 +112,40 @@ def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
         try:
             last = _follow(job, display, interruptions)
         except ClalignError as error:
-            raise _told(error, place, display, mode) from error
+            add_advice(error, place)
+            if mode != "json":
+                raise
+            value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
+            display.show(Event("failed", {**value, "traceback": getattr(error, "traceback", None)}))
+            raise ToldError(error.exit_code) from error
         finally:
             display.close()
         if last is None:
-            print(f"clalign: Stopped at once. {continuation(place.path)}", file=sys.stderr)
+            display.say(f"Stopped at once. {continuation(place.path)}")
             return interruptions.exit_code
+    return _finish(last, place, outputs, display, interruptions.exit_code)
+
+
+def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode) -> ExitCode:
+    """Write the outputs of a search that has ended well, or was stopped."""
     partial = last.kind == "cancelled"
     if partial and not has_results(place.path):
-        print("clalign: Stopped before anything was searched.", file=sys.stderr)
+        display.say("Stopped before anything was searched.")
+        place.discard()
+        return stopped
+    try:
+        write_outputs(place.path, outputs, partial, display)
+    except BrokenPipeError:
         place.clear()
-        return interruptions.exit_code
-    write_outputs(place, outputs, partial)
+        raise
+    except BaseException:
+        display.say(f"The results are safe in {place.path}. Write them with: clalign export {place.path}")
+        raise
     if partial:
-        print(
-            f"clalign: Stopped. The results so far are marked as partial. {continuation(place.path)}", file=sys.stderr
-        )
-        return interruptions.exit_code
-    if mode != "none" and mode != "json":
-        print(summary(last.value), file=sys.stderr)
+        display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
+        return stopped
+    if not isinstance(display, Silence | JsonLines):
+        display.say(summary(last.value))
     place.clear()
     return ExitCode.DONE
 
@@ -142,30 +167,24 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
             if interruptions.n > asked:
                 asked = interruptions.n
                 worker.send("cancel")
-                display.close()
-                print("clalign: Stopping after this batch. Press Ctrl-C again to stop at once.", file=sys.stderr)
+                display.say("Stopping after this batch. Press Ctrl-C again to stop at once.")
             if event is None:
                 continue
-            display.show(event)
             if event.kind == "failed":
                 raise ReportedError(event.value)
+            display.show(event)
             last = event
     return last
 
 
-def _told(error: ClalignError, place: RunPlace, display: Progress, mode: ProgressMode) -> ClalignError:
-    """Return an error with what became of the results, and how to go on."""
+def add_advice(error: ClalignError, place: RunPlace) -> None:
+    """Add to an error what became of the results, and how to go on."""
     if has_results(place.path):
         error.hint = f"{error.hint} {continuation(place.path)}".strip()
-    elif isinstance(error, WorkerLost):
+        return
+    if isinstance(error, WorkerLost):
         error.hint = "Nothing had been stored yet. Try again, or choose another --device."
-        place.clear()
-    else:
-        place.clear()
-    if mode == "json" and isinstance(error, WorkerLost):
-        value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code), "traceback": None}
-        display.show(Event("failed", value))
-    return error
+    place.discard()
 
 
 def has_results(path: Path) -> bool:
@@ -191,23 +210,18 @@ def continuation(path: Path) -> str:
     return ""
 
 
-def write_outputs(place: RunPlace, outputs: Outputs, partial: bool) -> None:
+def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Progress) -> None:
     """Write every output from the run file."""
     from clalign.search.export import export
 
     for what, path in outputs.files:
         if partial and what in SEQUENCES_ONLY:
-            print(f"clalign: {path} was not written, because the search is not complete.", file=sys.stderr)
+            display.say(f"{path} was not written, because the search is not complete.")
             continue
-        export(
-            place.path, what, path, significant=what == "stockholm", alignments=outputs.alignments
-        )  # fmt: skip
+        export(run_path, what, path, significant=what == "stockholm", alignments=outputs.alignments)
 
 
 def summary(value: dict[str, Any]) -> str:
     """Return the sentence that a finished search ends with."""
     n = f"{value['n_sequences']:,}".replace(",", " ")
-    return (
-        f"clalign: Searched {n} sequences in {duration(value['seconds'])} on {value['device']}"
-        f" ({value['gcups']:.3g} GCUPS)."
-    )
+    return f"Searched {n} sequences in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."

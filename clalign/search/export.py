@@ -29,6 +29,9 @@ HITS_BETWEEN_CHECKS = 256
 """An export looks this often whether it was asked to stop."""
 
 
+GAPS = "-.~_"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which hits to write, and how.
@@ -250,10 +253,19 @@ def _stockholm(source: Source, stream: TextIO) -> int:
 
 def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
     ends = domain.target_range[0] + 1, domain.target_range[1]
-    first_node = domain.profile_range[0]
+    # A gap character that was searched as a residue must not look like a gap of the alignment.
+    letters = zip(domain.states, domain.text.target, strict=True)
+    residues = "".join("X" if state != "D" and letter in GAPS else letter for state, letter in letters)
     return AlignedRow(
-        hit.name, hit.accession, hit.description, *ends, first_node, domain.states, domain.text.target
-    )  # fmt: skip
+        name=hit.name,
+        accession=hit.accession,
+        description=hit.description,
+        start=ends[0],
+        end=ends[1],
+        first_node=domain.profile_range[0],
+        states=domain.states,
+        text=residues,
+    )
 
 
 def _fasta(source: Source, stream: TextIO) -> int:

@@ -1,0 +1,186 @@
+"""What a run's results look like as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from Bio import AlignIO
+
+from clalign.cli import main
+from clalign.errors import ExitCode, InputError, OptionError, OutputError
+from clalign.formats.writers import whole_file
+from clalign.search.export import WRITERS, export
+
+
+def written(run: Path, what: str, **more: object) -> str:
+    out = run.with_suffix(f".{what}")
+    export(run, what, out, **more)  # type: ignore[arg-type]
+    return out.read_text()
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:
+    lines = [line.split("\t") for line in written(small_run, "tsv").splitlines()]
+    assert lines[0] == words(
+        "query target accession description evalue score bias domains best_domain_evalue best_domain_score length"
+    )
+    assert lines[1] == [
+        "motif", "seq1", "Q1", "first one with tab", "1.23457e-05", "21.3457", "0.006", "2", "1.23457e-05", "12.3457",
+        "9",
+    ]  # fmt: skip
+    assert lines[2] == ["motif", "seq2", "", "second", "5", "-3", "0.006", "1", "5", "-3", "9"]
+    assert len(lines) == 3
+
+
+def test_domtsv_leaves_empty_what_hmmer2_does_not_know(small_run: Path) -> None:
+    lines = [line.split("\t") for line in written(small_run, "domtsv").splitlines()]
+    assert lines[0] == words(
+        "query target domain n_domains c_evalue i_evalue score bias hmm_from hmm_to ali_from ali_to env_from env_to"
+    )
+    assert lines[2] == ["motif", "seq1", "2", "2", "", "0.002", "9", "0.006", "1", "4", "5", "9", "", ""]
+    assert len(lines) == 4
+
+
+def test_tblout_lines_up_and_ends_well(small_run: Path) -> None:
+    lines = written(small_run, "tblout").splitlines()
+    rows = [line for line in lines if not line.startswith("#")]
+    assert rows[0].split()[:10] == words("seq1 Q1 motif PF1 1.2e-05 21.3 0.0 1.2e-05 12.3 0.0")
+    assert rows[0].split()[10:18] == words("- - - - - 2 2 2")
+    assert rows[1].split()[15:18] == words("1 1 0")
+    assert rows[0].index("1.2e-05") + 7 == lines[2].index("--------- ------ -----") + 9
+    assert lines[-1] == "# [ok]"
+    assert "# Query file:      motif.hmm" in lines
+
+
+def test_domtblout_has_a_line_for_each_domain(small_run: Path) -> None:
+    lines = written(small_run, "domtblout").splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    assert len(rows) == 3
+    assert rows[1][:6] == words("seq1 Q1 9 motif PF1 4")
+    assert rows[1][9:22] == words("2 2 - 0.002 9.0 0.0 1 4 5 9 - - -")
+    assert lines[-1] == "# [ok]"
+
+
+def test_stockholm_aligns_to_the_profile(small_run: Path) -> None:
+    text = written(small_run, "stockholm")
+    assert "#=GS seq1/1-4 DE [subseq from] first" in text
+    assert "#=GF AC PF1" in text
+    rows = dict(line.split() for line in text.splitlines() if line.startswith("seq"))
+    assert rows == {"seq1/1-4": "A..WDE", "seq1/5-9": "AgxW-E", "seq2/2-3": "-..-DE"}
+    assert "#=GC SS_cons H..HTT" in text
+    assert text.splitlines()[-2] == "#=GC RF      x..xxx"
+
+
+def test_stockholm_is_read_by_others(small_run: Path) -> None:
+    written(small_run, "stockholm")
+    (alignment,) = AlignIO.parse(small_run.with_suffix(".stockholm"), "stockholm")
+    assert [record.id for record in alignment] == ["seq1/1-4", "seq1/5-9", "seq2/2-3"]
+    assert alignment.get_alignment_length() == 6
+
+
+def test_significant_leaves_out_the_rest(small_run: Path) -> None:
+    assert "seq2" not in written(small_run, "stockholm", significant=True)
+    assert written(small_run, "tsv", significant=True).count("\n") == 2
+
+
+def test_chosen_hits_only(small_run: Path) -> None:
+    assert [line.split("\t")[1] for line in written(small_run, "tsv", hits=[2]).splitlines()[1:]] == ["seq2"]
+    text = written(small_run, "text", hits=[2])
+    assert "seq1" not in text
+    assert "Domains reported:         1" in text
+
+
+def test_matched_parts_without_gaps(small_run: Path) -> None:
+    text = written(small_run, "fasta_matched")
+    assert text == (
+        ">seq1/1-4 first  one\twith tab\nAWDE\n>seq1/5-9 first  one\twith tab\nAG-WE\n>seq2/2-3 second\nDE\n"
+    )
+
+
+def test_text_marks_ends_and_wraps(small_run: Path) -> None:
+    text = written(small_run, "text")
+    assert "seq1         2/2     5     9 .]     1     4 []        9.0    0.002" in text
+    assert "seq1: domain 2 of 2, from 5 to 9: score 9.0, E = 0.002" in text
+    block = text.split("from 5 to 9")[1].splitlines()[1:5]
+    assert [line.rstrip() for line in block] == [
+        "          CS    H  HTT",
+        "             *->A..CDE<-*",
+        "                A++  E",
+        "  seq1     5    Ag-W-E    9",
+    ]
+    assert text.endswith("//\n# [ok]\n")
+
+
+def test_no_hits_are_said_plainly(empty_run: Path) -> None:
+    text = written(empty_run, "text", alignments=False)
+    assert "No hits at E <= 10." in text
+    assert "The best of 3 sequences had E =" in text
+    assert "(score 21.3)." in text
+
+
+@pytest.mark.parametrize("what", ["text", "tsv", "domtsv", "tblout", "domtblout"])
+def test_partial_results_say_so(stopped_run: Path, what: str) -> None:
+    last = written(stopped_run, what).splitlines()[-1]
+    assert last == "# partial: yes"
+
+
+def test_partial_alignments_say_so(stopped_run: Path) -> None:
+    assert "#=GF CC partial: yes" in written(stopped_run, "stockholm")
+    assert "Sequences not searched:   7" in written(stopped_run, "text")
+
+
+def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
+    assert set(WRITERS) == {"text", "tsv", "domtsv", "tblout", "domtblout", "stockholm", "fasta", "fasta_matched"}
+    with pytest.raises(OptionError, match="no export named xml"):
+        export(small_run, "xml", "-")
+
+
+def test_whole_sequences_need_the_same_file(small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("seqs.fa").write_text(">seq1\nAWDEAGGWE\n>seq2\nADEAAAAAA\n>seq3\nKKKKKKKKK\n")
+    with pytest.raises(InputError, match="not those that were searched"):
+        export(small_run, "fasta", "out.fa")
+    assert sorted(path.name for path in tmp_path.glob("*out.fa*")) == []
+
+
+def write_half(path: Path, error: Exception) -> None:
+    with whole_file(str(path)) as stream:
+        stream.write("half")
+        raise error
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError):
+        write_half(path, RuntimeError())
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
+    with whole_file(str(path)) as stream:
+        stream.write("new")
+    assert path.read_text() == "new"
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="could not be written"):
+        write_half(tmp_path / "x", OSError(28, "No space left on device"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_filters(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(small_run), "--evalue", "1e-3", "--tsv", "-"]) == 0
+    assert "seq2" not in capsys.readouterr().out
+    assert main(["export", str(small_run), "--score", "-5", "--tsv", "-"]) == 0
+    assert "seq2" in capsys.readouterr().out
+
+
+def test_command_needs_an_output(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(small_run)]) == ExitCode.USAGE
+    assert "nothing to write" in capsys.readouterr().err
+    assert main(["export", str(small_run), "--tsv", str(small_run)]) == ExitCode.INPUT
+    assert main(["export", str(small_run), "--tsv", "/no/such/folder/x"]) == ExitCode.CANNOT_WRITE
+    assert main(["export", "/no/such/run", "--tsv", "-"]) == ExitCode.UNREADABLE
