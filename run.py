@@ -68,7 +68,7 @@ def newer_interpreter() -> str:
     """Return the path of a Python that is new enough, installing one where that may be done."""
     for name in NEWER:
         path = shutil.which(name)
-        if path:
+        if path and subprocess.call([path, "-c", "import sys"], stderr=subprocess.DEVNULL) == 0:
             return path
     for name in reversed(NEWER):
         if may_use_apt() and is_known_to_apt(name) and apt_install([name, name + "-venv"]):
@@ -167,8 +167,7 @@ def fingerprint() -> str:
     digest = hashlib.sha256()
     for name in ("pyproject.toml", "setup.py"):
         digest.update((ROOT / name).read_bytes())
-    for fact in (sys.version, sys.executable, str(ROOT)):
-        digest.update(fact.encode("utf-8", "surrogateescape"))
+    digest.update(os.fsencode(str(ROOT)))
     return digest.hexdigest()
 
 
