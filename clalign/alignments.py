@@ -61,8 +61,8 @@ def _step_table() -> npt.NDArray[np.int64]:
     """Return the column of the transition table for each pair of state bytes."""
     table = np.full((256, 256), -1, np.int64)
     steps = {"MM": MM, "MI": MI, "MD": MD, "IM": IM, "II": II, "DM": DM, "DD": DD}
-    for (before, after), column in steps.items():
-        table[ord(before), ord(after)] = column
+    for step, column in steps.items():
+        table[ord(step[0]), ord(step[1])] = column
     return table
 
 

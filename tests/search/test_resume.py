@@ -1,0 +1,229 @@
+"""A worker that is killed at any moment costs nothing but its last batch."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.alphabets import AMINO
+from clalign.cli.processes import WorkerProcess
+from clalign.errors import ExitCode, InputError, OptionError, OutOfDeviceMemory, WorkerLost
+from clalign.formats.examples import load_examples
+from clalign.jobs import Event, Job, QuietContext
+from clalign.opencl.choice import pick_device
+from clalign.runs import create_run, open_run
+from clalign.search import profile_search
+from clalign.search.profile_search import run_search
+from clalign.sessions import ReferenceSession, open_session
+from clalign.specs import SearchSpec
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> SearchSpec:
+    """A search that takes some seconds: the bundled proteins, with copies under other names."""
+    folder = tmp_path_factory.mktemp("resume")
+    example = next(example for example in load_examples() if example.id == "thioesterase")
+    rng = np.random.default_rng(1)
+    letters = np.array(list(AMINO.canonical))
+    path = folder / "random.fasta"
+    with path.open("w") as file:
+        for number in range(40_000):
+            file.write(f">random{number}\n{''.join(letters[rng.integers(0, 20, int(rng.integers(20, 500)))])}\n")
+    from xopen import xopen
+
+    with xopen(str(example.targets)) as source, path.open("a") as file:
+        file.write(source.read())
+    return SearchSpec(profiles=str(example.profiles), targets=str(path), evalue=1e9, score=-112.0)
+
+
+def content(path: Path) -> dict[str, Any]:
+    """Return everything that a run found."""
+    with open_run(path) as run:
+        values = np.concatenate([np.empty(0, np.int32), *[scores for _, _, scores in run.scores(0)]])
+        edges, counts = run.histogram(0)
+        return {
+            "hits": list(run.hits()),
+            "n_hits": run.n_hits(),
+            "scores": values.tolist(),
+            "histogram": list(zip(edges.tolist(), counts.tolist(), strict=True)),
+            "state": run.state,
+            "best": run.fact("best"),
+        }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(spec: SearchSpec, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("undisturbed") / "run.clalign"
+    assert last_event(WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()})).kind == "finished"
+    found = content(path)
+    assert found["n_hits"] >= 20
+    return found
+
+
+def last_event(worker: WorkerProcess) -> Event:
+    with worker:
+        return [event for event in worker.events() if event is not None][-1]
+
+
+def run_until_killed(job: dict[str, Any], chance: random.Random) -> bool:
+    """Run a job and kill its worker at a random moment; return False if it was done before that."""
+    deadline = time.monotonic() + chance.uniform(0.05, 2.0)
+    with WorkerProcess(job) as worker:
+        try:
+            for event in worker.events():
+                stored = event is not None and event.kind == "partial"
+                if time.monotonic() > deadline or (stored and chance.random() < 0.4):
+                    worker.stop()
+                if event is not None and event.kind in ("finished", "failed", "cancelled"):
+                    assert event.kind == "finished", event
+                    return False
+        except WorkerLost:
+            return True
+    raise AssertionError("events end with a last one")
+
+
+def test_killed_at_random_moments(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path) -> None:
+    """Killed twenty times, runs end with the very result of an undisturbed one."""
+    chance = random.Random(7)
+    killed = killed_halfway = n_runs = 0
+    path, job = tmp_path / "0.clalign", {}
+    while killed < KILLS or job:
+        begun = path.exists() and begins_well(path)
+        job = {"job": "resume", "run": str(path)}
+        if not begun:
+            path.unlink(missing_ok=True)
+            job = {"job": "search", "run": str(path), "spec": spec.to_dict()}
+        if killed < KILLS and run_until_killed(job, chance):
+            killed += 1
+            killed_halfway += bool(path.exists() and begins_well(path) and finished_ranges(path))
+            continue
+        if killed >= KILLS:
+            assert last_event(WorkerProcess(job)).kind == "finished"
+        assert content(path) == undisturbed
+        n_runs += 1
+        path, job = tmp_path / f"{n_runs}.clalign", {}
+    assert killed_halfway >= 5, "most kills must strike between the first batch and the last"
+
+
+def begins_well(path: Path) -> bool:
+    """Whether a worker came as far as writing down what it was to do."""
+    try:
+        with open_run(path) as run:
+            return run.fact("spec") is not None
+    except InputError:
+        return False
+
+
+def finished_ranges(path: Path) -> list[tuple[int, int]]:
+    with open_run(path) as run:
+        return run.finished(0)
+
+
+def test_cancelled_within_a_second_and_resumed(
+    spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.clalign"
+    with WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}) as worker:
+        asked = 0.0
+        for event in worker.events():
+            if event and event.kind == "partial" and not asked:
+                worker.send("cancel")
+                asked = time.monotonic()
+            if event and event.kind == "cancelled":
+                assert time.monotonic() - asked < 1.0
+    assert asked
+    assert content(path)["state"] == "stopped"
+    assert last_event(WorkerProcess({"job": "resume", "run": str(path)})).kind == "finished"
+    assert content(path) == undisturbed
+
+
+def test_resumed_on_another_device(spec: SearchSpec, tmp_path: Path) -> None:
+    """The second half of a small run, computed by the reference, is what the device would have given."""
+    example = next(example for example in load_examples() if example.id == "made1")
+    small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
+    whole, halved = tmp_path / "whole.clalign", tmp_path / "halved.clalign"
+    with create_run(whole) as run:
+        run_search(run, small, pick_device, QuietContext())
+    with create_run(halved) as run:
+        with pytest.raises(OSError, match="plug pulled"):
+            run_search(run, small, pick_device, FailingContext(after=1))
+        assert 0 < run.finished(0)[-1][1]
+    with open_run(halved, writable=True) as run:
+        run_search(run, small, lambda _: pick_device("reference"), QuietContext())
+    assert content(halved) == content(whole)
+
+
+class FailingContext(QuietContext):
+    """Fails after some batches, as a crash would."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def partial(self, **facts: Any) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError("plug pulled")
+
+
+def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = next(example for example in load_examples() if example.id == "made1")
+    small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
+    whole, tight = tmp_path / "whole.clalign", tmp_path / "tight.clalign"
+    with create_run(whole) as run:
+        run_search(run, small, pick_device, QuietContext())
+
+    class Tight(ReferenceSession):
+        """Refuses more than a few sequences at once."""
+
+        def run(self, stage: Any, batch: Any, model: Any) -> Any:
+            if len(batch) > 20:
+                raise OutOfDeviceMemory("This device is full.", "Close other programs.")
+            return self.inner.run(stage, batch, model)
+
+    def open_tight(device: Any) -> Tight:
+        session = Tight(device)
+        session.inner = open_session(device)
+        return session
+
+    monkeypatch.setattr(profile_search, "open_session", open_tight)
+    warnings: list[str] = []
+    context = Job(lambda event: warnings.append(event.value["text"]) if event.kind == "warning" else None)
+    with create_run(tight) as run:
+        run_search(run, small, pick_device, context)
+        assert len(run.finished(0)) > 1
+    assert any("smaller batches" in text for text in warnings)
+    assert content(tight) == content(whole)
+
+
+def test_changed_input_is_refused(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fasta"
+    targets.write_text(">a\nACGTACGTTGACGT\n>b\nACGTTGACGT\n")
+    example = next(example for example in load_examples() if example.id == "motif")
+    spec = SearchSpec(profiles=str(example.profiles), targets=str(targets))
+    with create_run(tmp_path / "run.clalign") as run:
+        with pytest.raises(OSError, match="plug pulled"):
+            run_search(run, spec, pick_device, FailingContext(after=1))
+        targets.write_text(">a\nACGTACGTTGACGT\n>b\nACGTTGACGA\n")
+        with pytest.raises(InputError, match="changed"):
+            run_search(run, spec, pick_device, QuietContext())
+        assert run.state == "failed"
+        assert run.fact("error")["hint"]
+
+
+def test_hmmer3_profiles_are_refused_plainly(tmp_path: Path) -> None:
+    examples = {example.id: example for example in load_examples()}
+    spec = SearchSpec(profiles=str(examples["globins4"].profiles), targets=str(examples["rrm_1"].targets))
+    path = tmp_path / "run.clalign"
+    event = last_event(WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}))
+    assert event.kind == "failed"
+    assert event.value["exit_code"] == ExitCode.INPUT
+    assert "HMMER3" in event.value["message"]
+    with create_run(tmp_path / "other.clalign") as run, pytest.raises(OptionError, match="not available yet"):
+        run_search(run, spec, pick_device, QuietContext())
