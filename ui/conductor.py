@@ -14,7 +14,7 @@ from clalign.formats.examples import Example
 from clalign.runs import open_run
 from clalign.specs import SearchSpec
 
-from . import theme
+from . import theme, words
 from .device_desk import DeviceDesk
 from .hit_desk import HitDesk
 from .inspector import Inspector
@@ -99,7 +99,7 @@ class Conductor(QObject):
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
         self.window.data.select(path)
-        self.window.details.show_run(page.run)
+        self._show_details(page)
         self.update_actions()
 
     def show_tab(self, number: str) -> None:
@@ -328,15 +328,28 @@ class Conductor(QObject):
         page.set_log(self.settings.preferences.log_counts)
         page.hit.set_scheme(self.settings.preferences.scheme)
         page.run.hit_changed.connect(self.update_actions)
-        page.run.hit_changed.connect(lambda: self.window.details.show_run(page.run))
+        page.run.hit_changed.connect(lambda: self._show_details(page))
+        page.tabs.currentChanged.connect(lambda _: self._show_details(page))
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
 
+    def _show_details(self, page: ResultsPage) -> None:
+        """Show the hit in the dock, or the profile where the page shows the hit itself."""
+        if self.page is not page:
+            return
+        if page.tabs.currentWidget() is page.hit and page.run.card:
+            self.window.details.show_profile(page.run.card)
+        else:
+            self.window.details.show_run(page.run)
+
     def _note_state(self, run: RunView) -> None:
         path, state = str(run.path), STATE_WORDS.get(run.state, run.state)
+        if run.is_complete:
+            state = words.moment(run.facts.get("created") or 0)
+        report = {"state_words": state, "title": run.title}
         source = self.workspace.sources.get(path)
-        if source is not None and source.report.get("state_words") != state:
-            self.workspace.change(path, report={"state_words": state})
+        if source is not None and source.report != report:
+            self.workspace.change(path, report=report)
 
     def _act_on_page(self, name: str) -> None:
         calls = {

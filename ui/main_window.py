@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from clalign.formats.examples import load_examples
 
@@ -16,7 +16,7 @@ from .views.docks import DataDock, DevicePicker
 from .views.job_strip import JobStrip
 from .views.message_bar import MessageBar
 from .views.palette import CommandPalette
-from .views.parts import label
+from .views.parts import button, label
 from .views.sheet import SheetHost
 from .views.start_page import StartPage
 
@@ -55,6 +55,8 @@ class MainWindow(QMainWindow):
         self.palette_ = CommandPalette(self)
         self.actions_ = Actions(self, self.conductor)
         self.actions_.fill_menus(self)
+        search = button("Search commands  Ctrl+K", self.conductor.show_palette, "flat")
+        self.menuBar().setCornerWidget(search)
         self._connect()
         self.arrange()
         self._restore()
@@ -68,14 +70,15 @@ class MainWindow(QMainWindow):
         self.start = StartPage(self.conductor.workspace, list(load_examples()), self.settings.preferences.show_start)
         self.center.addWidget(self.start)
         self.jobs = JobStrip(self.conductor.queue)
-        middle = QWidget()
-        box = QVBoxLayout(middle)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addWidget(self.messages)
-        box.addWidget(self.center, 1)
+        stage, middle = QWidget(), QWidget()
+        for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, stage))):
+            box = QVBoxLayout(holder)
+            box.setContentsMargins(0, 0, 0, 0)
+            box.setSpacing(0)
+            for widget in widgets:
+                box.addWidget(widget, 0 if widget is self.messages else 1)
         self.setCentralWidget(middle)
-        self.sheets = SheetHost(self.center)
+        self.sheets = SheetHost(stage)
 
     def _make_docks(self) -> None:
         from .views.details import Details
@@ -92,7 +95,15 @@ class MainWindow(QMainWindow):
             self.docks[name] = dock
 
     def _make_status(self) -> None:
-        # The strip is above the status bar and as wide as the window, so it lies in a tool-less dock-free place.
+        strip = QToolBar("Jobs", self)
+        strip.setObjectName("jobs")
+        strip.setMovable(False)
+        strip.toggleViewAction().setEnabled(False)
+        strip.addWidget(self.jobs)
+        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, strip)
+        self.jobs.shown_changed.connect(strip.setVisible)
+        strip.hide()
+        self.job_bar = strip
         self.device_words = QPushButton("Looking for devices…")
         self.device_words.setProperty("role", "flat")
         self.device_words.setToolTip("Choose a device (D)")
@@ -101,7 +112,6 @@ class MainWindow(QMainWindow):
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.job_words)
         bar.addPermanentWidget(self.device_words)
-        self.centralWidget().layout().addWidget(self.jobs)
 
     def _connect(self) -> None:
         conductor = self.conductor
@@ -148,7 +158,7 @@ class MainWindow(QMainWindow):
         for name, dock in self.docks.items():
             self.addDockWidget(DOCKS[name][1], dock)
             dock.show()
-        self.resizeDocks([self.docks["data"], self.docks["details"]], [270, 320], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
 
     def _restore(self) -> None:
@@ -158,6 +168,7 @@ class MainWindow(QMainWindow):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
+        self.job_bar.hide()
 
     def show_dock(self, name: str) -> None:
         """Bring a dock into view."""

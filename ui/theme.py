@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
+
+_kept = ExitStack()
+atexit.register(_kept.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,10 @@ QMenu::item:disabled { color: $muted; }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QDockWidget { titlebar-close-icon: none; }
 QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
-QStatusBar { background: $window; color: $muted; }
+QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
+QStatusBar QLabel { padding-left: 10px; }
+QToolBar { background: $window; border: none; spacing: 0; padding: 0; }
+QWidget[role="page"] { background: $surface; }
 QStatusBar::item { border: none; }
 QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 20pt; font-weight: 600; }
@@ -121,6 +131,8 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 1px solid $acce
 QLineEdit[state="wrong"] { border: 1px solid $stop; }
 QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $window; }
 QComboBox::drop-down { border: none; width: 22px; }
+QComboBox::down-arrow { image: url("$icons/chevron-$name.svg"); width: 12px; height: 12px; }
+QComboBox { padding-right: 22px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; selection-background-color: $selected;
     selection-color: $text; outline: 0; }
 QTreeView, QListView, QTableView { background: $surface; border: none; outline: 0; gridline-color: $border;
@@ -132,7 +144,8 @@ QTreeView::item:selected, QListView::item:selected { background: $selected; colo
 QHeaderView { background: $surface; }
 QHeaderView::section { background: $surface; color: $muted; border: none; border-bottom: 1px solid $border;
     padding: 5px 6px; }
-QTableCornerButton::section { background: $surface; border: none; }
+QHeaderView::section:vertical { border: none; }
+QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $border; }
 QTabBar::tab { padding: 7px 14px; color: $muted; background: transparent; border: none;
     border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
@@ -152,6 +165,7 @@ QScrollBar::handle { background: $border; border-radius: 4px; margin: 1px; min-w
 QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollArea { background: transparent; border: none; }
 QScrollArea > QWidget > QWidget { background: transparent; }
 """
@@ -159,7 +173,7 @@ QScrollArea > QWidget > QWidget { background: transparent; }
 
 def style_sheet(tokens: Tokens) -> str:
     """Return the style sheet with the colors of a theme."""
-    text = STYLE_SHEET
+    text = STYLE_SHEET.replace("$icons", icon_folder().as_posix())
     for name in sorted((f.name for f in fields(tokens)), key=len, reverse=True):
         text = text.replace(f"${name}", getattr(tokens, name))
     return text
@@ -283,14 +297,15 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@cache
+def icon_folder() -> Path:
+    """Return the folder of the program's own icons; the style sheet needs real files."""
+    return _kept.enter_context(as_file(files("clalign.resources") / "icons"))
+
+
 def app_icon() -> QIcon:
     """Return the icon of the application."""
-    from importlib.resources import files
-
-    folder = files("clalign.resources") / "icons"
     found = QIcon()
     for pixels in (16, 32, 48, 128, 256):
-        path = folder / f"clalign-{pixels}.png"
-        if path.is_file():
-            found.addFile(str(path), QSize(pixels, pixels))
+        found.addFile(str(icon_folder() / f"clalign-{pixels}.png"), QSize(pixels, pixels))
     return found

@@ -29,7 +29,7 @@ def evalue(value: float) -> str:
     if value < 1e-3 or value >= 1e5:
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{mantissa}e{int(exponent)}"
-    return count(value) if value >= 100 else f"{value:.2g}"
+    return count(value) if value >= 100 else f"{value:#.2g}".rstrip(".")
 
 
 def score(bits: float) -> str:

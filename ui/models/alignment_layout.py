@@ -46,7 +46,7 @@ def _numbers(text: str, gaps: str, start: int) -> list[int]:
 
 
 def ruler(text: str, numbers: list[int], gaps: str) -> str:
-    """Return a line with every tenth model number ending above its column."""
+    """Return a line with every tenth model number ending above its column, where it fits."""
     marks = [" "] * len(text)
     for column, letter in enumerate(text):
         number = numbers[column] + 1
@@ -68,11 +68,17 @@ def domain_title(hit: Hit, domain: Domain) -> str:
     )
 
 
-def lay_out(hit: Hit, profile: str, n_columns: int) -> list[Line]:
-    """Return the lines of all domains of a hit, wrapped to a number of columns."""
+def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False) -> list[Line]:
+    """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
     lines: list[Line] = []
     for place, domain in enumerate(hit.domains):
-        lines.append(Line("title", domain_title(hit, domain), domain=place))
+        title = domain_title(hit, domain)
+        first, middle, second = title.partition(" · model")
+        if narrow:
+            lines.append(Line("title", first, domain=place))
+            lines.append(Line("title", middle[3:] + second, domain=place))
+        else:
+            lines.append(Line("title", title, domain=place))
         lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns))
     return lines
 
@@ -82,7 +88,6 @@ def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: in
     first_node, first_residue = _starts(domain)
     nodes = _numbers(text.model, ".", first_node)
     residues = _numbers(text.target, "-", first_residue)
-    marks = ruler(text.model, nodes, ".")
     lines = []
     for begin in range(0, len(text.model), width):
         end = min(begin + width, len(text.model))
@@ -90,7 +95,7 @@ def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: in
         def cut(row: str, begin: int = begin, end: int = end) -> str:
             return row[begin:end]
 
-        lines.append(Line("ruler", cut(marks), domain=place))
+        lines.append(Line("ruler", ruler(cut(text.model), nodes[begin:], "."), domain=place))
         lines.append(Line("model", cut(text.model), profile, *_ends(nodes, begin, end), place))
         lines.append(Line("match", cut(text.match), domain=place))
         lines.append(Line("target", cut(text.target), name, *_ends(residues, begin, end), place))

@@ -98,6 +98,18 @@ class Histogram:
         return min(near, key=lambda c: abs(c - score)) if near else score
 
 
+def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float, str]]:
+    """Return where the model cutoffs are, with their words; those that lie together share a label."""
+    groups: list[tuple[float, list[str]]] = []
+    for name, score in sorted(cutoffs.items(), key=lambda entry: entry[1]):
+        text = f"{CUTOFF_WORDS[name]} {score:g}"
+        if groups and score - groups[-1][0] <= near:
+            groups[-1][1].append(text)
+        else:
+            groups.append((score, [text]))
+    return [(score, "\n".join(texts)) for score, texts in groups]
+
+
 def _numbers(calibration: Calibration) -> str:
     return f"mu {calibration.location:.2f}, lambda {calibration.slope:.3f}"
 

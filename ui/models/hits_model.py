@@ -59,16 +59,16 @@ def _span(row: HitRow, first: int) -> str:
 
 
 COLUMNS = (
-    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 92),
+    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
     Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
     Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
            True, 230),
     Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
            lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72),
     Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
-           "score", True, True, 88),
+           "score", True, True, 84),
     Column("domains", "Domains", "Domains on the sequence, drawn to scale", lambda r, m: words.count(r.n_domains),
-           "n_domains", False, True, 150),
+           "n_domains", False, True, 130),
     Column("bias", "Bias", "What the correction for biased composition took, in bits",
            lambda r, m: words.score(r.bias), "bias", True, False, 60),
     Column("best_evalue", "Best domain E", "E-value of the best domain alone",

@@ -47,8 +47,8 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The file's name."""
-        return Path(self.path).name
+        """The file's name; of a run, what it searched."""
+        return str(self.report.get("title") or Path(self.path).name)
 
     @property
     def alphabet_found(self) -> str:

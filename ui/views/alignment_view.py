@@ -20,16 +20,21 @@ COPY_COLUMNS = 80
 class AlignmentView(QAbstractScrollArea):
     """Wraps the alignments of all domains to its width and paints only the lines in view.
 
-    Keys: Ctrl and + or - zoom, Page up and down scroll.
+    Parameters
+    ----------
+    narrow : bool
+        For a dock: small letters, short margins.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, narrow: bool = False) -> None:
         super().__init__()
+        self.narrow = narrow
         self.hit: Hit | None = None
         self.profile = ""
         self.nucleic = False
         self.scheme = "clustal"
-        self.points = 10
+        self.usual_points = 8 if narrow else 10
+        self.points = self.usual_points
         self._lines: list[Line] = []
         self._margin = 0.0
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
@@ -51,7 +56,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def zoom(self, steps: int) -> None:
         """Make the letters larger or smaller; 0 restores their size."""
-        self.points = min(MAX_POINTS, max(MIN_POINTS, self.points + steps)) if steps else 10
+        self.points = min(MAX_POINTS, max(MIN_POINTS, self.points + steps)) if steps else self.usual_points
         self._measure()
         self._arrange()
 
@@ -83,9 +88,10 @@ class AlignmentView(QAbstractScrollArea):
 
     def _arrange(self) -> None:
         names = [self.profile, self.hit.name] if self.hit else []
-        letters = min(18, max((len(name) for name in names), default=0))
+        most = 8 if self.narrow else 18 if self.viewport().width() < 900 else 30
+        letters = min(most, max((len(name) for name in names), default=0))
         self._margin = (letters + 8) * self._cell
-        self._lines = lay_out(self.hit, self.profile, self.n_columns) if self.hit else []
+        self._lines = lay_out(self.hit, self.profile, self.n_columns, self.narrow) if self.hit else []
         shown = max(1, int((self.viewport().height() - EDGE) / self._height))
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, len(self._lines) - shown))
@@ -130,7 +136,8 @@ class AlignmentView(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the lines in view."""
         painter = QPainter(self.viewport())
-        painter.fillRect(self.viewport().rect(), QColor(theme.current().surface))
+        ground = theme.current().window if self.narrow else theme.current().surface
+        painter.fillRect(self.viewport().rect(), QColor(ground))
         painter.setFont(self._font)
         first = self.verticalScrollBar().value()
         n_shown = int(self.viewport().height() / self._height) + 2

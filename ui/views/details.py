@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtWidgets import QStackedWidget
 
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
 from .hit_card import HitCard
-from .source_card import SourceCard
+from .source_card import ProfileCard, SourceCard
 
 
 class Details(QStackedWidget):
@@ -17,10 +19,10 @@ class Details(QStackedWidget):
         super().__init__()
         self.source = SourceCard()
         self.hit = HitCard(tools=False)
-        self.hit.alignment.points = 8
-        self.hit.alignment.zoom(-1)
         self.addWidget(self.source)
+        self.profile = ProfileCard()
         self.addWidget(self.hit)
+        self.addWidget(self.profile)
         self.source.show_source(None)
 
     def show_source(self, source: Source | None) -> None:
@@ -34,8 +36,13 @@ class Details(QStackedWidget):
             self.hit.show_run(run)
         if run is not None:
             self.setCurrentWidget(self.hit)
-        elif self.currentWidget() is self.hit:
+        elif self.currentWidget() is not self.source:
             self.show_source(None)
+
+    def show_profile(self, card: dict[str, Any]) -> None:
+        """Show the profile of a run, beside a page that shows the hit itself."""
+        self.profile.show_profile(card)
+        self.setCurrentWidget(self.profile)
 
     def renew(self, workspace: Workspace) -> None:
         """Show what is now known about the file shown."""

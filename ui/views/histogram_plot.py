@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.histogram import CUTOFF_WORDS, Histogram
+from ..models.histogram import Histogram, grouped_cutoffs
 from .parts import label
 
 FLOOR = -0.3
@@ -72,7 +72,7 @@ class ScorePlot(pg.PlotWidget):
     data: Histogram | None
 
     def _make_items(self) -> None:
-        self._bars = pg.PlotCurveItem(stepMode="center", fillLevel=FLOOR)
+        self._bars = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
         self._calibrated = pg.PlotCurveItem()
         self._fitted = pg.PlotCurveItem()
         for item in (self._bars, self._calibrated, self._fitted):
@@ -89,6 +89,7 @@ class ScorePlot(pg.PlotWidget):
             )
             line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
             line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
+            line.setZValue(20)
             self.lines[name] = line
             self.addItem(line)
             line.hide()
@@ -145,6 +146,11 @@ class ScorePlot(pg.PlotWidget):
             return counts
         return np.log10(np.maximum(counts, 10**FLOOR))
 
+    def _curve(self, expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the heights of a curve; where it is below the axis it is not drawn."""
+        heights = self._heights(expected)
+        return np.where(expected > 10**FLOOR if self.log_counts else expected > 0.01, heights, np.nan)
+
     def _draw(self) -> None:
         data = self.data
         if data is None or not len(data.counts):
@@ -157,7 +163,7 @@ class ScorePlot(pg.PlotWidget):
             item.setVisible(curve is not None)
             if curve is not None:
                 mu = curve.mu if hasattr(curve, "mu") else curve.location
-                item.setData(scores, self._heights(data.expected(mu, curve.slope, scores)))
+                item.setData(scores, self._curve(data.expected(mu, curve.slope, scores)), connect="finite")
         low = FLOOR if self.log_counts else 0.0
         self.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
         if not self._zoomed:
@@ -178,10 +184,9 @@ class ScorePlot(pg.PlotWidget):
         for mark in self._marks:
             self.removeItem(mark)
         self._marks = []
-        for place, (name, score) in enumerate(sorted(data.cutoffs.items())):
-            mark = pg.InfiniteLine(
-                score, 90, label=f"{CUTOFF_WORDS[name]} {score:g}", labelOpts={"position": 0.3 - 0.09 * place}
-            )
+        near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
+        for score, words_ in grouped_cutoffs(data.cutoffs, near):
+            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": 0.24})
             self._marks.append(mark)
             self.addItem(mark)
         self.dress()
@@ -283,6 +288,8 @@ class HistogramView(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 4, 8, 4)
         box.setSpacing(2)
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.legend.setVisible(not compact)
         self.sentence.setVisible(not compact)
         for widget in (self.legend, self.plot, self.bar_words, self.sentence):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -41,7 +41,10 @@ class HitCard(QWidget):
     def __init__(self, tools: bool) -> None:
         super().__init__()
         self.run: RunView | None = None
-        self.alignment = AlignmentView()
+        self.alignment = AlignmentView(narrow=not tools)
+        if tools:
+            self.setProperty("role", "page")
+            self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.strip = DomainStrip()
         self.strip.domain_chosen.connect(self.alignment.go_to_domain)
         self._name = ElidedLabel("")

@@ -48,9 +48,12 @@ class HitsTable(QTableView):
         header.customContextMenuRequested.connect(self._offer_columns)
         header.sectionClicked.connect(self.sort_column)
         header.sectionDoubleClicked.connect(self.resizeColumnToContents)
+        header.setMinimumSectionSize(48)
         for place, column in enumerate(COLUMNS):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
+            if column.key == "description":
+                header.setSectionResizeMode(place, QHeaderView.ResizeMode.Stretch)
 
     def sort_column(self, place: int) -> None:
         """Sort by a column: first click, then reversed, then the original order."""

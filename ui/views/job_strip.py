@@ -91,6 +91,7 @@ class JobStrip(QWidget):
     """All jobs that were not dismissed, the newest at the bottom."""
 
     action_asked = Signal(object, str)
+    shown_changed = Signal(bool)
 
     def __init__(self, queue: JobQueue) -> None:
         super().__init__()
@@ -136,3 +137,4 @@ class JobStrip(QWidget):
         for place, shown in enumerate(rows):
             shown.setVisible(place >= len(rows) - SHOWN)
         self.setVisible(bool(rows))
+        self.shown_changed.emit(bool(rows))

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QAction, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QAction, QColor, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from .. import theme
 from .parts import label
 
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
+KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
+ROW_HEIGHT = 28
 WIDTH = 560
+RIGHT = Qt.AlignmentFlag.AlignRight
 
 
 def matches(wanted: str, text: str) -> bool:
@@ -31,6 +42,20 @@ class _Filter(QSortFilterProxyModel):
         return matches(self.wanted, text or "")
 
 
+class _Keys(QStyledItemDelegate):
+    """Draws the keys of a command at the right."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index) -> QSize:  # type: ignore[no-untyped-def]
+        return QSize(120, ROW_HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:  # type: ignore[no-untyped-def]
+        super().paint(painter, option, index)
+        painter.setPen(QColor(theme.current().muted))
+        painter.drawText(
+            option.rect.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | RIGHT, index.data(KEYS_ROLE)
+        )
+
+
 class CommandPalette(QFrame):
     """A field and a list over the top of the window; Enter runs, Esc closes."""
 
@@ -44,6 +69,7 @@ class CommandPalette(QFrame):
         self.view.setIconSize(theme.ICON_SIZE)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setUniformItemSizes(True)
+        self.view.setItemDelegate(_Keys(self.view))
         self._source = QStandardItemModel(self)
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)
@@ -65,7 +91,8 @@ class CommandPalette(QFrame):
         self._source.clear()
         for action in actions:
             keys = action.shortcut().toString()
-            item = QStandardItem(action.text().replace("&", "") + (f"    {keys}" if keys else ""))
+            item = QStandardItem(action.text().replace("&", ""))
+            item.setData(keys, KEYS_ROLE)
             item.setData(action, ACTION_ROLE)
             item.setEnabled(action.isEnabled())
             item.setIcon(action.icon())
@@ -88,7 +115,9 @@ class CommandPalette(QFrame):
         self._filter.wanted = text
         self._filter.invalidate()
         self.view.setCurrentIndex(self._filter.index(0, 0))
-        self._note.setText("" if self._filter.rowCount() else "No command has this name.")
+        self._explain(self._filter.index(0, 0))
+        if not self._filter.rowCount():
+            self._note.setText("No command has this name.")
 
     def _explain(self, index) -> None:  # type: ignore[no-untyped-def]
         action = index.data(ACTION_ROLE)

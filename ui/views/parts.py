@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFormLayout,
     QFrame,
@@ -206,6 +206,25 @@ class ElidedLabel(QWidget):
         painter.setPen(theme.QColor(getattr(theme.current(), self._role)))
         shown = QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+
+
+class ElidedButton(QPushButton):
+    """A flat button whose text is shortened to its width."""
+
+    def __init__(self, text: str, call: Callable[[], object]) -> None:
+        super().__init__()
+        self._whole = text
+        self.setProperty("role", "flat")
+        self.setStyleSheet("text-align: left; padding: 5px 4px;")
+        self.setAccessibleName(text)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(lambda: call())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten the text to the new width."""
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width() - 12)
+        self.setText(shown)
+        super().resizeEvent(event)
 
 
 class EmptyPanel(QWidget):

@@ -32,11 +32,12 @@ class Sheet(QWidget):
         self.foot = QVBoxLayout()
         self.foot.setContentsMargins(20, 10, 20, 14)
         self.foot.setSpacing(8)
-        self._build(heading)
+        self._frame(heading)
 
-    def _build(self, heading: str) -> None:
+    def _frame(self, heading: str) -> None:
         top = row(label(heading, "heading"), None, IconButton("close", "Close (Esc)", self.close_sheet))
         top.setContentsMargins(20, 12, 12, 4)
+        self._top = top
         inside = QWidget()
         inside.setLayout(self.body)
         self._inside = inside
@@ -58,7 +59,7 @@ class Sheet(QWidget):
         """Return the height that shows everything."""
         layout = self._inside.layout()
         wanted = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
-        return wanted + self.foot.sizeHint().height() + 56
+        return wanted + self.foot.sizeHint().height() + self._top.sizeHint().height() + 3
 
     def close_sheet(self) -> None:
         """Ask to be closed."""

@@ -84,6 +84,41 @@ def issue_text(issue: dict[str, Any]) -> str:
     return text
 
 
+def profile_parts(card: dict[str, Any]) -> list[QWidget]:
+    """Return widgets that show a profile."""
+    consensus = label(_wrapped(card["consensus"]), selectable=True)
+    consensus.setFont(theme.mono_font(8))
+    consensus.setToolTip("Most probable residue of each node; upper case where it dominates")
+    return [facts_grid(profile_facts(card)), consensus]
+
+
+class ProfileCard(QScrollArea):
+    """The profile of a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inside = QWidget()
+        self._box = QVBoxLayout(inside)
+        self._box.setContentsMargins(12, 8, 12, 12)
+        self._box.setSpacing(8)
+        self.setWidget(inside)
+        self._shown: dict[str, Any] = {}
+
+    def show_profile(self, card: dict[str, Any]) -> None:
+        """Show a profile."""
+        if not card or card == self._shown:
+            return
+        self._shown = card
+        clear_layout(self._box)
+        self._box.addWidget(label(f"Profile {card['name']}", "heading", wrap=True))
+        for part in profile_parts(card):
+            self._box.addWidget(part)
+        self._box.addStretch(1)
+
+
 class SourceCard(QScrollArea):
     """The card of one opened file."""
 
@@ -152,11 +187,8 @@ class SourceCard(QScrollArea):
         for card in source.cards[:50]:
             if len(source.cards) > 1:
                 self._box.addWidget(label(card["name"], "heading"))
-            self._box.addWidget(facts_grid(profile_facts(card)))
-            consensus = label(_wrapped(card["consensus"]), selectable=True)
-            consensus.setFont(theme.mono_font(8))
-            consensus.setToolTip("Most probable residue of each node; upper case where it dominates")
-            self._box.addWidget(consensus)
+            for part in profile_parts(card):
+                self._box.addWidget(part)
         if len(source.cards) > 50:
             self._box.addWidget(label(f"and {words.count(len(source.cards) - 50)} more", "muted"))
 

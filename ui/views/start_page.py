@@ -23,7 +23,7 @@ from .. import theme, words
 from ..models import device_words
 from ..models.workspace import Workspace
 from ..settings import RecentFile
-from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, label, row
+from .parts import ElidedButton, ElidedLabel, IconButton, IconLabel, button, clear_layout, label, row
 
 KINDS = {"sequences": "sequences", "profiles": "profiles", "run": "run"}
 COLUMN_WIDTH = 420
@@ -82,6 +82,7 @@ class StartPage(QScrollArea):
         self.cards = [ExampleCard(example) for example in examples]
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._device = label("Looking for devices…", "muted")
         self._device_icon = IconLabel("chip", "muted")
         self._recent = QVBoxLayout()
@@ -167,7 +168,7 @@ class StartPage(QScrollArea):
     def _recent_row(self, entry: RecentFile) -> QWidget:
         made = QWidget()
         problem = entry.problem
-        name = button(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path), "flat")
+        name = ElidedButton(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         note = ElidedLabel(problem or f"{KINDS.get(entry.kind, entry.kind)} · {words.moment(entry.opened)}", "muted")
@@ -176,7 +177,8 @@ class StartPage(QScrollArea):
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)
         )
         box = row(name, note, pin, spacing=4)
-        box.setStretch(1, 1)
+        box.setStretch(0, 3)
+        box.setStretch(1, 2)
         made.setLayout(box)
         return made
 

@@ -1,0 +1,174 @@
+"""Pictures of the window for the documentation, made from the bundled examples with the real worker.
+
+Run under a display, or without one::
+
+    xvfb-run -a -s "-screen 0 2000x1200x24" python docs/screenshots.py
+
+Every picture is taken from the window as a user would see it; nothing is drawn by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from clalign.formats.examples import Example, load_examples
+from clalign.ui.app import make_application, open_window
+from clalign.ui.bridge import default_worker
+from clalign.ui.main_window import MainWindow
+from clalign.ui.settings import Settings
+from clalign.ui.views.results_page import ResultsPage
+
+WAIT_SECONDS = 60
+
+
+def wait_until(holds: Callable[[], bool], what: str, pause_ms: int = 20) -> None:
+    """Let the window live until something holds."""
+    end = time.monotonic() + WAIT_SECONDS
+    while not holds():
+        QTest.qWait(pause_ms)
+        if time.monotonic() > end:
+            sys.exit(f"{what}: nothing happened for {WAIT_SECONDS} s")
+
+
+def rest(seconds: float) -> None:
+    """Let the window live for a while."""
+    end = time.monotonic() + seconds
+    wait_until(lambda: time.monotonic() > end, "rest")
+
+
+class Photographer:
+    """Takes pictures of one window in one theme."""
+
+    def __init__(self, window: MainWindow, folder: Path, theme: str) -> None:
+        self.window, self.folder, self.theme = window, folder, theme
+
+    def take(self, name: str, rest_seconds: float = 0.4) -> None:
+        """Save a picture of the whole window."""
+        rest(rest_seconds)
+        path = self.folder / f"{name}-{self.theme}.png"
+        self.window.grab().save(str(path))
+        print(path)
+
+
+def open_example(window: MainWindow, example: Example) -> None:
+    """Open an example as its card on the start page does; the search sheet opens."""
+    conductor = window.conductor
+    conductor.open_example(example)
+    wait_until(lambda: conductor.run_sheet is not None, "The search sheet")
+
+
+def run_search(window: MainWindow) -> ResultsPage:
+    """Press "Run search" and wait for the end."""
+    conductor = window.conductor
+    conductor.run_search()
+    wait_until(lambda: conductor.queue.current is None and conductor.page is not None, "The end of the search")
+    page = conductor.page
+    assert page is not None
+    wait_until(lambda: page.run.hits.n_all > 0 and page.run.is_complete, "The hits")
+    return page
+
+
+def photograph_run(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+    """Search several profiles, and take the picture in the middle."""
+    conductor = window.conductor
+    conductor.open_paths([str(awkward / "domains.hmm")])
+    wait_until(lambda: conductor.inspector.is_idle, "The profiles")
+    conductor.open_run_sheet()
+    conductor.run_search()
+    wait_until(lambda: bool(conductor.queue.current and conductor.queue.current.fraction > 0.35), "The search", 5)
+    shots.take("running", 0)
+    wait_until(lambda: conductor.queue.current is None, "The end of the search")
+
+
+def photograph(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+    """Walk through the window."""
+    conductor = window.conductor
+    examples = {example.id: example for example in load_examples()}
+    wait_until(lambda: conductor.workspace.devices_known, "The devices")
+    shots.take("start")
+    open_example(window, examples["rrm_1"])
+    shots.take("search")
+    window.sheets.close_sheet()
+    photograph_run(window, shots, awkward)
+    conductor.show_start()
+    open_example(window, examples["rrm_1"])
+    page = run_search(window)
+    page.hits.table.setFocus()
+    page.step_hit(1)
+    shots.take("hits")
+    conductor.show_tab("1")
+    shots.take("histogram")
+    conductor.show_tab("2")
+    shots.take("alignment")
+    conductor.show_tab("3")
+    shots.take("report")
+    conductor.show_tab("0")
+    conductor.hits.export_hits()
+    shots.take("export")
+    window.sheets.close_sheet()
+    conductor.show_palette()
+    QTest.keyClicks(window.palette_.field, "co")
+    shots.take("commands")
+    window.palette_.hide()
+    conductor.devices.device_details()
+    shots.take("device")
+    window.sheets.close_sheet()
+    photograph_error(window, shots, awkward)
+
+
+def photograph_error(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+    """Open a file that is no sequence file, and one with doubtful letters."""
+    conductor = window.conductor
+    conductor.open_paths([str(awkward / "picture.fasta"), str(awkward / "doubtful.fasta")])
+    wait_until(lambda: conductor.inspector.is_idle, "The files")
+    conductor.show_start()
+    conductor.choose_source(str(awkward / "doubtful.fasta"))
+    shots.take("error")
+
+
+def make_awkward(folder: Path) -> Path:
+    """Write the files for the pictures of an error and of a longer search."""
+    examples = {example.id: example for example in load_examples()}
+    parts = [examples[name].profiles.read_text() for name in ("rrm_1", "thioesterase")]
+    (folder / "domains.hmm").write_text("".join(parts) * 2)
+    (folder / "picture.fasta").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
+    (folder / "doubtful.fasta").write_text(">a first\nMKVLAAGIV1LLSA\n>a second\nMKJJLLSAQQ*PRT\n>empty\n")
+    return folder
+
+
+def main() -> int:
+    """Make the pictures that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--size", default="1280x800", help="width x height in pixels")
+    parser.add_argument("--theme", choices=("light", "dark", "both"), default="both")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
+    options = parser.parse_args()
+    width, height = (int(part) for part in options.size.split("x"))
+    options.out.mkdir(parents=True, exist_ok=True)
+    app = make_application(sys.argv[:1])
+    for theme in ("light", "dark") if options.theme == "both" else (options.theme,):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            os.environ["CLALIGN_CONFIG"] = str(folder)
+            settings = Settings(folder, folder / "data")
+            settings.change(theme=theme)
+            window = open_window(settings, default_worker(), [])
+            window.resize(width, height)
+            photograph(window, Photographer(window, options.out, theme), make_awkward(folder))
+            window.close()
+            QApplication.sendPostedEvents()
+    del app
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
