@@ -50,6 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("CACHE", "CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{name}_HOME"] = str(home / name.lower())
     os.environ["CLALIGN_CACHE_DIR"] = str(home / "cache" / "clalign")
+    os.environ["CLALIGN_CONFIG"] = str(home / "config" / "clalign")
+    for name in ("CLALIGN_DEVICE", "CLALIGN_LOG", "CLALIGN_CACHE_LIMIT"):
+        os.environ.pop(name, None)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
