@@ -22,33 +22,11 @@
    Geometry: one work-item a sequence, any work-group size. */
 
 #include "common/plan7.h"
+#include "common/directions.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
-
-/* Where M came from (two bits), I and D (one bit each), and which values are impossible. */
-enum { FROM_B, FROM_M, FROM_I, FROM_D };
-enum { CELL_I_FROM_I = 4, CELL_D_FROM_D = 8, CELL_M_IMPOSSIBLE = 16, CELL_I_IMPOSSIBLE = 32,
-       CELL_D_IMPOSSIBLE = 64 };
-
-/* Which special states did not simply loop, and which are impossible. */
-enum { FLAG_C_FROM_E = 1, FLAG_J_FROM_E = 2, FLAG_B_FROM_J = 4, FLAG_C_IMPOSSIBLE = 8, FLAG_J_IMPOSSIBLE = 16,
-       FLAG_B_IMPOSSIBLE = 32, FLAG_E_IMPOSSIBLE = 64, FLAG_N_IMPOSSIBLE = 128 };
-
-uchar special_flags(specials_t before, specials_t after, int e, __constant const int *special)
-{
-    uchar flags = 0;
-    if (after.c != before.c + special[C_LOOP]) flags |= FLAG_C_FROM_E;
-    if (after.j != before.j + special[J_LOOP]) flags |= FLAG_J_FROM_E;
-    if (after.b != after.n + special[N_MOVE]) flags |= FLAG_B_FROM_J;
-    if (after.c <= IMPOSSIBLE) flags |= FLAG_C_IMPOSSIBLE;
-    if (after.j <= IMPOSSIBLE) flags |= FLAG_J_IMPOSSIBLE;
-    if (after.b <= IMPOSSIBLE) flags |= FLAG_B_IMPOSSIBLE;
-    if (after.n <= IMPOSSIBLE) flags |= FLAG_N_IMPOSSIBLE;
-    if (e <= IMPOSSIBLE) flags |= FLAG_E_IMPOSSIBLE;
-    return flags;
-}
 
 /* One residue: new values in m, i, d, directions in cells, the exit node; returns E. */
 int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, int b, __global const int *t,
@@ -100,7 +78,7 @@ __kernel void viterbi_trace(__global const uchar *codes, __global const int *off
     for (int k = 0; k < 3 * n_nodes; k++) m[k] = IMPOSSIBLE;
     specials_t s = specials_at_start(special);
     const size_t base = (size_t)start + row;
-    flags[base] = FLAG_E_IMPOSSIBLE | FLAG_C_IMPOSSIBLE | FLAG_J_IMPOSSIBLE;
+    flags[base] = FLAGS_AT_START;
     exits[base] = 0;
     for (int x = 0; x < length; x++) {
         __global const int *emission = emissions + (size_t)codes[start + x] * n_nodes * 2;

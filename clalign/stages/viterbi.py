@@ -74,6 +74,21 @@ def _crossings(leaving_delete: Table, n_steps: int) -> Table:
     return table
 
 
+def vector_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:
+    """Return the tables of the striped kernels (``common/striped.h``) on a device, made once a model."""
+
+    def make() -> list[Any]:
+        per_lane = -(-model.length // lanes)
+        transitions = _spread(transition_table(model), lanes, per_lane)
+        emissions = _spread(emission_table(model), lanes, per_lane)
+        crossings = _crossings(transitions[7], lanes.bit_length() - 1)
+        arrays = [transitions.transpose(2, 0, 1), crossings, emissions.transpose(0, 3, 1, 2), special_table(model)]
+        return [session.upload(array) for array in arrays]
+
+    tables: list[Any] = session.resident(f"vector{lanes}", model, make)
+    return tables
+
+
 def lane_backend(device: Device) -> dict[str, int]:
     """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
     vendor = device.vendor.lower()
@@ -126,7 +141,7 @@ class ViterbiStage:
         lanes = self.defines.get("LANES", VECTOR_LANES)
         vectors = -(-model.length // lanes)
         defines = {"LANES": lanes, "VECTORS": vectors, **self.defines}
-        tables = session.resident(f"viterbi_vector{lanes}", model, lambda: self._vector_tables(session, model, lanes))
+        tables = vector_tables(session, model, lanes)
         scores = session.allocate(4 * len(batch))
         next_row = session.upload(np.zeros(1, np.int32))
         n_items = max(1, session.device.n_compute_units)
@@ -137,15 +152,6 @@ class ViterbiStage:
         )  # fmt: skip
         values: npt.NDArray[np.int32] = session.download(scores, len(batch), np.int32)
         return values
-
-    @staticmethod
-    def _vector_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:
-        per_lane = -(-model.length // lanes)
-        transitions = _spread(transition_table(model), lanes, per_lane)
-        emissions = _spread(emission_table(model), lanes, per_lane)
-        crossings = _crossings(transitions[7], lanes.bit_length() - 1)
-        arrays = [transitions.transpose(2, 0, 1), crossings, emissions.transpose(0, 3, 1, 2), special_table(model)]
-        return [session.upload(array) for array in arrays]
 
     def _launch_lanes(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> npt.NDArray[np.int32]:
         device = session.device

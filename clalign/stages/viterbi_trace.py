@@ -14,7 +14,7 @@ from clalign.errors import OutOfDeviceMemory
 from clalign.profiles import IntegerProfile
 from clalign.reference.viterbi import viterbi_trace, wing_in, wing_out
 from clalign.sequences import SequenceBatch
-from clalign.stages.viterbi import emission_table, special_table, transition_table
+from clalign.stages.viterbi import VECTOR_LANES, emission_table, special_table, transition_table, vector_tables
 
 FROM_B, FROM_M, FROM_I, FROM_D = range(4)
 CELL_I_FROM_I, CELL_D_FROM_D = 4, 8
@@ -26,7 +26,10 @@ FLAG_E_IMPOSSIBLE, FLAG_N_IMPOSSIBLE = 64, 128
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the directions of one launch may take."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"viterbi_trace_item": ({},)}
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_trace_item": ({},),
+    "viterbi_trace_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16}),
+}
 """Choices that are compiled for other vendors in the tests."""
 
 Paths = list[list[DomainPath] | None]
@@ -38,14 +41,17 @@ class Directions:
 
     Attributes
     ----------
-    cells : uint8[length, M]
+    cells : uint8[length, width]
     flags : uint8[length + 1]
     exits : int32[length + 1]
+    places : int64[M]
+        Where each node stands in a row of `cells`.
     """
 
     cells: npt.NDArray[np.uint8]
     flags: npt.NDArray[np.uint8]
     exits: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int64]
 
 
 class ViterbiTraceStage:
@@ -53,13 +59,17 @@ class ViterbiTraceStage:
 
     Parameters
     ----------
+    shape : str, optional
+        ``item`` or ``vector``; by default what suits the device.
     defines : dict, optional
         Compile-time choices that replace the default ones.
     """
 
     name = "viterbi_trace"
 
-    def __init__(self, **defines: int) -> None:
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.lanes = defines.get("LANES", VECTOR_LANES)
         self.defines = defines
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile) -> Paths:
@@ -91,31 +101,55 @@ class ViterbiTraceStage:
         return paths
 
     def _launch_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
-        n, m, n_residues = len(batch), model.length, int(batch.offsets[-1])
-        tables = session.resident(
-            "viterbi_trace",
-            model,
-            lambda: [
-                session.upload(transition_table(model).T),
-                session.upload(emission_table(model).transpose(0, 2, 1)),
-                session.upload(special_table(model)),
-            ],
-        )
-        rows, cells = session.allocate(n * 3 * m * 4), session.allocate(n_residues * m)
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        n, n_residues = len(batch), int(batch.offsets[-1])
+        places = node_places(model.length, self.lanes if shape == "vector" else 1)
+        width = self.lanes * -(-model.length // self.lanes) if shape == "vector" else model.length
+        sequences = [session.upload(batch.codes), session.upload(batch.offsets), np.uint32(n)]
+        cells = session.allocate(n_residues * width)
         flags, exits = session.allocate(n_residues + n), session.allocate(4 * (n_residues + n))
-        session.launch(
-            "viterbi_trace_item", "viterbi_trace", self.defines, n, None,
-            session.upload(batch.codes), session.upload(batch.offsets), np.uint32(n), np.int32(m), *tables,
-            rows, cells, flags, exits,
-        )  # fmt: skip
-        all_cells = session.download(cells, (n_residues, m), np.uint8)
+        enqueue = self._enqueue_vector if shape == "vector" else self._enqueue_item
+        enqueue(session, n, model, sequences, [cells, flags, exits])
+        all_cells = session.download(cells, (n_residues, width), np.uint8)
         all_flags = session.download(flags, n_residues + n, np.uint8)
         all_exits = session.download(exits, n_residues + n, np.int32)
         paths: Paths = []
         for row, (a, b) in enumerate(itertools.pairwise(batch.offsets)):
             special = slice(a + row, b + row + 1)
-            paths.append(walk(Directions(all_cells[a:b], all_flags[special], all_exits[special]), model))
+            directions = Directions(all_cells[a:b], all_flags[special], all_exits[special], places)
+            paths.append(walk(directions, model))
         return paths
+
+    def _enqueue_item(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], outputs: list[Any]
+    ) -> None:
+        def make() -> list[Any]:
+            arrays = [transition_table(model).T, emission_table(model).transpose(0, 2, 1), special_table(model)]
+            return [session.upload(array) for array in arrays]
+
+        tables = session.resident("viterbi_trace_item", model, make)
+        rows = session.allocate(n * 3 * model.length * 4)
+        session.launch(
+            "viterbi_trace_item", "viterbi_trace", self.defines, n, None,
+            *sequences, np.int32(model.length), *tables, rows, *outputs,
+        )  # fmt: skip
+
+    def _enqueue_vector(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], outputs: list[Any]
+    ) -> None:
+        defines = {"LANES": self.lanes, "VECTORS": -(-model.length // self.lanes), **self.defines}
+        next_row = session.upload(np.zeros(1, np.int32))
+        session.launch(
+            "viterbi_trace_vector", "viterbi_trace", defines, max(1, session.device.n_compute_units), 1,
+            *sequences, *vector_tables(session, model, self.lanes), next_row, *outputs,
+        )  # fmt: skip
+
+
+def node_places(n_nodes: int, lanes: int) -> npt.NDArray[np.int64]:
+    """Return where each node's direction stands in a row that is striped over so many lanes."""
+    vectors = -(-n_nodes // lanes)
+    nodes = np.arange(n_nodes, dtype=np.int64)
+    return nodes if lanes == 1 else nodes % vectors * lanes + nodes // vectors
 
 
 def _fitting(batch: SequenceBatch, first: int, m: int, limit: int) -> int:
@@ -167,11 +201,11 @@ def _last_flagged(flags: npt.NDArray[np.uint8], i: int, flag: int) -> int:
 
 def _walk_domain(directions: Directions, i: int, model: IntegerProfile) -> tuple[DomainPath, int] | None:
     """Walk from E of row i back to B; return the path and the row of that B."""
-    cells = directions.cells
+    cells, places = directions.cells, directions.places
     k = int(directions.exits[i])
     states, state = wing_out(model, k), "M"
     while True:
-        cell = int(cells[i - 1, k - 1])
+        cell = int(cells[i - 1, places[k - 1]])
         if cell & CELL_IMPOSSIBLE[state]:
             return None
         states.append(state)

@@ -79,7 +79,20 @@ def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> Non
         assert differing(VITERBI_TRACE, session, batch, profile) == 0
 
 
-def test_planted_fault_is_noticed(opencl_session: Session) -> None:
+@pytest.mark.parametrize(("shape", "defines"), [("item", {}), ("vector", {}), ("vector", {"LANES": 16})])
+def test_every_shape(session: Session, shape: str, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(6)
+    for n_nodes in (1, 8, 17, 50):
+        for local in (True, False):
+            profile = random_profile(rng, n_nodes, local)
+            batch = random_batch(rng, profile, 9, 60)
+            assert differing(ViterbiTraceStage(shape, **defines), session, batch, profile) == 0
+
+
+@pytest.mark.parametrize("shape", ["item", "vector"])
+def test_planted_fault_is_noticed(opencl_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_profile(rng, 10)
-    assert differing(ViterbiTraceStage(SABOTAGE=1), opencl_session, random_batch(rng, profile, 10, 60), profile) > 0
+    assert (
+        differing(ViterbiTraceStage(shape, SABOTAGE=1), opencl_session, random_batch(rng, profile, 10, 60), profile) > 0
+    )

@@ -1,0 +1,54 @@
+/* Plan7 Viterbi with the directions of the best path, for the few sequences that are hits: the shape for CPUs.
+
+   As viterbi_trace_item.cl, with the model striped over explicit vectors (common/striped.h): node
+   lane * VECTORS + q is at [q][lane] of a row of directions.
+
+   Buffers
+     codes        uchar[n_residues]                   letter codes, sequence after sequence
+     offsets      int[n + 1]                          where each begins
+     transitions, crossings, emissions                see common/striped.h
+     special      int[N_SPECIALS]
+     next         int[1]                              in: 0; the next sequence to be taken
+     cells        uchar[n_residues][VECTORS][LANES]   out: CELL_* of each cell
+     flags        uchar[n_residues + n]               out: FLAG_* of each row; row 0 of a sequence included
+     exits        int[n_residues + n]                 out: the highest node (from 1) whose M leads to E
+
+   Macros
+     LANES, VECTORS  see common/striped.h
+     SABOTAGE        1 plants a fault, for the test of the tests
+
+   Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
+
+#define TRACE 1
+#include "common/plan7.h"
+#include "common/directions.h"
+#include "common/striped.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+__kernel void viterbi_trace(__global const uchar *codes, __global const int *offsets, const uint n,
+                            __global const ints *transitions, __global const ints *crossings,
+                            __global const ints *emissions, __constant const int *special,
+                            __global int *next, __global uchars *cells, __global uchar *flags, __global int *exits)
+{
+    ints m[VECTORS], i[VECTORS], d[VECTORS];
+    for (uint row = atomic_inc(next); row < n; row = atomic_inc(next)) {
+        const int start = offsets[row], length = offsets[row + 1] - start;
+        const size_t base = (size_t)start + row;
+        specials_t s = specials_at_start(special);
+        for (int q = 0; q < VECTORS; q++) m[q] = i[q] = d[q] = (ints)(IMPOSSIBLE);
+        flags[base] = FLAGS_AT_START;
+        exits[base] = 0;
+        for (int x = 0; x < length; x++) {
+            __global const ints *emission = emissions + (size_t)codes[start + x] * VECTORS * 2;
+            const int e = next_row(m, i, d, s.b, transitions, crossings, emission,
+                                   cells + (size_t)(start + x) * VECTORS, exits + base + x + 1)
+                          + SABOTAGE * (x & 1) * 5000;
+            const specials_t after = specials_after(s, e, special);
+            flags[base + x + 1] = special_flags(s, after, e, special);
+            s = after;
+        }
+    }
+}
