@@ -18,6 +18,11 @@ SMALL = 1e-7
 MIN_FIT = 500
 """A fit to fewer scores is called doubtful."""
 
+MAX_REFITS = 20
+
+POOR_DISTANCE = 0.2
+"""Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
+
 
 def hmmer2_bound(score: float) -> float:
     """Return HMMER2's upper bound of the P-value of a score in bits, 1 / (1 + 2^score)."""
@@ -121,10 +126,10 @@ def gumbel_tail(score: float, mu: float, slope: float) -> float:
 
 
 def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> GumbelFit | None:
-    """Fit a Gumbel distribution to binned scores by maximum likelihood, leaving true hits out.
+    """Fit a Gumbel distribution to binned scores by maximum likelihood, leaving outliers out.
 
-    Scores that the first fit expects less than once among all of them are taken for members of the
-    family and left out of the second fit.
+    Scores that the fit expects less than once among all of them, be it members of the family on the
+    right or very short sequences on the left, are left out of the next fit, until none is new.
 
     Parameters
     ----------
@@ -143,20 +148,42 @@ def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -
     Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1: the likelihood
     equation of the slope, solved here by Newton's method with bisection as a guard.
     """
-    fit = _maximum_likelihood(scores, counts)
+    total = int(counts.sum())
+    inside = counts > 0
+    fit = _maximum_likelihood(scores[inside], counts[inside])
+    for _ in range(MAX_REFITS):
+        if fit is None:
+            return None
+        tails = np.array([gumbel_tail(score, *fit) for score in scores])
+        expected = (tails * total >= 1.0) & ((1.0 - tails) * total >= 1.0) & (counts > 0)
+        if np.array_equal(expected, inside):
+            break
+        inside = expected
+        fit = _maximum_likelihood(scores[inside], counts[inside]) or fit
     if fit is None:
         return None
+    return GumbelFit(*fit, int(counts[inside].sum()), _judged(fit, scores, counts, inside))
+
+
+def _judged(
+    fit: tuple[float, float],
+    scores: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int64],
+    inside: npt.NDArray[np.bool_],
+) -> str:
+    """Return what to think of a fit: by its number of scores, its distance from them, its outliers."""
     total = int(counts.sum())
-    inside = np.array([gumbel_tail(s, *fit) * total >= 1.0 for s in scores])
-    outliers = int(counts[~inside].sum())
-    fit = _maximum_likelihood(scores[inside], counts[inside]) or fit
     if total < MIN_FIT:
-        words = f"Fit is doubtful: fewer than {MIN_FIT} sequences"
-    elif outliers > 0.02 * total:
-        words = "More high scores than chance (expected for a large family)"
-    else:
-        words = "Fit is good"
-    return GumbelFit(*fit, int(counts[inside].sum()), words)
+        return f"Fit is doubtful: fewer than {MIN_FIT} sequences"
+    edges = np.arange(np.floor(scores.min()), np.floor(scores.max()) + 2)
+    observed, _ = np.histogram(scores, edges, weights=counts)
+    expected = -np.diff([gumbel_tail(edge, *fit) for edge in edges]) * total
+    if 0.5 * np.abs(observed - expected).sum() > POOR_DISTANCE * total:
+        return "Fit is poor: these scores do not follow an extreme-value curve"
+    above = int(counts[~inside & (scores > fit[0])].sum())
+    if above > 0.02 * total:
+        return "More high scores than chance (expected for a large family)"
+    return "Fit is good"
 
 
 def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float] | None:
