@@ -1,0 +1,127 @@
+"""Devices are found, judged in child processes, chosen by words, and bad drivers do no harm."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clalign.devices import REFERENCE, Device, choose_device
+from clalign.errors import DeviceNotFound, ExitCode
+from clalign.opencl import discover
+from clalign.opencl.choice import all_devices, pick_device
+from clalign.opencl.discover import discover_devices, driver_device
+from clalign.opencl.discover import test_in_child as judge_in_child
+
+CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
+TWIN = replace(CARD, id="0:1", bus="04:00.0", gcups=80.0)
+HOST = Device("1:0", "Host", "cpu", platform="PoCL", health="ready", gcups=3.0)
+BAD = Device("2:0", "Broken card", "gpu", health="self-test failed", problem="It gave other scores.")
+EVERY = [HOST, CARD, TWIN, BAD, REFERENCE]
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [("auto", CARD), ("gpu", CARD), ("cpu", HOST), ("reference", REFERENCE), ("0:1", TWIN), ("04:00", TWIN),
+     ("pocl", HOST), ("HOST", HOST)],
+)  # fmt: skip
+def test_choice_by_words(wish: str, expected: Device) -> None:
+    assert choose_device(wish, EVERY) == expected
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"), [("voodoo", "No device fits"), ("2:0", "cannot be used"), ("radeon", "several")]
+)
+def test_choice_that_cannot_be_made(wish: str, text: str) -> None:
+    with pytest.raises(DeviceNotFound, match=text) as found:
+        choose_device(wish, EVERY)
+    assert found.value.exit_code == ExitCode.NO_DEVICE
+
+
+def test_without_opencl_the_reference_answers() -> None:
+    assert choose_device("auto", [REFERENCE]) is REFERENCE
+    with pytest.raises(DeviceNotFound):
+        choose_device("gpu", [REFERENCE])
+    assert choose_device("auto", [BAD, REFERENCE]) is REFERENCE
+
+
+def test_this_machine() -> None:
+    devices = all_devices()
+    assert devices[-1] == REFERENCE
+    assert len({device.id for device in devices}) == len(devices)
+    assert pick_device("reference") is REFERENCE
+    for device in devices[:-1]:
+        assert device.health != "not tested"
+        assert Device.from_dict(device.to_dict()) == device
+        assert driver_device(device).name.strip() == device.name
+
+
+def test_verdicts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = discover_devices()
+    monkeypatch.setattr(discover, "test_in_child", lambda device: pytest.fail("tested again"))
+    assert discover_devices() == before
+
+
+def test_a_device_that_is_gone() -> None:
+    with pytest.raises(DeviceNotFound, match="not there any more"):
+        driver_device(replace(CARD, id="9:9"))
+
+
+def child(monkeypatch: pytest.MonkeyPatch, *code: str) -> None:
+    import sys
+
+    monkeypatch.setattr(discover, "own_command", lambda *words: [sys.executable, "-c", *code])
+
+
+def test_a_driver_that_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    child(monkeypatch, "import os; os.abort()")
+    judged = judge_in_child(CARD)
+    assert (judged.health, judged.is_usable) == ("not usable", False)
+    assert "stopped during the self-test" in judged.problem
+
+
+def test_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    child(monkeypatch, "import time; time.sleep(60)")
+    monkeypatch.setattr(discover, "TEST_SECONDS", 0.3)
+    judged = judge_in_child(CARD)
+    assert judged.health == "not usable"
+    assert "did not answer" in judged.problem
+
+
+def test_drivers_that_cannot_even_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    child(monkeypatch, "import os; os.abort()")
+    assert discover_devices() == [REFERENCE]
+
+
+def test_a_missing_linker_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover.shutil, "which", lambda name: None)
+    for device in discover_devices(refresh=False):
+        if device.platform == "Portable Computing Language":
+            assert device.health == "needs linker"
+            assert "gcc" in device.problem
+
+
+def test_a_wrong_score_switches_a_device_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    from clalign.opencl import probe
+
+    opencl = [device for device in all_devices() if device.kind != "reference" and device.is_usable]
+    if not opencl:
+        pytest.fail("this test needs an OpenCL device; the CPU driver is part of the installation")
+    truth = probe.VITERBI.reference
+
+    def lie(batch: Any, model: Any) -> Any:
+        scores = truth(batch, model)
+        return replace(scores, values=scores.values + 1)
+
+    monkeypatch.setattr(type(probe.VITERBI), "reference", lambda self, batch, model: lie(batch, model))
+    verdict = probe.quick_test(opencl[0].id)
+    assert verdict["health"] == "self-test failed"
+    assert "switched off" in verdict["problem"]
+
+
+def test_probe_is_a_process_of_its_own() -> None:
+    done = subprocess.run(discover.own_command("probe", "list"), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.strip().startswith("[")
