@@ -38,6 +38,9 @@ RELEASE_RESIDUES = 2**26
 FIRST_RATE = 2e8
 """Cells a second that the first batch is sized for if the device was never measured."""
 
+REFERENCE_RATE = 2e6
+"""The same for the reference."""
+
 
 @dataclass
 class _Pace:
@@ -123,7 +126,8 @@ def _search(
         context.warn(text)
     done, seconds = run.work_done()
     total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
-    pace = _Pace((device.gcups * 1e9) or FIRST_RATE, residue_limit(device), total, done, seconds)
+    first_rate = REFERENCE_RATE if device.kind == "reference" else FIRST_RATE
+    pace = _Pace((device.gcups * 1e9) or first_rate, residue_limit(device), total, done, seconds)
     with open_session(device) as session:
         for number, hmm in enumerate(profiles):
             search = prepare_search(hmm, spec, database)
