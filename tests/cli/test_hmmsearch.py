@@ -1,0 +1,177 @@
+"""``clalign hmmsearch`` from end to end: inputs, outputs, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.errors import ExitCode
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
+MOTIF = str(GOLDEN / "profiles" / "katdna_ls.hmm")
+PROTEINS = str(GOLDEN / "sequences" / "built.fa")
+DNA = str(GOLDEN / "sequences" / "kat.fa")
+
+
+def clalign(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "clalign", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
+
+
+def search(*words: str) -> int:
+    return main(["hmmsearch", "-q", "--device", "reference", *words])
+
+
+def test_all_outputs_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {
+        "-o": "a.txt", "--tblout": "b.tbl", "--domtblout": "c.tbl", "--tsv": "d.tsv", "--domtsv": "e.tsv",
+        "-A": "f.sto", "--fasta": "g.fa", "--run": "h.clalign",
+    }  # fmt: skip
+    flags = [word for flag, name in files.items() for word in (flag, str(tmp_path / name))]
+    assert search(*flags, PROFILE, PROTEINS) == 0
+    assert capsys.readouterr().out == ""
+    names = {path.name for path in tmp_path.iterdir() if not path.name.endswith(("-wal", "-shm"))}
+    assert names == set(files.values())
+    sequences = (tmp_path / "g.fa").read_text()
+    assert sequences.count(">") == 10
+    assert sequences.startswith(">tandem 12 copies")
+    assert (tmp_path / "f.sto").read_text().startswith("# STOCKHOLM 1.0\n#=GF ID rrm_ls\n")
+
+
+def test_alignments_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert search("--noali", PROFILE, PROTEINS) == 0
+    text = capsys.readouterr().out
+    assert "Parsed for domains:" in text
+    assert "*->" not in text
+
+
+def test_a_table_may_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert search("--tsv", "-", MOTIF, DNA) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("query\ttarget")
+    assert len(lines) == 9
+
+
+def test_several_profiles_have_a_section_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = tmp_path / "both.hmm"
+    both.write_text(Path(PROFILE).read_text() + (GOLDEN / "profiles" / "globins_ls.hmm").read_text())
+    assert search("--noali", str(both), PROTEINS) == 0
+    text = capsys.readouterr().out
+    assert text.count("Query HMM:") == 2
+    assert text.splitlines().count("//") == 2
+    assert text.count("# [ok]") == 1
+
+
+@pytest.mark.parametrize("which", ["profiles", "sequences"])
+def test_standard_input(which: str, tmp_path: Path) -> None:
+    words = ["-", DNA] if which == "profiles" else [MOTIF, "-"]
+    given = Path(MOTIF if which == "profiles" else DNA).read_bytes()
+    run = tmp_path / "x.clalign"
+    command = [sys.executable, "-m", "clalign", "hmmsearch", "-q", "--device", "reference", "--tsv", "-"]
+    done = subprocess.run([*command, "--run", str(run), *words], input=given, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"\n") == 9
+    again = clalign("export", str(run), "--fasta", "-")
+    assert again.stdout.count(">") == 8
+    assert (tmp_path / "x.stdin").read_bytes() == given
+
+
+def test_temporary_runs_are_removed(tmp_path: Path) -> None:
+    done = clalign("hmmsearch", "--device", "reference", MOTIF, DNA, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.returncode == 0
+    assert not list(tmp_path.glob("clalign-*"))
+
+
+def test_no_hits_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert search("-E", "1e-300", MOTIF, DNA) == 0
+    assert "The best of 8 sequences was s2 with E = 2.6 (score 1.1)." in capsys.readouterr().out
+
+
+def test_warnings_go_to_standard_error() -> None:
+    done = clalign("hmmsearch", "--device", "reference", MOTIF, PROTEINS)
+    assert "katdna_ls is for DNA, but these sequences look like protein" in done.stderr
+    quiet = clalign("hmmsearch", "-q", "--device", "reference", MOTIF, PROTEINS)
+    assert quiet.stderr == ""
+    assert quiet.stdout.endswith("# [ok]\n")
+
+
+def test_progress_as_json() -> None:
+    done = clalign("hmmsearch", "--progress", "json", "--device", "reference", PROFILE, PROTEINS)
+    kinds = [json.loads(line)["kind"] for line in done.stderr.splitlines()]
+    assert kinds[0] == "started"
+    assert kinds[-1] == "finished"
+    assert {"progress", "partial", "warning"} <= set(kinds)
+
+
+def test_errors_as_json(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.fa"
+    bad.write_text("this is not a sequence file\n")
+    done = clalign("hmmsearch", "--progress", "json", "--device", "reference", PROFILE, str(bad))
+    last = json.loads(done.stderr.splitlines()[-1])
+    assert last["kind"] == "failed"
+    assert last["value"]["exit_code"] == done.returncode == ExitCode.UNREADABLE
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (["-o", "/no/such/folder/x"], ExitCode.CANNOT_WRITE),
+        (["--tsv", "{folder}"], ExitCode.CANNOT_WRITE),
+        (["--run", "{existing}"], ExitCode.CANNOT_WRITE),
+        (["--run", "-"], ExitCode.INPUT),
+        (["--tsv", "{input}"], ExitCode.INPUT),
+        (["--tsv", "{new}", "--domtsv", "{new}"], ExitCode.INPUT),
+        (["--device", "no such card"], ExitCode.NO_DEVICE),
+    ],
+)
+def test_bad_outputs_are_refused_at_once(
+    flags: list[str], code: ExitCode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing, given = tmp_path / "existing", tmp_path / "in.fa"
+    existing.write_text("mine")
+    shutil.copyfile(DNA, given)
+    places = {"folder": tmp_path, "existing": existing, "input": given, "new": tmp_path / "new"}
+    words = [flag.format(**places) for flag in flags]
+    assert main(["hmmsearch", *words, MOTIF, str(given)]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.strip().splitlines()) <= 3
+    assert existing.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["existing", "in.fa"]
+
+
+def test_a_run_that_never_began_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "x.clalign"
+    bad = tmp_path / "bad.hmm"
+    bad.write_text("HMMER2.0\nNAME x\n")
+    assert search("--run", str(run), str(bad), DNA) == ExitCode.UNREADABLE
+    assert "bad.hmm" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.hmm"]
+    assert search("--run", str(run), MOTIF, DNA) == 0
+
+
+def test_missing_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert search("/no/such.hmm", DNA) == ExitCode.UNREADABLE
+    assert search(MOTIF, "/no/such.fa") == ExitCode.UNREADABLE
+    assert capsys.readouterr().err.count("the file does not exist") == 2
+
+
+def test_hmmer3_profiles_are_told_apart(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert search(str(data_folder / "hmmer3" / "globins4.hmm"), PROTEINS) == ExitCode.INPUT
+    assert "is a HMMER3 profile" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = f'"{sys.executable}" -m clalign hmmsearch -q --device reference "{PROFILE}" "{PROTEINS}" | head -n 1'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("clalign ")
+    assert done.stderr == ""

@@ -1,0 +1,208 @@
+"""Searches that end early: the worker killed, Ctrl-C, termination. What is found stays, and the rest follows."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from clalign.cli import main
+from clalign.cli.processes import WorkerProcess
+from clalign.errors import ExitCode, WorkerLost
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
+
+N_KILLS = 20
+
+COPIES = 15
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sequences that keep the reference busy for some seconds."""
+    path = tmp_path_factory.mktemp("many") / "many.fa"
+    text = (GOLDEN / "sequences" / "proteins.fa").read_text()
+    path.write_text("".join(text.replace(">", f">{i}_") for i in range(COPIES)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def undisturbed(many: Path) -> dict[str, str]:
+    """The outputs of a search that nobody disturbs."""
+    folder = many.parent
+    assert main(["hmmsearch", "-q", *outputs(folder), PROFILE, str(many)]) == 0
+    found = contents(folder)
+    assert found["hits.tsv"].count("\n") > 100
+    return found
+
+
+def outputs(folder: Path) -> list[str]:
+    return ["-o", f"{folder}/hits.txt", "--tsv", f"{folder}/hits.tsv", "--domtsv", f"{folder}/domains.tsv"]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the outputs without the lines that tell date, command and device."""
+    texts = {name: (folder / name).read_text() for name in ("hits.txt", "hits.tsv", "domains.tsv")}
+    texts["hits.txt"] = re.sub(r"(?m)^(Date|Command|Device): .*$", "", texts["hits.txt"])
+    return texts
+
+
+def resume(run: Path, folder: Path) -> int:
+    """Go on with a run, on the fastest device: the results must be the same on each."""
+    return main(["resume", "-q", "--device", "auto", *outputs(folder), str(run)])
+
+
+def start(*words: str, **more: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "clalign", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload, no-any-return]
+
+
+def worker_of(process: subprocess.Popen[str]) -> psutil.Process:
+    for _ in range(200):
+        for child in psutil.Process(process.pid).children():
+            if "worker" in child.cmdline():
+                return child
+        time.sleep(0.02)
+    raise AssertionError("no worker was started")
+
+
+def wait_for_batches(process: subprocess.Popen[str], n: int) -> None:
+    """Read progress lines until `n` batches are stored."""
+    assert process.stderr
+    for line in process.stderr:
+        n -= '"partial"' in line
+        if n <= 0:
+            return
+    raise AssertionError(f"the search ended early ({process.wait()})")
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_killed_at_random_moments_changes_nothing(
+    many: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    rng = random.Random(os.environ.get("CLALIGN_SEED", "42"))
+    run = tmp_path / "x.clalign"
+    search = ["hmmsearch", "--device", "reference", *outputs(tmp_path), "--run", str(run), PROFILE, str(many)]
+    kills = kills_of_batches = 0
+    while kills < N_KILLS:
+        words = ["resume", *outputs(tmp_path), str(run)] if run.exists() else search
+        process = start(*words)
+        worker = worker_of(process)
+        time.sleep(rng.uniform(0.2, 1.6))
+        worker.kill()
+        _, told = process.communicate()
+        if process.returncode == ExitCode.DONE:  # it was faster
+            assert contents(tmp_path) == undisturbed
+            clear(tmp_path)
+            continue
+        assert process.returncode == ExitCode.STOPPED, told
+        assert "stopped unexpectedly: it was ended by signal SIGKILL" in told
+        assert (f"clalign resume {run}" in told) == run.exists()
+        assert not (tmp_path / "hits.txt").exists()
+        kills += 1
+        kills_of_batches += run.exists()
+    assert kills_of_batches >= N_KILLS // 4
+    if not run.exists():
+        assert start(*search).wait() == ExitCode.DONE
+    assert resume(run, tmp_path) == 0
+    assert contents(tmp_path) == undisturbed
+
+
+def clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def test_a_lost_worker_without_run_names_its_file(many: Path, tmp_path: Path) -> None:
+    process = start(
+        "hmmsearch", "--progress", "json", "--device", "reference", PROFILE, str(many),
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    wait_for_batches(process, 2)
+    worker_of(process).kill()
+    out, told = process.communicate()
+    assert process.returncode == ExitCode.STOPPED
+    assert out == ""
+    (run,) = tmp_path.glob("clalign-*/search.clalign")
+    assert f"clalign resume {run}" in told
+    assert main(["resume", "-q", "-o", str(tmp_path / "hits.txt"), str(run)]) == 0
+    assert (tmp_path / "hits.txt").read_text().endswith("# [ok]\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)]
+)
+def test_one_signal_writes_partial_results(
+    number: signal.Signals, code: ExitCode, many: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    run, sequences = tmp_path / "x.clalign", tmp_path / "hits.fa"
+    process = start(
+        "hmmsearch", "--progress", "json", "--device", "reference", *outputs(tmp_path), "--run", str(run),
+        "--fasta", str(sequences), PROFILE, str(many),
+    )  # fmt: skip
+    wait_for_batches(process, 2)
+    process.send_signal(number)
+    _, told = process.communicate()
+    assert process.returncode == code
+    assert f"clalign resume {run}" in told
+    texts = contents(tmp_path)
+    assert all(text.endswith("# partial: yes\n") for text in texts.values())
+    assert texts["hits.tsv"].count("\n") < undisturbed["hits.tsv"].count("\n")
+    assert not sequences.exists()
+    assert resume(run, tmp_path) == 0
+    assert contents(tmp_path) == undisturbed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_second_signal_stops_at_once(many: Path, undisturbed: dict[str, str], tmp_path: Path) -> None:
+    run = tmp_path / "x.clalign"
+    process = start(
+        "hmmsearch", "--progress", "json", "--device", "reference", *outputs(tmp_path), "--run", str(run), PROFILE,
+        str(many),
+    )  # fmt: skip
+    wait_for_batches(process, 2)
+    worker = worker_of(process)
+    worker.suspend()  # it cannot answer the first wish
+    process.send_signal(signal.SIGINT)
+    assert process.stderr
+    assert any("Press Ctrl-C again" in line for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Stopped at once" in told
+    assert not worker.is_running()
+    assert not (tmp_path / "hits.txt").exists()
+    assert resume(run, tmp_path) == 0
+    assert contents(tmp_path) == undisturbed
+
+
+def test_a_worker_ends_with_its_parent(many: Path, tmp_path: Path) -> None:
+    process = start(
+        "hmmsearch", "--progress", "json", "--device", "reference", "--run", str(tmp_path / "x.clalign"), PROFILE,
+        str(many),
+    )  # fmt: skip
+    wait_for_batches(process, 1)
+    worker = worker_of(process)
+    process.kill()
+    process.communicate()
+    assert psutil.wait_procs([worker], timeout=20)[1] == []
+
+
+def test_a_lost_worker_tells_its_last_words() -> None:
+    with WorkerProcess({"job": "no such job"}) as worker:
+        events = [event for event in worker.events() if event]
+    assert events[-1].kind == "failed"
+    with WorkerProcess({"job": "devices"}) as worker:
+        psutil.Process(worker.pid).kill()
+        with pytest.raises(WorkerLost, match="SIGKILL"):
+            list(worker.events())

@@ -1,0 +1,136 @@
+"""The command line's words: flags, help, messages, exit codes."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from clalign.cli import COMMANDS, main
+from clalign.cli.hmmsearch import add_parser
+from clalign.cli.options import spec_of
+from clalign.cli.parser import OneCommand, UsageError
+from clalign.errors import ExitCode
+from clalign.specs import SearchSpec, command_line
+
+AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
+
+
+def parsed(*words: str) -> SearchSpec:
+    command = OneCommand()
+    add_parser(command)
+    arguments = command.parser.parse_args([*words, "a.hmm", "b.fa"])
+    return spec_of(arguments, arguments.profiles, arguments.targets)
+
+
+def test_defaults_are_those_of_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLALIGN_DEVICE", raising=False)
+    assert parsed() == SearchSpec("a.hmm", "b.fa")
+
+
+def test_every_field_with_a_flag_is_set_by_it() -> None:
+    words = {
+        "evalue": ("-E", "1e-3"), "score": ("-T", "-5.5"), "domain_evalue": ("--domE", "2"),
+        "domain_score": ("--domT", "-1e1"), "inclusion_evalue": ("--incE", "0.5"), "inclusion_score": ("--incT", "7"),
+        "inclusion_domain_evalue": ("--incdomE", "3"), "inclusion_domain_score": ("--incdomT", "4"),
+        "n_targets": ("-Z", "1000"), "n_domain_targets": ("--domZ", "10"), "cutoff": ("--cut_tc",),
+        "without_filters": ("--max",), "without_null2": ("--nonull2",), "alphabet": ("--alphabet", "dna"),
+        "sequence_format": ("--tformat", "fasta"),
+    }  # fmt: skip
+    flagged = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
+    assert sorted(words) == sorted(flagged)
+    for name, flags in words.items():
+        changed = [f for f in flagged if getattr(parsed(*flags), f) != getattr(parsed(), f)]
+        assert changed == [name]
+
+
+def test_the_shown_command_means_the_same_spec() -> None:
+    spec = parsed("-E", "1e-3", "-T", "-5.5", "--cut_nc", "--nonull2", "-Z", "45", "--device", "gpu")
+    words = command_line(spec)[2:-2]
+    assert parsed(*words) == spec
+
+
+def test_device_comes_from_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_DEVICE", "Radeon")
+    assert parsed().device == "Radeon"
+    assert parsed("--device", "cpu").device == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hmmsearch", "a"], "missing: SEQDB"),
+        (["hmmsearch", "-E", "many", "a", "b"], "-E: 'many' is not a number"),
+        (["hmmsearch", "-E", "nan", "a", "b"], "-E: 'nan' is not a number"),
+        (["hmmsearch", "--tblot", "x", "a", "b"], "did you mean --tblout?"),
+        (["hmmsearch", "--cut_ga", "--cut_nc", "a", "b"], "--cut_nc: not allowed with argument --cut_ga"),
+        (["hmmsearch", "--progress", "dots", "a", "b"], "unknown choice 'dots'"),
+        (["hmmsearch", "-o", "-", "--tsv", "-", "a", "b"], "only one output can go to standard output"),
+        (["hmmsearch", "-E"], "-E: a value is missing"),
+        (["hmsearch"], "did you mean hmmsearch?"),
+        (["verify", "--sample", "0", "x"], "--sample: '0' is not a whole number above 0"),
+    ],
+)
+def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Try: clalign" in told
+    assert not [word for word in AVOIDED if word in told.lower()]
+
+
+def test_parser_raises_what_main_tells() -> None:
+    with pytest.raises(UsageError):
+        parsed("--no-such-flag")
+
+
+@pytest.mark.parametrize("words", [["-", "-"], ["-E", "0", "a", "b"], ["-Z", "-3", "a", "b"]])
+def test_options_without_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hmmsearch", *words]) == ExitCode.INPUT
+    assert "clalign: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "-h"]) == 0
+    short = capsys.readouterr().out
+    assert main([name, "--help"]) == 0
+    long = capsys.readouterr().out
+    assert short.startswith(f"Usage: clalign {name}")
+    assert len(short.splitlines()) <= 30
+    assert "exit codes:" in long
+    assert len(long) > len(short)
+    assert not [word for word in AVOIDED if word in (short + long).lower()]
+
+
+def test_every_command_has_a_module() -> None:
+    for name in COMMANDS:
+        module = importlib.import_module(f"clalign.cli.{name}")
+        assert callable(module.add_parser)
+        assert callable(module.run)
+
+
+def test_overview_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "hmmsearch" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("clalign 0.")
+    assert main(["--version", "-v"]) == 0
+    assert "numpy" in capsys.readouterr().out
+    assert main([]) == ExitCode.USAGE
+
+
+def test_version_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from clalign.cli import main; main(['--version']); main(['hmmsearch', '-h']);"
+        "heavy = {'numpy', 'pyopencl', 'PySide6', 'Bio', 'dnaio', 'sqlite3'} & set(sys.modules);"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < 5.0
