@@ -136,6 +136,7 @@ class JobDesk(QObject):
         return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
 
     def _clear_done(self) -> None:
+        self._conductor.window.messages.clear_passed()
         for item in [entry for entry in self.queue.items if entry.state == "done"]:
             self.queue.dismiss(item)
 

@@ -11,7 +11,7 @@ from .workspace import Source, Workspace
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
 
 GROUPS = (
-    ("sequences", "Sequences", "dna"),
+    ("sequences", "Sequences", "text-box-outline"),
     ("profiles", "Profiles", "chart-timeline-variant"),
     ("run", "Runs", "table"),
 )

@@ -88,7 +88,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def _arrange(self) -> None:
         names = [self.profile, self.hit.name] if self.hit else []
-        most = 8 if self.narrow else 18 if self.viewport().width() < 900 else 30
+        most = 10 if self.narrow else 18 if self.viewport().width() < 900 else 30
         letters = min(most, max((len(name) for name in names), default=0))
         self._margin = (letters + 8) * self._cell
         self._lines = lay_out(self.hit, self.profile, self.n_columns, self.narrow) if self.hit else []
@@ -169,7 +169,10 @@ class AlignmentView(QAbstractScrollArea):
     def _paint_margins(self, painter: QPainter, shown: Line, y: float) -> None:
         right_side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         names = QRectF(EDGE, y, self._margin - 8 * self._cell, self._height)
-        label = painter.fontMetrics().elidedText(shown.label, Qt.TextElideMode.ElideRight, int(names.width()) + 2)
+        fits = len(shown.label) * self._cell <= names.width() + 4
+        # Of "sp|P69905|HBA_HUMAN" the last part says most.
+        label = shown.label if fits else shown.label.rstrip("|").rpartition("|")[2]
+        label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()) + 4)
         painter.drawText(names.adjusted(0, 0, 4, 0), Qt.AlignmentFlag.AlignVCenter, label)
         if shown.first is not None:
             numbers = QRectF(EDGE, y, self._margin - self._cell, self._height)

@@ -89,7 +89,7 @@ class ScorePlot(pg.PlotWidget):
             )
             line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
             line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
-            line.setZValue(20)
+            line.setZValue(30 if name == "report" else 20)
             self.lines[name] = line
             self.addItem(line)
             line.hide()
@@ -284,7 +284,8 @@ class HistogramView(QWidget):
         self.legend = label("", "muted", wrap=True)
         self.sentence = label("", "muted", wrap=True)
         self.bar_words = label(" ", "muted")
-        self._compact = compact
+        if compact:
+            self.plot.plotItem.showLabel("left", False)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 4, 8, 4)
         box.setSpacing(2)

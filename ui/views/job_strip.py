@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
 from .parts import ElidedLabel, IconLabel, line, set_role
@@ -107,7 +107,7 @@ class JobStrip(QWidget):
         queue.job_added.connect(self._add)
         queue.job_changed.connect(self._change)
         queue.job_removed.connect(self._remove)
-        self.hide()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def row_of(self, item: JobItem) -> JobRow | None:
         """Return the line of a job."""
@@ -136,5 +136,4 @@ class JobStrip(QWidget):
         rows = list(self._rows.values())
         for place, shown in enumerate(rows):
             shown.setVisible(place >= len(rows) - SHOWN)
-        self.setVisible(bool(rows))
         self.shown_changed.emit(bool(rows))

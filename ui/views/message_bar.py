@@ -41,9 +41,9 @@ class MessageBar(QWidget):
         self.messages.insert(0, Message(severity, text, actions))
         self._rebuild()
 
-    def clear(self) -> None:
-        """Close all messages."""
-        self.messages.clear()
+    def clear_passed(self) -> None:
+        """Close what no longer matters when something new begins; what stopped something stays."""
+        self.messages = [m for m in self.messages if m.severity == "stop"]
         self._rebuild()
 
     def _rebuild(self) -> None:

@@ -59,7 +59,8 @@ class Sheet(QWidget):
         """Return the height that shows everything."""
         layout = self._inside.layout()
         wanted = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
-        return wanted + self.foot.sizeHint().height() + self._top.sizeHint().height() + 3
+        foot = self.foot.heightForWidth(width) if self.foot.hasHeightForWidth() else self.foot.sizeHint().height()
+        return wanted + foot + self._top.sizeHint().height() + 3
 
     def close_sheet(self) -> None:
         """Ask to be closed."""

@@ -1,0 +1,129 @@
+"""The window without a display, with a worker that makes its answers up."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QCoreApplication, QEvent
+
+from clalign.runs import create_run
+from clalign.specs import SearchSpec
+from clalign.ui import theme
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.reader import Reader
+from clalign.ui.settings import Settings
+
+WORKER = Path(__file__).with_name("fake_worker.py")
+
+
+def _load_fake() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("clalign_fake_worker", WORKER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FAKE = _load_fake()
+
+
+@pytest.fixture
+def fake() -> ModuleType:
+    """The functions that make hits up."""
+    return FAKE
+
+
+@pytest.fixture
+def manners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """How the made-up worker shall behave."""
+
+    def behave(**wishes: Any) -> None:
+        monkeypatch.setenv("CLALIGN_FAKE", json.dumps(wishes))
+
+    return behave
+
+
+@pytest.fixture
+def worker() -> list[str]:
+    return [sys.executable, str(WORKER)]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    made = Settings(tmp_path / "config", tmp_path / "data")
+    made.change(theme="light")
+    return made
+
+
+@pytest.fixture
+def reader(qtbot: Any) -> Iterator[Reader]:
+    made = Reader()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def made_run(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a finished run file with made-up hits."""
+
+    def make(batches: int = 5, hits: int = 40, name: str = "made", complete: bool = True, profiles: int = 1) -> Path:
+        path = tmp_path / f"{name}.clalign"
+        spec = SearchSpec(str(tmp_path / "made.hmm"), str(tmp_path / "made.fasta")).to_dict()
+        with create_run(path, spec=spec, state="new") as run:
+            FAKE.prepare(run, spec, batches, profiles)
+            for profile in range(profiles):
+                for number in range(batches if complete else batches - 2):
+                    FAKE.add_batch(run, number, hits, profile)
+            if complete:
+                FAKE.finish(run, batches)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Files that the made-up worker knows by their first letters."""
+    texts = {
+        "made.hmm": "HMMER2.0\nNAME made\n", "bare.hmm": "HMMER2.0 bare\n", "new.hmm": "HMMER3/f\n",
+        "made.fasta": ">a\nMKVL\n", "dna.fasta": ">d\nACGTACGT\n", "picture.fasta": "\x89PNG\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="latin-1")
+    return {name: str(tmp_path / name) for name in texts}
+
+
+@pytest.fixture
+def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
+    """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
+    theme.apply("light")
+    made = MainWindow(settings, worker)
+    made.resize(1280, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    made.conductor.inspector.find_devices(refresh=False)
+    qtbot.waitUntil(lambda: made.conductor.workspace.devices_known, timeout=10000)
+    gone: list[bool] = []
+    made.destroyed.connect(lambda: gone.append(True))
+    yield made
+    made.close()
+    assert made.conductor.queue.worker is None
+    assert made.conductor.inspector.is_idle
+    made.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert gone, "the window was not destroyed"
+    stray = [thread.name for thread in threading.enumerate() if thread.name.startswith("clalign")]
+    assert not stray

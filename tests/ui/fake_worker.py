@@ -1,0 +1,210 @@
+"""A worker that speaks the protocol and writes real run files with made-up hits; no device is touched.
+
+The environment variable ``CLALIGN_FAKE`` holds its manners as JSON: ``batches``, ``hits`` in each,
+``pause`` (seconds for each batch), ``die_after`` (batches before it ends without a word), ``fail``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from clalign.alignments import AlignmentText
+from clalign.devices import REFERENCE, Device
+from clalign.errors import Cancelled, ClalignError
+from clalign.hits import Domain, Hit, Scores
+from clalign.jobs import Event, Job
+from clalign.runs import BatchResult, RunFile, create_run, open_run
+
+MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True}
+BATCH_ROWS = 300
+LENGTH = 60
+MU, SLOPE = -10.0, 0.5
+
+GPU = Device("0:0", "Made-up GPU", "gpu", vendor="Nobody", health="ready", gcups=50.0, n_compute_units=30)
+CPU = Device("1:0", "Made-up CPU", "cpu", vendor="Nobody", health="ready", gcups=5.0, n_compute_units=8)
+BROKEN = Device(
+    "2:0", "Made-up card", "gpu", health="self-test failed", problem="3 of 512 tests gave a different score."
+)
+
+
+def manners() -> dict:
+    return {**MANNERS, **json.loads(os.environ.get("CLALIGN_FAKE", "{}"))}
+
+
+def card(name="Made-up", **more) -> dict:
+    return {
+        "name": name, "accession": "PF99999.1", "description": "A made-up family", "length": LENGTH,
+        "alphabet": "amino", "origin": "hmmer2", "consensus": "MKVLAAGIVL" * 6, "reference": "", "structure": "",
+        "cutoffs": {"ga": [12.0, 12.0], "tc": [13.0, 13.0], "nc": [11.0, 11.0]},
+        "calibration": {"mu": MU, "lambda": SLOPE}, "facts": {"nseq": "45"},
+        "report_score": -2.0, "include_score": 10.0, **more,
+    }  # fmt: skip
+
+
+def report(path: str, n_sequences: int, alphabet: str = "amino") -> dict:
+    return {
+        "path": path, "digest": "0" * 64, "format": "FASTA", "compression": "none", "line_ends": "LF",
+        "alphabet": alphabet, "alphabet_reason": "made up", "n_sequences": n_sequences,
+        "n_residues": 300 * n_sequences, "n_empty": 0, "shortest": 20, "mean": 300.0, "longest": 900,
+        "length_histogram": [[20, 300, n_sequences // 2], [301, 900, n_sequences - n_sequences // 2]],
+        "issues": [{"kind": "letters", "severity": "caution", "text": "J is no code.", "count": 3, "lines": [4, 9]}],
+    }  # fmt: skip
+
+
+def domain(number: int, score: float, start: int) -> Domain:
+    model, target = "MKVLAAGIVL" * 2 + "..MKVLAAGI", "MKILA--IVLMKVLAAGIVLskMKVLAAGI"
+    match = "".join(a if a == b else " " for a, b in zip(model, target, strict=True))
+    states = "".join("I" if a == "." else "D" if b == "-" else "M" for a, b in zip(model, target, strict=True))
+    text = AlignmentText(model, match, target)
+    span = start, start + 28
+    return Domain(number, score, 0.1, 10.0**-score, (0, 28), span, span, int(score * 1000), states, text)
+
+
+def made_up_hit(row: int, score: float, rng: np.random.Generator) -> Hit:
+    length = int(rng.integers(100, 900))
+    domains = tuple(domain(n + 1, score / (n + 1), 5 + 40 * n) for n in range(int(rng.integers(1, 3))))
+    kind = ("kinase", "globin", "transport 50% protein")[row % 3]
+    evalue = float(10.0 ** (-score / 3.3))
+    return Hit(row, row, f"SEQ_{row:06d}", f"A{row:05d}", f"made-up {kind}", length, score, 0.2, evalue,
+               int(score * 1000), domains, len(domains))  # fmt: skip
+
+
+def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
+    """Store one made-up batch; the same numbers give the same batch."""
+    rng = np.random.default_rng((number, profile))
+    rows = np.arange(number * BATCH_ROWS, (number + 1) * BATCH_ROWS, dtype=np.int64)
+    values = (1000 * rng.gumbel(MU, 1 / SLOPE, BATCH_ROWS)).astype(np.int32)
+    scores = np.sort(rng.uniform(-2.0, 120.0, n_hits))[::-1]
+    values[:n_hits] = (1000 * scores).astype(np.int32)
+    hits = tuple(made_up_hit(int(rows[i]), float(score), rng) for i, score in enumerate(scores))
+    run.add_batch(
+        BatchResult(profile, int(rows[0]), int(rows[-1]) + 1, Scores(rows, values), hits, 1e7, 0.01, GPU.name)
+    )
+
+
+def prepare(run: RunFile, spec: dict, n_batches: int, n_profiles: int = 1) -> None:
+    run.set_profiles([card(f"Made-up-{i + 1}") for i in range(n_profiles)])
+    run.set_facts(
+        spec=spec, database=report(spec["targets"], n_batches * BATCH_ROWS), device=GPU.to_dict(),
+        n_targets=n_batches * BATCH_ROWS, versions={"clalign": "0"}, state="running",
+    )  # fmt: skip
+
+
+def finish(run: RunFile, n_batches: int) -> dict:
+    value = {
+        "run": str(run.path), "n_hits": run.n_hits(), "n_sequences": n_batches * BATCH_ROWS, "cells": 1e7 * n_batches,
+        "seconds": 1.5, "device_seconds": 1.0, "gcups": 12.0, "device": GPU.name,
+    }  # fmt: skip
+    run.set_facts(state="done", finished=value)
+    return value
+
+
+def search(request: dict, job: Job) -> dict:
+    manner = manners()
+    path = Path(request["run"])
+    if request["job"] == "search":
+        if manner["fail"]:
+            raise ClalignError(manner["fail"], "Choose another device.")
+        with create_run(path, spec=request["spec"], state="new") as run:
+            prepare(run, request["spec"], manner["batches"])
+    with open_run(path, writable=True) as run:
+        done = len(run.finished(0))
+        for number in range(done, manner["batches"]):
+            try:
+                job.check()
+            except Cancelled:
+                run.set_facts(state="stopped")
+                raise
+            if manner["die_after"] is not None and number >= manner["die_after"] and request["job"] == "search":
+                os._exit(11)
+            add_batch(run, number, manner["hits"])
+            total = manner["batches"] * 1e7
+            job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, profile=0)
+            job.partial(profile=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
+            time.sleep(manner["pause"])
+        if request["job"] == "search":
+            job.warn("A made-up warning.")
+        return finish(run, manner["batches"])
+
+
+def inspect(request: dict, job: Job) -> dict:
+    path, head = request["path"], Path(request["path"]).read_bytes()[:40]
+    if head.startswith(b"HMMER"):
+        old = head.startswith(b"HMMER2")
+        made = card(
+            origin="hmmer2" if old else "hmmer3", calibration=None if b"bare" in head else card()["calibration"]
+        )
+        if not old:
+            made["calibration"] = None
+        return {"kind": "profiles", "path": path, "profiles": [made]}
+    if head.startswith(b">"):
+        wish = request["alphabet"]
+        alphabet = wish if wish != "auto" else "dna" if b"ACGT" in head else "amino"
+        return {"kind": "sequences", "path": path, "report": report(path, 3000, alphabet)}
+    raise ClalignError(f"{path}: this is a picture.", "Choose a sequence file.")
+
+
+def devices(request: dict, job: Job) -> dict:
+    found = [GPU, CPU, BROKEN] if manners()["devices"] else []
+    return {"devices": [device.to_dict() for device in (*found, REFERENCE)]}
+
+
+def self_test(request: dict, job: Job) -> dict:
+    checks = [{"name": "rrm_1", "equal": True, "detail": "22 hits"}]
+    return {"device": request["device"], "health": "ready", "problem": "", "checks": checks}
+
+
+def verify(request: dict, job: Job) -> dict:
+    with open_run(Path(request["run"]), writable=True) as run:
+        chosen = request["hits"] or [row[0] for row in run.connection.execute("SELECT id FROM hits LIMIT 50")]
+        run.add_verification("Reference (NumPy)", dict.fromkeys(chosen, True), [])
+    return {"checked": len(chosen), "differing": 0, "details": [], "device": "Reference (NumPy)"}
+
+
+def export(request: dict, job: Job) -> dict:
+    with open_run(Path(request["run"])) as run:
+        n_written = len(request["hits"]) if request["hits"] is not None else run.n_hits()
+    Path(request["path"]).write_text(f"{request['what']} {n_written}\n")
+    return {"written": n_written, "path": request["path"], "what": request["what"]}
+
+
+JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
+        "verify": verify, "export": export}  # fmt: skip
+
+
+def obey(job: Job) -> None:
+    commands = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
+    for line in sys.stdin:
+        commands[json.loads(line)["command"]]()
+    job.cancel()
+
+
+def main() -> int:
+    def send(event: Event) -> None:
+        sys.stdout.write(event.to_json() + "\n")
+        sys.stdout.flush()
+
+    job = Job(send)
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=obey, args=(job,), daemon=True).start()
+    try:
+        job.send("started", **request)
+        job.send("finished", **JOBS[request["job"]](request, job))
+    except Cancelled:
+        job.send("cancelled", run=request.get("run"))
+        return 9
+    except ClalignError as error:
+        job.send("failed", message=error.message, hint=error.hint, exit_code=int(error.exit_code), traceback=None)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+
+from clalign.runs import create_run, open_run
+from clalign.ui.models.hit_filter import parse_filter
+from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
+from clalign.ui.models.hits_model import COLUMNS, MAX_PAGES, HitsModel
+from clalign.ui.models.reader import Reader
+
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def model(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
+    made = HitsModel(made_run(), reader)
+    tester = QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    made.set_profile(0, 60, 10.0)
+    qtbot.waitUntil(lambda: made.n_shown == 200)
+    yield made
+    made.close()
+    tester.deleteLater()
+
+
+def scores(model: HitsModel) -> list[float]:
+    return [model.row_at(place).score for place in range(model.n_shown)]
+
+
+def settled(qtbot: Any, model: HitsModel) -> None:
+    qtbot.waitUntil(lambda: not model.is_busy)
+
+
+def test_the_first_order_is_by_falling_score(model: HitsModel) -> None:
+    assert scores(model) == sorted(scores(model), reverse=True)
+
+
+@pytest.mark.parametrize("key", sorted(SORTS))
+def test_every_order_sorts_all_rows(qtbot: Any, model: HitsModel, key: str) -> None:
+    ids = {model.row_at(place).id for place in range(200)}
+    model.set_order(key, False)
+    settled(qtbot, model)
+    first = [model.row_at(place) for place in range(200)]
+    assert {row.id for row in first} == ids
+    if not callable(getattr(first[0], key, len)):
+        values = [getattr(row, key) for row in first]
+        values = [v.lower() if isinstance(v, str) else v for v in values]
+        assert values == sorted(values)
+    model.set_order(None, False)
+    settled(qtbot, model)
+    assert scores(model) == sorted(scores(model), reverse=True)
+
+
+def test_filter_and_threshold_together(qtbot: Any, model: HitsModel) -> None:
+    model.set_filter("kinase len>200")
+    model.set_least_score(30.0)
+    settled(qtbot, model)
+    rows = [model.row_at(place) for place in range(model.n_shown)]
+    assert 0 < len(rows) < 200
+    assert all("kinase" in row.description and row.length > 200 and row.score >= 30 for row in rows)
+    assert model.n_all == 200
+    assert model.is_filtered
+
+
+def test_a_filter_that_is_not_understood_changes_nothing(qtbot: Any, model: HitsModel) -> None:
+    assert model.set_filter("score>x").problem
+    settled(qtbot, model)
+    assert model.n_shown == 200
+
+
+def test_the_kept_hit_is_found_again(qtbot: Any, model: HitsModel) -> None:
+    hit = model.row_at(17).id
+    model.keep(hit)
+    model.set_order("name", True)
+    settled(qtbot, model)
+    assert model.kept_row is not None
+    assert model.row_at(model.kept_row).id == hit
+
+
+def test_the_rule_stands_where_significant_ends(model: HitsModel) -> None:
+    rules = [place for place in range(model.n_shown) if model.has_rule_above(place)]
+    assert len(rules) == 1
+    assert model.status(model.row_at(rules[0] - 1)) == "significant"
+    assert model.status(model.row_at(rules[0])) == "reported"
+
+
+def test_cells_are_words(model: HitsModel) -> None:
+    texts = {column.key: model.index(0, place).data() for place, column in enumerate(COLUMNS)}
+    assert texts["status"] == "significant"
+    assert texts["name"].startswith("SEQ_")
+    assert texts["verified"] == "—"
+    assert int(texts["coverage"]) == 47
+    start, end = texts["from_to"].split("–")
+    assert int(start) == 6
+    assert int(end) > 30
+    assert model.headerData(3, Qt.Orientation.Horizontal) == "E-value"
+
+
+def test_copying_has_a_header_and_plain_numbers(model: HitsModel) -> None:
+    lines = model.tsv([0, 1], [1, 3, 4]).splitlines()
+    assert lines[0].split("\t") == ["Name", "E-value", "Score (bits)"]
+    assert float(lines[1].split("\t")[2]) == pytest.approx(model.row_at(0).score, rel=1e-5)
+
+
+def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: ModuleType) -> None:
+    with open_run(model.query.path, writable=True) as run:
+        fake.add_batch(run, 7, 25)
+    model.refresh()
+    qtbot.waitUntil(lambda: model.n_shown == 225)
+
+
+@pytest.fixture(scope="module")
+def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("million") / "million.clalign"
+    create_run(path, spec={}).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute(
+        f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {MILLION})"
+        " INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
+        " raw, n_domains, best_score, best_evalue)"
+        " SELECT 0, i, i, printf('SEQ_%07d', (i * 7919) % 1000003), printf('A%07d', i),"
+        " CASE i % 50 WHEN 0 THEN 'protein kinase' ELSE 'a protein of some other family' END, 50 + (i * 31) % 2000,"
+        " ((i * 104729) % 1000003) / 4000.0, 0.1, i * 1e-6, i, 1, 10.0, i * 1e-6 FROM n"
+    )
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"sort": "evalue"},
+        {"sort": "length", "descending": True},
+        {"sort": "name"},
+        {"filter": parse_filter('E<0.5 len>200 "kinase"')},
+        {"least_score": 100.0},
+    ],
+    ids=["plain", "evalue", "length", "name", "filter", "threshold"],
+)
+def test_a_million_hits_sort_and_filter_in_a_second(million: Path, query: dict[str, Any]) -> None:
+    # Time of this thread alone: what else the machine does is not counted.
+    begun = time.thread_time()
+    pages = HitPages(HitQuery(million, 0, **query))
+    rows = pages.rows(pages.n_rows // 2, 50)
+    took = time.thread_time() - begun
+    pages.close()
+    assert rows
+    assert took < 1.0
+
+
+def test_a_page_of_a_million_is_quick_and_few_are_kept(qtbot: Any, million: Path, reader: Reader) -> None:
+    model = HitsModel(million, reader)
+    model.set_profile(0, 60, 10.0)
+    qtbot.waitUntil(lambda: model.n_shown == MILLION, timeout=20000)
+    slowest = 0.0
+    for place in range(0, MILLION, 9973):
+        begun = time.thread_time()
+        assert model.row_at(place) is not None
+        slowest = max(slowest, time.thread_time() - begun)
+    assert slowest < 0.05
+    assert len(model._cache) <= MAX_PAGES
+    model.close()

@@ -1,0 +1,31 @@
+import pytest
+
+from clalign.ui import words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "< 1e-300"), (3.14e-71, "3.1e-71"), (0.01, "0.010"), (1.0, "1.0"), (10, "10"), (250, "250"), (3e7, "3.0e7")],
+)
+def test_evalues_have_two_digits_and_no_zero(value: float, text: str) -> None:
+    assert words.evalue(value) == text
+
+
+def test_counts_are_grouped() -> None:
+    assert words.count(1234567) == "1\u202f234\u202f567"
+    assert words.plural(1, "hit") == "1 hit"
+    assert words.plural(2, "hit") == "2 hits"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(4.12, "4.1 s"), (41, "41 s"), (200, "3 min 20 s"), (1800, "30 min"), (7500, "2 h 5 min")]
+)
+def test_durations_have_two_units(seconds: float, text: str) -> None:
+    assert words.duration(seconds).replace(words.THIN, " ") == text
+
+
+def test_moments_are_near_or_dates() -> None:
+    now = 1_800_000_000.0
+    assert words.moment(now, now).startswith("today")
+    assert words.moment(now - 86400, now).startswith("yesterday")
+    assert "20" in words.moment(now - 90 * 86400, now)
