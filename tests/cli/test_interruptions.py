@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -23,7 +24,7 @@ PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 
 N_KILLS = 20
 
-COPIES = 15
+COPIES = 25
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +99,10 @@ def test_a_worker_killed_at_random_moments_changes_nothing(
         process = start(*words)
         worker = worker_of(process)
         time.sleep(rng.uniform(0.2, 1.6))
-        worker.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it was faster
+            worker.kill()
         _, told = process.communicate()
-        if process.returncode == ExitCode.DONE:  # it was faster
+        if process.returncode == ExitCode.DONE:
             assert contents(tmp_path) == undisturbed
             clear(tmp_path)
             continue
