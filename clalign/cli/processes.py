@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,8 @@ LAST_KINDS = ("finished", "cancelled", "failed")
 
 NEW_PROCESS_GROUP = 0x200
 """Windows' flag for the same."""
+
+_WARNING = re.compile(r"(?:WARNING|ERROR):clalign[\w.]*:(.*)")
 
 KEPT_LINES = 20
 WAIT_SECONDS = 0.1
@@ -107,7 +110,12 @@ class WorkerProcess:
         self._lines.put(None)
 
     def _read_log(self, stream: IO[str]) -> None:
-        self._log.extend(line.rstrip() for line in stream if line.strip())
+        shown = "CLALIGN_LOG" in os.environ
+        for line in stream:
+            if line.strip():
+                self._log.append(line.rstrip())
+            if shown:
+                sys.stderr.write(line)
 
     def events(self) -> Iterator[Event | None]:
         """Yield events until the worker's last one; None now and then while there is nothing to tell.
@@ -136,14 +144,22 @@ class WorkerProcess:
     def _lost(self) -> WorkerLost:
         code = self._process.wait()
         self._readers[1].join(END_SECONDS)
+        reason = f"with exit code {code}"
         if code < 0:
             with contextlib.suppress(ValueError):
-                reason = f"it was ended by signal {signal.Signals(-code).name}"
-                return WorkerLost(f"The worker process stopped unexpectedly: {reason}.{self._last_words()}")
-        return WorkerLost(f"The worker process stopped unexpectedly with exit code {code}.{self._last_words()}")
+                reason = f"on signal {signal.Signals(-code).name}"
+        return WorkerLost(
+            f"The worker process stopped unexpectedly {reason}.{self._last_words()}",
+            "Try again, or choose another device.",
+        )
 
     def _last_words(self) -> str:
         return f" Its last words: {self._log[-1][:300]}" if self._log else ""
+
+    def warnings(self) -> list[str]:
+        """Return what the engine put into its log for people, once the worker has ended."""
+        found = [_WARNING.match(line) for line in self._log]
+        return [match[1] for match in found if match]
 
     def stop(self) -> None:
         """Stop the worker now; its run file is whole at every moment."""
@@ -176,12 +192,15 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
     WorkerLost
         If the worker ended without a word.
     """
+    texts, last = [], None
     with WorkerProcess(job) as worker:
         for event in worker.events():
             if event is not None and event.kind == "warning":
-                print(f"clalign: {event.value['text']}", file=sys.stderr)
-            if event is not None and event.kind == "failed":
-                raise ReportedError(event.value)
-            if event is not None and event.kind in LAST_KINDS:
-                return event.value
-    raise AssertionError("a worker's events end with a last one")
+                texts.append(event.value["text"])
+            last = event or last
+    for text in [*texts, *worker.warnings()]:
+        print(f"clalign: {text}", file=sys.stderr)
+    assert last is not None
+    if last.kind == "failed":
+        raise ReportedError(last.value)
+    return last.value

@@ -69,7 +69,8 @@ class OpenCLSession:
         if self.device.max_buffer_bytes and n_bytes > self.device.max_buffer_bytes:
             raise OutOfDeviceMemory(
                 f"A buffer of {n_bytes:,} bytes is needed, but {self.device.name} gives at most"
-                f" {self.device.max_buffer_bytes:,} at once."
+                f" {self.device.max_buffer_bytes:,} at once.",
+                "Choose a device with more memory.",
             )
         return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(1, n_bytes))
 

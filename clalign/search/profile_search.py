@@ -20,7 +20,7 @@ from clalign.devices import Device
 from clalign.errors import Cancelled, ClalignError, InputError, OptionError, OutOfDeviceMemory
 from clalign.evalues import bits
 from clalign.formats.databases import load_database
-from clalign.formats.profiles import load_profiles, profile_card
+from clalign.formats.profiles import load_profiles, profile_card, repeated_names
 from clalign.formats.reports import InputReport
 from clalign.hits import Scores
 from clalign.jobs import JobContext
@@ -288,6 +288,9 @@ def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -
             f"The profile {foreign[0].name} is for {foreign[0].alphabet.label}, but these sequences look like"
             f" {database.alphabet.label}. If that guess is wrong, say so with --alphabet."
         )
+    repeated = repeated_names(profiles)
+    if repeated:
+        texts.append(f"Several profiles have the same name: {', '.join(repeated[:3])}. Their results are kept apart.")
     uncalibrated = [hmm.name for hmm in profiles if not hmm.is_calibrated]
     if uncalibrated:
         names = ", ".join(uncalibrated[:3]) + (" and others" if len(uncalibrated) > 3 else "")

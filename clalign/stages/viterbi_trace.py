@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clalign.alignments import DomainPath
 from clalign.errors import OutOfDeviceMemory
 from clalign.profiles import IntegerProfile
-from clalign.reference.viterbi import viterbi_trace, wing_in, wing_out
+from clalign.reference.viterbi_trace import viterbi_trace, wing_in, wing_out
 from clalign.sequences import SequenceBatch
 from clalign.stages.viterbi import VECTOR_LANES, emission_table, special_table, transition_table, vector_tables
 

@@ -16,7 +16,8 @@ from clalign.formats.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_profile
-from clalign.reference.viterbi import viterbi_score, viterbi_trace
+from clalign.reference.viterbi import viterbi_score
+from clalign.reference.viterbi_trace import viterbi_trace
 from clalign.search.domains import counting_domains, score_domains
 
 

@@ -1,0 +1,94 @@
+"""The best path of Plan7 Viterbi, walked back through the whole matrices in HMMER2's order of ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alignments import DomainPath
+from clalign.profiles import IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
+from clalign.reference.viterbi import ViterbiRow, viterbi_rows
+
+
+def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list[DomainPath] | None:
+    """Return the domains of the best path, in the order of the sequence.
+
+    Of equally good predecessors the first in HMMER2's order of tests is taken: C before E into C; J
+    before E into J; the highest node into E; B, M, I, D into M; M before D into D; M before I into I;
+    N before J into B. A way out of or into the model that is 1 bit dearer unfolded went through the
+    delete wing, whose states are then part of the path.
+
+    Returns
+    -------
+    list of DomainPath or None
+        None if the path meets an impossible state; such a sequence is not reported.
+    """
+    rows = list(viterbi_rows(codes, profile))
+    special = profile.special
+    domains: list[DomainPath] = []
+    i, c = len(codes), rows[-1].c
+    if c <= IMPOSSIBLE:
+        return None
+    while i > 0 and rows[i].c == rows[i - 1].c + special.c_loop:
+        i -= 1
+    while True:
+        found = _trace_domain(rows, i, codes, profile)
+        if found is None:
+            return None
+        path, i = found
+        domains.insert(0, path)
+        b, n = rows[i].b, rows[i].n
+        if b <= IMPOSSIBLE or n <= IMPOSSIBLE:
+            return None
+        if b == n + special.n_move:
+            return domains
+        if rows[i].j <= IMPOSSIBLE:
+            return None
+        while i > 0 and rows[i].j == rows[i - 1].j + special.j_loop:
+            i -= 1
+
+
+def _trace_domain(
+    rows: list[ViterbiRow], i: int, codes: npt.NDArray[np.uint8], profile: IntegerProfile
+) -> tuple[DomainPath, int] | None:
+    """Trace from E(i) back to B; return the path and the row of that B."""
+    t = profile.transitions
+    if rows[i].e <= IMPOSSIBLE:
+        return None
+    k = int(np.flatnonzero(rows[i].m[1:] + profile.end[1:] == rows[i].e)[-1]) + 1
+    states = wing_out(profile, k)
+    state = "M"
+    while True:
+        row, before = rows[i], rows[i - 1]
+        value = int({"M": row.m, "I": row.i, "D": row.d}[state][k])
+        if value <= IMPOSSIBLE:
+            return None
+        states.append(state)
+        if state == "D":
+            k -= 1
+            state = "M" if value == row.m[k] + t[MD, k] else "D"
+            continue
+        i -= 1
+        if state == "I":
+            value -= int(profile.insert[codes[i], k])
+            state = "M" if value == before.m[k] + t[MI, k] else "I"
+            continue
+        value -= int(profile.match[codes[i], k])
+        if value == before.b + profile.begin[k]:
+            states += wing_in(profile, k)
+            first = 1 if states[-1] == "D" else k
+            return DomainPath("".join(reversed(states)), first - 1, i), i
+        k -= 1
+        state = "M" if value == before.m[k] + t[MM, k] else "I" if value == before.i[k] + t[IM, k] else "D"
+
+
+def wing_out(profile: IntegerProfile, k: int) -> list[str]:
+    """Return the deletes D_k+1 ... D_M if the way from M_k to E went through them."""
+    folded = profile.end_unfolded[k] + 1000 <= profile.end[k]
+    return ["D"] * (profile.length - k) if folded else []
+
+
+def wing_in(profile: IntegerProfile, k: int) -> list[str]:
+    """Return the deletes D_k-1 ... D_1 if the way from B to M_k went through them."""
+    folded = profile.begin_unfolded[k] + 1000 <= profile.begin[k]
+    return ["D"] * (k - 1) if folded else []
