@@ -13,6 +13,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.formats.examples import load_examples
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
@@ -165,8 +166,9 @@ def test_missing_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("the file does not exist") == 2
 
 
-def test_hmmer3_profiles_are_told_apart(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert search(str(data_folder / "hmmer3" / "globins4.hmm"), PROTEINS) == ExitCode.INPUT
+def test_hmmer3_profiles_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    (profile,) = [example.profiles for example in load_examples() if example.targets is None]
+    assert search(str(profile), PROTEINS) == ExitCode.INPUT
     assert "is a HMMER3 profile" in capsys.readouterr().err
 
 

@@ -1,0 +1,167 @@
+"""Commands that tell about devices, the installation, the cache and stored runs."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.cli import doctor, gui, main
+from clalign.cli.devices import facts, table
+from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
+from clalign.devices import REFERENCE, Device
+from clalign.errors import ExitCode
+from clalign.jobs import Event
+from clalign.runs import open_run
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CARD = Device(id="0:0", name="Card X", kind="gpu", health="needs linker", problem="Install one.", memory_bytes=2**30)
+
+
+@pytest.fixture
+def kept_run(tmp_path: Path) -> Path:
+    run = tmp_path / "x.clalign"
+    inputs = [str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")]
+    flags = ["-q", "--device", "reference", "-o", str(tmp_path / "x.txt"), "--run", str(run)]
+    assert main(["hmmsearch", *flags, *inputs]) == 0
+    return run
+
+
+def test_devices_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices"]) == 0
+    assert "Reference (NumPy)" in capsys.readouterr().out
+    assert main(["devices", "-v"]) == 0
+    assert "Compute units" in capsys.readouterr().out
+    assert main(["devices", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == 1
+    assert [Device.from_dict(device).id for device in data["devices"]][-1] == "reference"
+
+
+def test_a_sick_device_says_why() -> None:
+    lines = table([CARD, REFERENCE])
+    assert "needs linker: Install one." in lines[1]
+    assert "No OpenCL device was found" in "\n".join(table([REFERENCE]))
+    assert any("1.00 GiB" in line for line in facts(CARD))
+
+
+def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(kept_run)]) == 0
+    assert "all equal" in capsys.readouterr().out
+    with open_run(kept_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE hits SET score = score + 0.001 WHERE name = 's3'")
+    assert main(["verify", "--sample", "100", str(kept_run)]) == ExitCode.DIFFERENT
+    told = capsys.readouterr().out
+    assert "1 of " in told
+    assert "s3" in told
+
+
+def test_selftest_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["selftest", "--device", "reference"]) == 0
+    assert "equal" in capsys.readouterr().out
+    assert main(["selftest", "--device", "no such card"]) == ExitCode.NO_DEVICE
+
+
+def test_cache_is_shown_and_cleared(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache"]) == 0
+    assert "kat.fa" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out.startswith("Freed ")
+    assert main(["cache"]) == 0
+    assert "kat.fa" not in capsys.readouterr().out
+
+
+def test_doctor_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    code = main(["doctor", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["variables"]["CUDA_VISIBLE_DEVICES"] == "7"
+    assert report["versions"]["numpy"]
+    kinds = {device["kind"] for device in report["devices"] if device["health"] == "ready"}
+    assert code == (ExitCode.DONE if kinds - {"reference"} else ExitCode.NO_DEVICE)
+
+
+def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor, "_devices", lambda: ([CARD.to_dict(), REFERENCE.to_dict()], ""))
+    monkeypatch.setattr(doctor, "_window", lambda: "libGL.so.1 is missing")
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    assert main(["doctor"]) == ExitCode.NO_DEVICE
+    told = capsys.readouterr().out
+    assert "Card X (0:0) is not ready: needs linker.\n    Install one." in told
+    assert "There is no linker" in told
+    assert "apt-get install -y libegl1" in told
+    assert "Everything is in order" not in told
+
+
+def test_gui_without_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["gui"]) == ExitCode.INPUT
+    assert "There is no display" in capsys.readouterr().err
+
+
+def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real = builtins.__import__
+
+    def without_qt(name: str, *more: Any) -> Any:
+        if name == "clalign.ui.app":
+            raise ImportError("libGL.so.1: cannot open shared object file: No such file or directory", name="QtGui")
+        return real(name, *more)
+
+    monkeypatch.setattr(gui, "has_display", lambda: True)
+    monkeypatch.setattr(builtins, "__import__", without_qt)
+    assert main(["gui"]) == ExitCode.INPUT
+    told = capsys.readouterr().err
+    assert "libGL.so.1" in told
+    assert "apt-get install -y libegl1 libgl1" in told
+
+
+def progress(done: float, **facts: Any) -> Event:
+    return Event("progress", {"stage": "search", "done": done, "total": 1e9, "unit": "cells", **facts})
+
+
+def test_progress_in_words() -> None:
+    assert sentence(progress(7.1e8, gcups=94.21), 12.4) == "Searching: 71 %, 94.2 GCUPS, 12 s left"
+    assert sentence(Event("progress", {"stage": "read", "done": 1234567, "total": None, "unit": "bytes"}), None) == (
+        "Reading: 1 234 567 bytes"
+    )
+    assert [duration(s) for s in (0.2, 59, 200, 7500)] == ["0 s", "59 s", "3 min 20 s", "2 h 5 min"]
+
+
+def test_bar_wipes_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar()
+    bar.show(progress(5e8, gcups=2.0))
+    bar.say("Something to know.")
+    bar.close()
+    text = capsys.readouterr().err
+    assert "[===============               ] Searching: 50 %, 2 GCUPS" in text
+    assert text.endswith("\rclalign: Something to know.\n")
+
+
+def test_plain_lines_come_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("clalign.cli.progress.time.monotonic", lambda: now[0])
+    lines = PlainLines()
+    for second in range(31):
+        now[0] = float(second)
+        lines.show(progress(second * 2e7))
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        "Searching: 20 %, 40 s left", "Searching: 40 %, 30 s left", "Searching: 60 %, 20 s left",
+    ]  # fmt: skip
+
+
+def test_displays(capsys: pytest.CaptureFixture[str]) -> None:
+    progress_display("none").show(progress(1.0))
+    assert capsys.readouterr().err == ""
+    display = progress_display("json")
+    assert isinstance(display, JsonLines)
+    display.say("Stopping.")
+    assert json.loads(capsys.readouterr().err) == {"kind": "warning", "value": {"text": "Stopping."}}
