@@ -181,6 +181,8 @@ def add_advice(error: ClalignError, place: RunPlace) -> None:
     """Add to an error what became of the results, and how to go on."""
     if has_results(place.path):
         error.hint = f"{error.hint} {continuation(place.path)}".strip()
+        if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
+            error.hint += " (with --device D to go on with another device)"
         return
     if isinstance(error, WorkerLost):
         error.hint = "Nothing had been stored yet. Try again, or choose another --device."
