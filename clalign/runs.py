@@ -127,6 +127,10 @@ class RunFile:
                 f"The run file {self.path} could not be written ({error}).",
                 "Free space on that disk, or choose another place with --run.",
             ) from error
+        except sqlite3.IntegrityError as error:
+            raise OutputError(
+                f"Another worker is writing the run file {self.path}.", "Wait until it is done, or stop it."
+            ) from error
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""

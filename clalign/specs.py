@@ -82,11 +82,11 @@ class SearchSpec:
         for name in ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise OptionError(f"{flag_of(name)} is {value}, but an E-value must be above 0.", "Give a number above 0.")
+                raise OptionError(f"{flag_of(name)} is {value}: an E-value must be above 0.", "Give a larger number.")
         for name in ("n_targets", "n_domain_targets"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise OptionError(f"{flag_of(name)} is {value}, but a size must be above 0.", "Give a number above 0.")
+                raise OptionError(f"{flag_of(name)} is {value}: a size must be above 0.", "Give a larger number.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""

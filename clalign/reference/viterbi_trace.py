@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from clalign.alignments import DomainPath
 from clalign.profiles import IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
-from clalign.reference.viterbi import ViterbiRow, viterbi_rows
+from clalign.reference.viterbi import ViterbiRow, next_row, viterbi_rows
+
+KEPT_CELLS = 4_000_000
+"""Matrices of up to so many cells (24 bytes each) are kept whole."""
+
+
+class MatrixRows:
+    """The rows of the matrices of one sequence, for walking backwards.
+
+    Small matrices are kept whole. Of large ones every n-th row is kept, n about the square root of the
+    length, and the rows between two of them are computed again when the walk comes there.
+    """
+
+    def __init__(self, codes: npt.NDArray[np.uint8], profile: IntegerProfile, kept_cells: int = KEPT_CELLS) -> None:
+        self._codes, self._profile = codes, profile
+        small = len(codes) * profile.length <= kept_cells
+        self._step = len(codes) + 1 if small else math.isqrt(len(codes))
+        rows = viterbi_rows(codes, profile)
+        self._block = list(rows) if small else []
+        self._kept = [] if small else [row for i, row in enumerate(rows) if i % self._step == 0]
+        self._block_number = 0 if small else -1
+
+    @property
+    def n_kept(self) -> int:
+        """Rows that are held for good."""
+        return len(self._kept) or len(self._block)
+
+    def __getitem__(self, i: int) -> ViterbiRow:
+        number, place = divmod(i, self._step)
+        if number != self._block_number:
+            row = self._kept[number]
+            self._block, self._block_number = [row], number
+            for code in self._codes[number * self._step : (number + 1) * self._step - 1]:
+                row = next_row(row, int(code), self._profile)
+                self._block.append(row)
+        return self._block[place]
 
 
 def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list[DomainPath] | None:
@@ -23,10 +60,10 @@ def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list
     list of DomainPath or None
         None if the path meets an impossible state; such a sequence is not reported.
     """
-    rows = list(viterbi_rows(codes, profile))
+    rows = MatrixRows(codes, profile)
     special = profile.special
     domains: list[DomainPath] = []
-    i, c = len(codes), rows[-1].c
+    i, c = len(codes), rows[len(codes)].c
     if c <= IMPOSSIBLE:
         return None
     while i > 0 and rows[i].c == rows[i - 1].c + special.c_loop:
@@ -49,7 +86,7 @@ def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list
 
 
 def _trace_domain(
-    rows: list[ViterbiRow], i: int, codes: npt.NDArray[np.uint8], profile: IntegerProfile
+    rows: MatrixRows, i: int, codes: npt.NDArray[np.uint8], profile: IntegerProfile
 ) -> tuple[DomainPath, int] | None:
     """Trace from E(i) back to B; return the path and the row of that B."""
     t = profile.transitions

@@ -81,7 +81,7 @@ class ViterbiTraceStage:
         """Trace the batch on an OpenCL session.
 
         Sequences whose directions do not fit the device's memory at all are traced by the reference,
-        which keeps only what it walks on.
+        which needs memory only for the square root of their length (`MatrixRows`).
         """
         limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
         paths: Paths = []

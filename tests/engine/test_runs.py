@@ -55,13 +55,13 @@ def test_round_trip(run: RunFile) -> None:
 
 def test_a_batch_is_stored_whole_or_not_at_all(run: RunFile) -> None:
     twice = hit(0, 5.0, 0)
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(OutputError, match="Another worker"):
         run.add_batch(batch(0, [5000, 5000], (twice, twice)))
     assert run.finished(0) == []
     assert run.n_hits() == 0
     assert run.histogram(0)[1].sum() == 0
     run.add_batch(batch(0, [5000], (twice,)))
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(OutputError, match="Another worker"):
         run.add_batch(batch(0, [5000], (replace(twice, row=8),)))
     assert run.n_hits() == 1
 

@@ -17,7 +17,7 @@ from clalign.formats.profiles import load_profiles
 from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_profile
 from clalign.reference.viterbi import viterbi_score
-from clalign.reference.viterbi_trace import viterbi_trace
+from clalign.reference.viterbi_trace import MatrixRows, viterbi_trace
 from clalign.search.domains import counting_domains, score_domains
 
 
@@ -136,3 +136,15 @@ def test_domains_add_up_to_the_score(seed: int, n_nodes: int, length: int, local
 def test_impossible_sequences_have_no_path(motif: IntegerProfile) -> None:
     assert viterbi_trace(encode(""), motif) is None
     assert viterbi_score(encode(""), motif) <= IMPOSSIBLE
+
+
+def test_large_matrices_are_walked_with_little_memory() -> None:
+    """With only every n-th row kept, rows and paths are the same."""
+    rng = np.random.default_rng(4)
+    profile = random_profile(rng, 9)
+    codes = np.concatenate([encode("WYV" * 7), encode(profile.hmm.consensus), encode("GG" * 9)] * 3)
+    whole, sparse = MatrixRows(codes, profile), MatrixRows(codes, profile, kept_cells=0)
+    assert sparse.n_kept < len(codes) / 5
+    for i in range(len(codes), -1, -1):
+        assert whole[i].c == sparse[i].c
+        assert whole[i].m.tolist() == sparse[i].m.tolist()
