@@ -13,13 +13,13 @@ python3 -m venv "$work/venv"
 (cd "$work" && "$work/venv/bin/pyinstaller" --noconfirm --log-level WARN --distpath "$work/dist" --workpath "$work/build" \
     "$root/packaging/clalign.spec")
 
-version=$("$work/venv/bin/python" -c 'import clalign; print(clalign.__version__)')
+version=$("$work/venv/bin/python" -P -c 'import clalign; print(clalign.__version__)')
 tree=$work/deb
 mkdir -p "$tree/DEBIAN" "$tree/opt" "$tree/usr/bin" "$tree/usr/share/doc/clalign"
 cp -a "$work/dist/clalign" "$tree/opt/clalign"
 ln -s ../../opt/clalign/clalign "$tree/usr/bin/clalign"
 cp LICENSE "$tree/usr/share/doc/clalign/copyright"
-"$work/venv/bin/python" - "$tree/usr/share" <<'PYTHON'
+"$work/venv/bin/python" -P - "$tree/usr/share" <<'PYTHON'
 import sys
 from pathlib import Path
 
