@@ -18,6 +18,8 @@ FIELDS = {
 }
 """Words of the filter box and the columns they mean."""
 
+TEXT_COLUMNS = ("description", "name", "accession")
+
 _TERM = re.compile(
     r"""\s*(?:
         (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
@@ -70,8 +72,9 @@ def parse_filter(text: str) -> HitFilter:
             continue
         phrase, negated = _phrase(term)
         if phrase:
-            conditions.append(f"{'NOT ' * negated}(name || ' ' || accession || ' ' || description) LIKE ? ESCAPE '\\'")
-            values.append(f"%{_escaped(phrase)}%")
+            anywhere = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in TEXT_COLUMNS)
+            conditions.append(f"{'NOT ' * negated}({anywhere})")
+            values += [f"%{_escaped(phrase)}%"] * len(TEXT_COLUMNS)
     return HitFilter(" AND ".join(conditions), tuple(values))
 
 

@@ -65,6 +65,9 @@ SORTS = {
 }
 """SQL of each order."""
 
+NEARLY_UNIQUE = ("name", "accession")
+"""Orders with so few ties that what decides them does not matter."""
+
 _COLUMNS = "id, name, accession, description, length, score, bias, evalue, n_domains, best_score, best_evalue, verified"
 
 
@@ -115,10 +118,13 @@ class HitPages:
         where, values = query.condition()
         order = "score DESC, input_index"
         if query.sort is not None:
-            order = f"{SORTS[query.sort]} {'DESC' if query.descending else 'ASC'}, {order}"
+            ties = "id" if query.sort in NEARLY_UNIQUE else order
+            order = f"{SORTS[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
+        # The index has only score and place; for anything else it would fetch a million rows out of their order.
+        indexed = "" if query.sort is None and not query.filter.where else "NOT INDEXED"
         self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
         self._connection.execute(
-            f"INSERT INTO shown (id) SELECT id FROM main.hits WHERE {where} ORDER BY {order}", values
+            f"INSERT INTO shown (id) SELECT id FROM main.hits {indexed} WHERE {where} ORDER BY {order}", values
         )
         self._connection.commit()
         self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])

@@ -1,0 +1,109 @@
+import ast
+import dataclasses
+from typing import Any
+
+import pytest
+
+from clalign.devices import REFERENCE, Device
+from clalign.specs import SearchSpec
+from clalign.ui.forms.scripts import as_command, as_python
+from clalign.ui.forms.search_form import SearchForm, option_fields
+from clalign.ui.models import device_words
+from clalign.ui.models.workspace import HMMER3_REASON, Source, Workspace, notices
+
+
+def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    values, problem = form.values()
+    assert not problem
+    assert SearchSpec("a", "b", **values) == SearchSpec("a", "b")
+    left_out = {"profiles", "targets", "device", "alphabet", "sequence_format"}
+    assert {f.name for f in option_fields()} == {f.name for f in dataclasses.fields(SearchSpec)} - left_out
+
+
+@pytest.mark.parametrize("text", ["abc", "-3", "0", ""])
+def test_what_is_no_number_is_said(qtbot: Any, text: str) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form._editors["evalue"].setText(text)
+    assert "E-value at most" in form.values()[1]
+
+
+def test_values_go_in_and_come_out(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.offer_cutoffs({"ga": 25.0})
+    form.set_values({"evalue": 1e-3, "score": 20.0, "without_null2": True, "cutoff": "ga"})
+    values, _ = form.values()
+    assert (values["evalue"], values["score"], values["without_null2"]) == (1e-3, 20.0, True)
+    assert values["cutoff"] == "ga"
+    form.offer_cutoffs({})
+    assert form.values()[0]["cutoff"] == "none"
+
+
+def test_scripts_say_what_differs_from_the_defaults() -> None:
+    spec = SearchSpec("my profile.hmm", "b.fasta", evalue=0.5, without_null2=True)
+    assert as_command(spec) == "clalign hmmsearch -E 0.5 --nonull2 'my profile.hmm' b.fasta"
+    program = as_python(spec)
+    ast.parse(program)
+    assert "evalue=0.5" in program
+    assert "inclusion" not in program
+
+
+def profile(**more: Any) -> Source:
+    card = {"name": "x", "origin": "hmmer2", "alphabet": "amino", "calibration": {"mu": 1, "lambda": 1}, **more}
+    return Source("p.hmm", "profiles", "ready", cards=[card])
+
+
+def sequences(alphabet: str = "amino") -> Source:
+    return Source("s.fasta", "sequences", "ready", report={"alphabet": alphabet})
+
+
+READY = Device("0:0", "GPU", "gpu", health="ready")
+
+
+def test_notices_say_what_is_wrong_with_a_combination() -> None:
+    assert notices(profile(), sequences(), READY) == []
+    assert notices(profile(origin="hmmer3"), sequences(), READY)[0].text == HMMER3_REASON
+    assert "E-values are rough" in notices(profile(calibration=None), sequences(), READY)[0].text
+    wrong = notices(profile(), sequences("dna"), READY)[0]
+    assert wrong.blocks
+    assert wrong.action == "take_as_amino"
+    assert notices(profile(), sequences(), REFERENCE)[0].severity == "caution"
+    broken = Device("1:0", "Card", "gpu", health="not usable", problem="No answer.")
+    assert notices(profile(), sequences(), broken)[0].blocks
+
+
+def test_the_reason_not_to_run(qtbot: Any) -> None:
+    space = Workspace()
+    assert space.reason_not_to_run() == "Choose a profile and sequences first."
+    space.put(profile())
+    space.put(Source("s.fasta", "sequences"))
+    space.choose("s.fasta")
+    assert "being read" in space.reason_not_to_run()
+    space.put(sequences())
+    space.set_devices([READY])
+    assert space.reason_not_to_run() == ""
+
+
+def test_automatic_is_the_fastest_usable_gpu_then_cpu_then_the_reference(qtbot: Any) -> None:
+    space = Workspace()
+    cpu = Device("1:0", "CPU", "cpu", health="ready", gcups=99.0)
+    broken = Device("2:0", "Bad", "gpu", health="self-test failed", gcups=500.0)
+    assert space.device == REFERENCE
+    space.set_devices([cpu, broken])
+    assert space.device == cpu
+    space.set_devices([cpu, broken, READY])
+    assert space.device == READY
+    space.choose_device("reference")
+    assert space.device == REFERENCE
+
+
+def test_every_health_has_words() -> None:
+    for health in ("ready", "not tested", "needs linker", "self-test failed", "not usable"):
+        severity, words = device_words.health(Device("0:0", "x", "gpu", health=health))
+        assert words
+        assert severity in ("good", "note", "caution", "stop")
+    assert device_words.summary([REFERENCE]) == "No OpenCL device found"
+    assert "attention" in device_words.summary([READY, Device("1:0", "x", "gpu", health="not usable")])

@@ -1,0 +1,148 @@
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.runs import open_run
+from clalign.specs import SearchSpec
+from clalign.ui.bridge import WorkerProcess
+from clalign.ui.models.jobs import JobItem, JobQueue
+
+
+@pytest.fixture
+def queue(qtbot: Any, worker: list[str]) -> Any:
+    made = JobQueue(worker)
+    yield made
+    made.leave()
+
+
+def search_job(folder: Path, name: str = "run") -> dict[str, Any]:
+    spec = SearchSpec(str(folder / "made.hmm"), str(folder / "made.fasta"))
+    return {"job": "search", "run": str(folder / f"{name}.clalign"), "spec": spec.to_dict()}
+
+
+def hits_of(path: str) -> list[tuple[Any, ...]]:
+    with open_run(Path(path)) as run:
+        return run.connection.execute("SELECT row, score, evalue, n_domains FROM hits ORDER BY row").fetchall()
+
+
+def test_a_job_ends_with_what_it_found(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    warnings: list[str] = []
+    queue.warning_received.connect(lambda _, text: warnings.append(text))
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: item.state == "done", timeout=20000)
+    assert item.result["n_hits"] == 200
+    assert item.fraction == 1
+    assert warnings == ["A made-up warning."]
+
+
+def test_jobs_wait_for_each_other(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    first = queue.submit("First", search_job(tmp_path, "first"))
+    second = queue.submit("Second", search_job(tmp_path, "second"))
+    third = queue.submit("Third", search_job(tmp_path, "third"))
+    assert (first.state, second.state) == ("running", "waiting")
+    queue.stop(third)
+    assert third not in queue.items
+    qtbot.waitUntil(lambda: second.state == "done", timeout=20000)
+    assert first.state == "done"
+
+
+def test_stop_keeps_what_was_found_and_resume_ends_the_same(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]
+) -> None:
+    manners(pause=0.1)
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: item.fraction > 0.2, timeout=20000)
+    queue.stop(item)
+    assert item.state == "stopping"
+    assert "kept" in item.line()
+    qtbot.waitUntil(lambda: item.state == "stopped", timeout=5000)
+    assert 0 < len(hits_of(item.run)) < 200
+    assert ("resume", "Continue") in item.offers()
+    manners(pause=0)
+    again = queue.submit("Continue", {"job": "resume", "run": item.run})
+    whole = queue.submit("Whole", search_job(tmp_path, "whole"))
+    qtbot.waitUntil(lambda: whole.state == "done", timeout=20000)
+    assert again.state == "done"
+    assert hits_of(item.run) == hits_of(whole.run)
+
+
+def test_pause_waits_and_continues(qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]) -> None:
+    manners(pause=0.05)
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: item.done > 0, timeout=20000)
+    queue.pause(item)
+    assert item.state == "paused"
+    qtbot.wait(300)
+    done = item.done
+    qtbot.wait(300)
+    assert item.done == done < item.total
+    queue.pause(item)
+    qtbot.waitUntil(lambda: item.state == "done", timeout=20000)
+
+
+@pytest.mark.parametrize("how", ["exit", "kill"])
+def test_a_lost_worker_is_survived(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None], how: str
+) -> None:
+    manners(pause=0.05, die_after=4 if how == "exit" else None)
+    item = queue.submit("Search", search_job(tmp_path))
+    if how == "kill":
+        qtbot.waitUntil(lambda: item.fraction > 0.2, timeout=20000)
+        assert queue.worker is not None
+        os.kill(queue.worker.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: item.state == "lost", timeout=20000)
+    assert "safe" in item.line()
+    assert [name for name, _ in item.offers()][:2] == ["resume", "resume_elsewhere"]
+    again = queue.submit("Continue", {"job": "resume", "run": item.run})
+    whole = queue.submit("Whole", {**search_job(tmp_path, "whole"), "job": "search"})
+    qtbot.waitUntil(lambda: again.state == "done", timeout=20000)
+    if how == "kill":
+        qtbot.waitUntil(lambda: whole.state == "done", timeout=20000)
+        assert hits_of(item.run) == hits_of(whole.run)
+
+
+def test_an_error_is_told_with_its_hint(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]
+) -> None:
+    manners(fail="The device did not answer.")
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: item.state == "failed", timeout=20000)
+    assert item.line() == "The device did not answer. Choose another device."
+
+
+def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:
+    worker = WorkerProcess([str(tmp_path / "nothing-here")], {"job": "devices"})
+    with qtbot.waitSignal(worker.job_failed, timeout=5000) as told:
+        worker.start()
+    assert "could not be started" in told.args[0]["message"]
+    worker.leave()
+
+
+def test_what_a_driver_prints_is_no_event(qtbot: Any) -> None:
+    worker = WorkerProcess(["sh", "-c", 'echo \'driver: hello\'; echo \'{"kind":"finished","value":{"n":1}}\''], {})
+    with qtbot.waitSignal(worker.job_finished, timeout=5000) as told:
+        worker.start()
+    assert told.args[0] == {"n": 1}
+    worker.leave()
+
+
+def test_time_left_follows_the_rate() -> None:
+    item = JobItem("Search", {"job": "search"}, "running")
+    for second in range(5):
+        item.take_progress({"stage": "search", "done": 10.0 * second, "total": 100.0, "gcups": 2.0}, float(second))
+    assert item.seconds_left() == pytest.approx(6.0)
+    assert "40" in item.line()
+    assert "2.0" in item.line()
+    assert "left" in item.line()
+
+
+@pytest.mark.parametrize("state", ["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"])
+def test_every_state_has_words(state: Any) -> None:
+    item = JobItem("Search", {"job": "search", "run": "x"}, state, message="It ended.")
+    assert item.line()
+    avoided = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
+    assert not any(word in item.line().lower() for word in avoided)

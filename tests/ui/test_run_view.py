@@ -1,0 +1,146 @@
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.evalues import hmmer2_pvalue
+from clalign.profiles import Calibration
+from clalign.runs import create_run, open_run
+from clalign.ui.models.histogram import MAX_BARS, grouped_cutoffs, joined, read_histogram
+from clalign.ui.models.reader import Reader
+from clalign.ui.models.run_view import RunView
+
+
+@pytest.fixture
+def view(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
+    made = RunView(made_run(profiles=2), reader)
+    made.refresh()
+    qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle)
+    yield made
+    made.close()
+
+
+def test_the_summary_counts_what_is_significant(qtbot: Any, view: RunView) -> None:
+    with open_run(view.path) as run:
+        n = run.connection.execute("SELECT count(*) FROM hits WHERE profile = 0 AND score >= 10").fetchone()[0]
+    assert view.summary().startswith(f"{n} significant · {200 - n} more reported")
+    assert "Made-up GPU" in view.summary()
+    assert view.title == "made x made"
+
+
+def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: RunView, reader: Reader) -> None:
+    view.set_threshold("report", 50.0)
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
+    assert 0 < view.hits.n_shown < 200
+    assert view.counts["report"] == view.hits.n_shown
+    assert all(view.hits.row_at(place).score >= 50 for place in range(view.hits.n_shown))
+    view.set_threshold("report", -500.0)
+    assert view.thresholds["report"] == -2.0
+    view.set_threshold("significant", 60.0)
+    assert view.thresholds_moved
+    view.reset_thresholds()
+    assert not view.thresholds_moved
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
+    assert view.hits.n_shown == 200
+
+
+def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:
+    view.set_threshold("significant", 12.5)
+    pvalue = hmmer2_pvalue(np.float32(12.5), Calibration("gumbel", -10.0, 0.5))
+    assert view.histogram is not None
+    assert view.histogram.evalue(12.5) == pytest.approx(pvalue * 1500)
+    assert "12.5 bits" in view.tag("significant", short=False)
+    assert "expected by chance" in view.tag("significant", short=False)
+
+
+def test_another_profile_has_its_own_hits(qtbot: Any, view: RunView) -> None:
+    best = view.hits.row_at(0).score
+    view.set_profile(1)
+    qtbot.waitUntil(lambda: not view.hits.is_busy)
+    assert view.hits.row_at(0).score != best
+    assert view.card["name"] == "Made-up-2"
+
+
+def test_a_chosen_hit_is_read_with_its_domains(view: RunView) -> None:
+    view.choose(view.hits.row_at(3))
+    assert view.hit is not None
+    assert len(view.hit.domains) == len(view.hits.row_at(3).spans)
+
+
+def test_a_run_that_is_not_there_yet_is_waited_for(
+    qtbot: Any, tmp_path: Path, reader: Reader, fake: ModuleType
+) -> None:
+    path = tmp_path / "later.clalign"
+    view = RunView(path, reader)
+    view.is_live = True
+    view.refresh()
+    assert not view.cards
+    with create_run(path, spec={"profiles": "a.hmm", "targets": "b.fasta"}, state="new") as run:
+        view.refresh()
+        assert not view.cards
+        fake.prepare(run, {"profiles": "a.hmm", "targets": "b.fasta"}, 3)
+        view.note_change()
+        qtbot.waitUntil(lambda: bool(view.cards))
+        fake.add_batch(run, 0, 10)
+        view.note_change()
+        qtbot.waitUntil(lambda: view.hits.n_shown == 10)
+    assert "so far" in view.summary()
+    assert "The first 300 of 900" in view.sentence().replace("\u202f", "")
+    view.is_live = False
+    assert view.state == "stopped"
+    view.close()
+
+
+def test_no_hits_name_the_best_sequence(view: RunView) -> None:
+    view.facts["best"] = {"0": {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2}}
+    heading, text = view.empty_words()
+    assert heading == "No hits at E ≤ 10"
+    assert "Q9XYZ1 with E = 38 (score 9.2)" in text
+
+
+def test_bars_are_joined_but_no_score_is_lost() -> None:
+    left = np.array([-100.0, -3.25, -3.0, 0.0, 700.0])
+    counts = np.array([1, 2, 3, 4, 5], np.int64)
+    edges, sums = joined(left, counts)
+    assert len(sums) <= MAX_BARS
+    assert len(edges) == len(sums) + 1
+    assert sums.sum() == 15
+    assert edges[0] <= -100
+    assert edges[-1] > 700
+
+
+def test_empty_sequences_are_not_drawn(made_run: Callable[..., Path]) -> None:
+    path = made_run()
+    with open_run(path, writable=True) as run:
+        run.connection.execute("INSERT INTO histogram VALUES (0, -3950618, 7)")
+        run.connection.commit()
+    data = read_histogram(path, 0)
+    assert data.n_scores == 1500
+    assert data.edges[0] > -1000
+
+
+def test_the_bar_under_the_pointer_is_named(view: RunView) -> None:
+    data = view.histogram
+    assert data is not None
+    place = int(data.counts.argmax())
+    words = data.bar_at(float(data.edges[place]) + data.bar_width / 2)
+    assert f"{data.counts[place]} sequences" in words
+    assert data.bar_at(1e6) == ""
+
+
+def test_thresholds_snap_to_cutoffs(view: RunView) -> None:
+    assert view.histogram is not None
+    assert view.histogram.snapped(12.1, 0.5) == 12.0
+    assert view.histogram.snapped(20.0, 0.5) == 20.0
+    assert grouped_cutoffs({"ga": 12.0, "tc": 12.2, "nc": 40.0}, 1.0) == [(12.0, "GA 12\nTC 12.2"), (40.0, "NC 40")]
+
+
+def test_scores_without_a_limit_are_no_line(view: RunView) -> None:
+    view.cards[0] = {**view.cards[0], "include_score": None}
+    view.set_profile(0)
+    assert view.thresholds["significant"] == -math.inf
+    assert view.tag("significant", short=True) == ""
