@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import DECODE
+from clalign.alphabets import DECODE, STOP_CODE
 from clalign.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
 
 
@@ -116,11 +116,11 @@ def alignment_text(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray
     matches, inserts, deletes = states == _MATCH, states == _INSERT, states == _DELETE
     consensus = np.frombuffer(profile.hmm.consensus.encode(), np.uint8)[nodes]
     aligned = codes[np.maximum(residues, 0)]
-    letters = DECODE[aligned]
+    # HMMER2 scores what is no letter (gap characters, stops) as unknown; as "-" it would look like a delete.
+    letters = np.where(aligned < STOP_CODE, DECODE[aligned], np.uint8(ord("X")))
     scores = np.where(matches, profile.match[aligned, nodes + 1], profile.insert[aligned, nodes + 1])
     same = matches & (letters == (consensus & _UPPER))
     model = np.where(inserts, ord("."), consensus)
     match = np.where(same, consensus, np.where(~deletes & (scores > 0), ord("+"), ord(" ")))
-    is_letter = letters >= ord("A")
-    target = np.where(deletes, ord("-"), np.where(inserts & is_letter, letters | ~_UPPER, letters))
+    target = np.where(deletes, ord("-"), np.where(inserts, letters | ~_UPPER, letters))
     return AlignmentText(*(row.astype(np.uint8).tobytes().decode("ascii") for row in (model, match, target)))

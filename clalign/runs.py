@@ -191,6 +191,12 @@ class RunFile:
             for hit in result.hits:
                 self._add_hit(result.profile, hit)
 
+    def seal(self) -> None:
+        """Bring everything into the one file, so that it may be copied; readers may hinder the last step."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.connection.execute("PRAGMA journal_mode = DELETE")
+
     def _add_hit(self, profile: int, hit: Hit) -> None:
         best = hit.best_domain
         cursor = self.connection.execute(

@@ -107,6 +107,7 @@ def run_search(
         run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
         raise
     run.set_facts(state="done", finished=summary)
+    run.seal()
     return summary
 
 

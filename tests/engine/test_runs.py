@@ -66,6 +66,16 @@ def test_a_batch_is_stored_whole_or_not_at_all(run: RunFile) -> None:
     assert run.n_hits() == 1
 
 
+def test_a_sealed_run_is_one_file(run: RunFile) -> None:
+    run.add_batch(batch(0, [5000], (hit(0, 5.0, 0),)))
+    run.seal()
+    assert [path.name for path in run.path.parent.iterdir()] == [run.path.name]
+    run.add_message("note", "It can still be written to.")
+    with open_run(run.path) as again:
+        assert again.n_hits() == 1
+        assert len(again.messages()) == 1
+
+
 def test_messages_and_verifications(run: RunFile) -> None:
     run.add_batch(batch(0, [5000, 7000], (hit(0, 5.0, 0), hit(1, 7.0, 1))))
     run.add_message("warning", "Careful.")

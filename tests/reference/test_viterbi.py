@@ -133,6 +133,12 @@ def test_domains_add_up_to_the_score(seed: int, n_nodes: int, length: int, local
     assert abs(alone + inside + joins - viterbi_score(codes, profile)) <= unfolded
 
 
+def test_what_is_no_letter_is_shown_as_unknown(motif: IntegerProfile) -> None:
+    (path,) = viterbi_trace(encode("ACG-TGACGT"), motif) or []
+    assert path.states == "M" * 10
+    assert alignment_text(path, motif, encode("ACG-TGACGT")).target == "ACGXTGACGT"
+
+
 def test_impossible_sequences_have_no_path(motif: IntegerProfile) -> None:
     assert viterbi_trace(encode(""), motif) is None
     assert viterbi_score(encode(""), motif) <= IMPOSSIBLE
