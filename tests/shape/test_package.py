@@ -23,6 +23,8 @@ GENERATED = {".git", ".venv", "build", "dist", "runs", "__pycache__", ".mypy_cac
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|farm|root|tmp/dev|home/[a-z]+/\.pyenv)/")
 """A path of the machine that somebody worked on."""
 
+LICENSE_NAME = re.compile(r"\b(?:BSD-[23]-Clause|MIT|CC0|CC BY 4\.0)\b")
+
 
 def build_wheel(tree: Path, into: Path) -> set[str]:
     """Build the wheel of a tree, in a copy, without a network; return the names in it."""
@@ -54,7 +56,7 @@ def undocumented_resources(root: Path) -> list[str]:
         if folder.name == "__pycache__" or not any(path.is_file() for path in folder.iterdir()):
             continue
         readme = folder / "README.md"
-        if not readme.is_file() or not re.search(r"licen[cs]e", readme.read_text("utf-8"), re.IGNORECASE):
+        if not readme.is_file() or not LICENSE_NAME.search(readme.read_text("utf-8")):
             found.append(folder.relative_to(root).as_posix())
     return found
 
@@ -108,7 +110,7 @@ def test_planted_resource_without_licence_is_found(tmp_path: Path):
     for name in ("bare", "named", "silent"):
         (tmp_path / "resources" / name).mkdir(parents=True)
         (tmp_path / "resources" / name / "a.txt").write_text("a")
-    (tmp_path / "resources" / "named" / "README.md").write_text("a.txt: own work; license BSD-3-Clause")
+    (tmp_path / "resources" / "named" / "README.md").write_text("a.txt: own work, BSD-3-Clause")
     (tmp_path / "resources" / "silent" / "README.md").write_text("a.txt: found somewhere")
     assert undocumented_resources(tmp_path) == ["resources/bare", "resources/silent"]
 
