@@ -20,6 +20,10 @@ from clalign.errors import KernelBuildError
 
 log = logging.getLogger(__name__)
 
+# pyopencl puts its own folder on the include path of every build. Nothing is included from there, and a
+# folder with a space in its name makes the build fail on some drivers.
+getattr(cl, "_DEFAULT_INCLUDE_OPTIONS", []).clear()
+
 _INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
 
 

@@ -38,6 +38,13 @@ def opencl_session(session: Session) -> Session:
     return session
 
 
+@pytest.fixture
+def shaped_session(session: Session, shape: str) -> Session:
+    if shape == "vector" and session.device.kind == "gpu":
+        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
+    return session
+
+
 def differing(stage: ViterbiStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:
     return int((session.run(stage, batch, profile).values != VITERBI.reference(batch, profile).values).sum())
 
@@ -51,12 +58,12 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
 
 
 @pytest.mark.parametrize(("shape", "defines"), GEOMETRIES)
-def test_every_shape(session: Session, shape: str, defines: dict[str, int]) -> None:
+def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(5)
     for n_nodes in (1, 17, 70):
         profile = random_profile(rng, n_nodes)
         batch = random_batch(rng, profile, 11, 60)
-        assert differing(ViterbiStage(shape, **defines), session, batch, profile) == 0
+        assert differing(ViterbiStage(shape, **defines), shaped_session, batch, profile) == 0
 
 
 def test_large_model(session: Session) -> None:
@@ -114,7 +121,7 @@ def test_order_and_company_change_nothing(session: Session) -> None:
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
-def test_planted_fault_is_noticed(opencl_session: Session, shape: str) -> None:
+def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
     rng = np.random.default_rng(14)
     profile = random_profile(rng, 12)
-    assert differing(ViterbiStage(shape, SABOTAGE=1), opencl_session, random_batch(rng, profile, 8, 40), profile) > 0
+    assert differing(ViterbiStage(shape, SABOTAGE=1), shaped_session, random_batch(rng, profile, 8, 40), profile) > 0

@@ -31,6 +31,13 @@ def opencl_session(session: Session) -> Session:
     return session
 
 
+@pytest.fixture
+def shaped_session(session: Session, shape: str) -> Session:
+    if shape == "vector" and session.device.kind == "gpu":
+        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
+    return session
+
+
 def differing(stage: ViterbiTraceStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:
     found, expected = session.run(stage, batch, profile), VITERBI_TRACE.reference(batch, profile)
     assert len(found) == len(expected) == len(batch)
@@ -80,19 +87,19 @@ def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(("shape", "defines"), [("item", {}), ("vector", {}), ("vector", {"LANES": 16})])
-def test_every_shape(session: Session, shape: str, defines: dict[str, int]) -> None:
+def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(6)
     for n_nodes in (1, 8, 17, 50):
         for local in (True, False):
             profile = random_profile(rng, n_nodes, local)
             batch = random_batch(rng, profile, 9, 60)
-            assert differing(ViterbiTraceStage(shape, **defines), session, batch, profile) == 0
+            assert differing(ViterbiTraceStage(shape, **defines), shaped_session, batch, profile) == 0
 
 
 @pytest.mark.parametrize("shape", ["item", "vector"])
-def test_planted_fault_is_noticed(opencl_session: Session, shape: str) -> None:
+def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_profile(rng, 10)
     assert (
-        differing(ViterbiTraceStage(shape, SABOTAGE=1), opencl_session, random_batch(rng, profile, 10, 60), profile) > 0
+        differing(ViterbiTraceStage(shape, SABOTAGE=1), shaped_session, random_batch(rng, profile, 10, 60), profile) > 0
     )
