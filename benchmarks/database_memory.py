@@ -125,7 +125,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         sizes = [benchmark(int(n), Path(folder)) for n in options.residues]
-    system = {"system": platform.platform(), "processor": platform.machine(), "python": platform.python_version()}
+    system = {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
     text = json.dumps({**system, "sizes": sizes}, indent=1)
     if options.output:
         options.output.write_text(text + "\n", "utf-8")

@@ -141,7 +141,11 @@ def main() -> None:
         database = folder / "synthetic.fasta"
         write_fasta(database, int(options.residues))
         results = [benchmark(profile, database, options, folder) for profile in options.profiles]
-    system = {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()}
+    system = {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
     text = json.dumps({**system, "residues": options.residues, "results": results}, indent=1)
     if options.output:
         options.output.write_text(text + "\n", "utf-8")

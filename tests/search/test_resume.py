@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,19 +127,23 @@ def finished_ranges(path: Path) -> list[tuple[int, int]]:
         return run.finished(0)
 
 
-def test_cancelled_within_a_second_and_resumed(
-    spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path
-) -> None:
+def cancelled_after_first_batch(worker: WorkerProcess) -> Iterator[Event]:
+    asked = False
+    for event in worker.events():
+        if event is not None:
+            yield event
+            if event.kind == "partial" and not asked:
+                worker.send("cancel")
+                asked = True
+
+
+def test_cancelled_at_the_next_batch_and_resumed(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.clalign"
     with WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}) as worker:
-        asked = 0.0
-        for event in worker.events():
-            if event and event.kind == "partial" and not asked:
-                worker.send("cancel")
-                asked = time.monotonic()
-            if event and event.kind == "cancelled":
-                assert time.monotonic() - asked < 1.0
-    assert asked
+        kinds = [event.kind for event in cancelled_after_first_batch(worker)]
+    # The batch under way, and one that was stored while the word traveled. A batch takes about 100 ms.
+    assert kinds.count("partial") <= 3
+    assert kinds[-1] == "cancelled"
     assert content(path)["state"] == "stopped"
     assert last_event(WorkerProcess({"job": "resume", "run": str(path)})).kind == "finished"
     assert content(path) == undisturbed
@@ -154,7 +159,7 @@ def test_resumed_on_another_device(spec: SearchSpec, tmp_path: Path) -> None:
     with create_run(halved) as run:
         with pytest.raises(OSError, match="plug pulled"):
             run_search(run, small, pick_device, FailingContext(after=1))
-        assert 0 < run.finished(0)[-1][1]
+        assert run.finished(0)[-1][1] > 0
     with open_run(halved, writable=True) as run:
         run_search(run, small, lambda _: pick_device("reference"), QuietContext())
     assert content(halved) == content(whole)
