@@ -1,3 +1,38 @@
-"""Profile HMM search on any OpenCL device."""
+"""Profile HMM search on any OpenCL device.
+
+The names below are the library; they are loaded when first used, so that importing the package is quick.
+
+>>> import clalign
+>>> with clalign.hmmsearch("family.hmm", "proteins.fasta", run="family.clalign") as run:  # doctest: +SKIP
+...     for hit in run.hits():
+...         print(hit.name, hit.score, hit.evalue)
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_ROOMS = {
+    "Alphabet": "alphabets",
+    "Device": "devices",
+    "Hit": "hits",
+    "Hmm": "profiles",
+    "SearchSpec": "specs",
+    "Sequence": "sequences",
+    "SequenceDatabase": "sequences",
+    "all_devices": "opencl.choice",
+    "hmmsearch": "search.profile_search",
+    "load_database": "formats.databases",
+    "load_profiles": "formats.profiles",
+    "open_run": "runs",
+    "to_integer_profile": "profiles",
+}
+
+__all__ = ["__version__", *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)

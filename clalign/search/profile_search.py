@@ -23,9 +23,9 @@ from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles, profile_card, repeated_names
 from clalign.formats.reports import InputReport
 from clalign.hits import Scores
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import IMPOSSIBLE, Hmm
-from clalign.runs import BatchResult, RunFile
+from clalign.runs import BatchResult, RunFile, create_run
 from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, prepare_search, thresholds_for
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -67,6 +67,43 @@ class _Pace:
     @property
     def gcups(self) -> float:
         return self.done_cells / max(self.device_seconds, 1e-9) / 1e9
+
+
+def hmmsearch(
+    profiles: str | Path,
+    targets: str | Path,
+    run: str | Path,
+    context: JobContext | None = None,
+    **options: Any,
+) -> RunFile:
+    """Search profiles against sequences in this process and return the open run file.
+
+    Parameters
+    ----------
+    profiles, targets : str or Path
+        Files.
+    run : str or Path
+        The run file to make; it must not exist.
+    context : JobContext, optional
+        Told of the progress, and asked whether to stop.
+    **options
+        Fields of `clalign.specs.SearchSpec`, such as ``evalue=1e-5`` or ``device="gpu"``.
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on.
+    """
+    from clalign.opencl.choice import pick_device
+
+    spec = SearchSpec(profiles=str(profiles), targets=str(targets), **options)
+    file = create_run(Path(run), spec=spec.to_dict(), state="new")
+    try:
+        run_search(file, spec, pick_device, context or QuietContext())
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def run_search(

@@ -15,28 +15,23 @@ def as_command(spec: SearchSpec) -> str:
 
 def as_python(spec: SearchSpec) -> str:
     """Return a Python program that runs a search and prints its hits."""
-    arguments = [
+    options = [
         f"    {f.name}={getattr(spec, f.name)!r},"
         for f in dataclasses.fields(spec)
-        if f.default is dataclasses.MISSING or getattr(spec, f.name) != f.default
+        if f.name not in ("profiles", "targets") and getattr(spec, f.name) != f.default
     ]
     return "\n".join(
         [
-            "from pathlib import Path",
+            "import clalign",
             "",
-            "from clalign.jobs import QuietContext",
-            "from clalign.opencl.choice import pick_device",
-            "from clalign.runs import create_run",
-            "from clalign.search.profile_search import run_search",
-            "from clalign.specs import SearchSpec",
-            "",
-            "spec = SearchSpec(",
-            *arguments,
+            "run = clalign.hmmsearch(",
+            f"    {spec.profiles!r},",
+            f"    {spec.targets!r},",
+            '    run="search.clalign",',
+            *options,
             ")",
-            'with create_run(Path("search.clalign"), spec=spec.to_dict()) as run:',
-            "    run_search(run, spec, pick_device, QuietContext())",
-            "    for hit in run.hits():",
-            "        print(hit.name, hit.score, hit.evalue, hit.n_domains)",
+            "for hit in run.hits():",
+            "    print(hit.name, hit.score, hit.evalue, hit.n_domains)",
             "",
         ]
     )
