@@ -23,12 +23,12 @@ from clalign.errors import ClalignError, ExitCode
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 
 PACKAGES = (
-    "pyopencl", "pocl-binary-distribution", "intel-opencl-rt", "numpy", "biopython", "dnaio", "xopen", "zstandard",
+    "pyopencl", "pocl-binary-distribution", "intel-opencl-rt", "numpy", "xopen", "zstandard",
     "platformdirs", "PySide6-Essentials", "pyqtgraph",
 )  # fmt: skip
 
 VARIABLES = (
-    "CLALIGN_DEVICE", "CLALIGN_CACHE_DIR", "CLALIGN_CACHE_LIMIT", "CLALIGN_CONFIG", "CLALIGN_LOG", "CLALIGN_SAFE_MODE",
+    "CLALIGN_DEVICE", "CLALIGN_CACHE_DIR", "CLALIGN_CACHE_LIMIT", "CLALIGN_CONFIG", "CLALIGN_LOG",
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ONEAPI_DEVICE_SELECTOR", "OCL_ICD_VENDORS",
     "OCL_ICD_FILENAMES", "PYOPENCL_CTX", "PYOPENCL_NO_CACHE", "PYOPENCL_COMPILER_OUTPUT", "POCL_DEVICES",
     "POCL_CACHE_DIR", "POCL_MAX_PTHREAD_COUNT", "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK", "TMPDIR", "XDG_CACHE_HOME",
@@ -152,7 +152,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         findings.append(
             Finding("There is no linker (ld); the CPU driver needs one.", "sudo apt-get install -y gcc libc6-dev")
         )
-    missing = [name for name in ("pyopencl", "numpy", "biopython", "dnaio", "xopen") if not found["versions"][name]]
+    missing = [name for name in ("pyopencl", "numpy", "xopen") if not found["versions"][name]]
     if missing:
         findings.append(Finding(f"Not installed: {', '.join(missing)}.", f"pip install {' '.join(missing)}"))
     cache = found["cache"]
