@@ -436,6 +436,11 @@ class Conductor(QObject):
         sheet.changed.connect(self.change_preferences)
         self.window.sheets.open_sheet(sheet)
 
+    def focus_data(self) -> None:
+        """Go to the opened files."""
+        self.window.show_dock("data")
+        self.window.data.tree.setFocus()
+
     def toggle_dock(self, name: str) -> None:
         """Show or hide a dock."""
         dock = self.window.docks[name]

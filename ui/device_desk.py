@@ -32,11 +32,6 @@ class DeviceDesk(QObject):
         self._conductor.window.show_dock("device")
         self._conductor.window.devices.view.setFocus()
 
-    def focus_data(self) -> None:
-        """Go to the opened files."""
-        self._conductor.window.show_dock("data")
-        self._conductor.window.data.tree.setFocus()
-
     def refresh_devices(self) -> None:
         """Look for devices again and test them."""
         self._conductor.workspace.devices_known = False

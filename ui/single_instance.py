@@ -27,7 +27,7 @@ def hand_over(name: str, files: list[str]) -> bool:
     socket.write(json.dumps({"files": files}).encode() + b"\n")
     socket.waitForBytesWritten(WAIT_MS)
     # The answer says that the window lives; one that hangs must not swallow the files.
-    answered = socket.waitForReadyRead(3 * WAIT_MS)
+    answered = socket.bytesAvailable() > 0 or socket.waitForReadyRead(3 * WAIT_MS)
     socket.disconnectFromServer()
     return answered
 
@@ -39,6 +39,7 @@ class Instance(QObject):
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._sockets: list[QLocalSocket] = []
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._meet)
@@ -53,12 +54,23 @@ class Instance(QObject):
 
     def _meet(self) -> None:
         socket = self._server.nextPendingConnection()
-        socket.readyRead.connect(lambda: self._read(socket))
-        socket.disconnected.connect(socket.deleteLater)
+        self._sockets.append(socket)
+        socket.readyRead.connect(self._read_all)
+        socket.disconnected.connect(self._forget)
+        self._read_all()
+
+    def _forget(self) -> None:
+        gone = [s for s in self._sockets if s.state() == QLocalSocket.LocalSocketState.UnconnectedState]
+        self._sockets = [s for s in self._sockets if s not in gone]
+        for socket in gone:
+            socket.deleteLater()
+
+    def _read_all(self) -> None:
+        for socket in list(self._sockets):
+            if socket.canReadLine():
+                self._read(socket)
 
     def _read(self, socket: QLocalSocket) -> None:
-        if not socket.canReadLine():
-            return
         try:
             files = json.loads(bytes(socket.readLine().data()))["files"]
         except (ValueError, KeyError, TypeError):

@@ -16,7 +16,8 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtWidgets import QMenu, QWidget
 
 from clalign.runs import create_run
 from clalign.specs import SearchSpec
@@ -106,19 +107,39 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
+class Flashes(QObject):
+    """Notes every window that appears; a widget shown before it has a parent is one for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_window = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
+        expected = isinstance(watched, MainWindow | QMenu)
+        if is_window and not expected and watched.windowType() != Qt.WindowType.ToolTip:
+            self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        return False
+
+
 @pytest.fixture
 def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
     """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
     theme.apply("light")
     made = MainWindow(settings, worker)
     made.resize(1280, 800)
+    flashes = Flashes()
+    QCoreApplication.instance().installEventFilter(flashes)
     made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitActive(made):
+        made.activateWindow()
     made.conductor.inspector.find_devices(refresh=False)
     qtbot.waitUntil(lambda: made.conductor.workspace.devices_known, timeout=10000)
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
+    QCoreApplication.instance().removeEventFilter(flashes)
+    assert not flashes.seen
     made.close()
     assert made.conductor.queue.worker is None
     assert made.conductor.inspector.is_idle

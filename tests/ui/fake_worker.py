@@ -144,7 +144,7 @@ def inspect(request: dict, job: Job) -> dict:
         if not old:
             made["calibration"] = None
         return {"kind": "profiles", "path": path, "profiles": [made]}
-    if head.startswith(b">"):
+    if head.startswith((b">", b"\x1f\x8b")):
         wish = request["alphabet"]
         alphabet = wish if wish != "auto" else "dna" if b"ACGT" in head else "amino"
         return {"kind": "sequences", "path": path, "report": report(path, 3000, alphabet)}

@@ -191,6 +191,7 @@ class DevicePicker(QWidget):
             add = holder.addWidget if isinstance(part, QWidget) else holder.addLayout
             add(part)
             box.addLayout(holder)
+        self.setMinimumHeight(180)
         self.view.clicked.connect(self._choose)
         self.view.activated.connect(self._choose)
         workspace.devices_changed.connect(self.show_devices)

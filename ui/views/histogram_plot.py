@@ -291,10 +291,10 @@ class HistogramView(QWidget):
         box.setSpacing(2)
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.legend.setVisible(not compact)
-        self.sentence.setVisible(not compact)
         for widget in (self.legend, self.plot, self.bar_words, self.sentence):
             box.addWidget(widget, 1 if widget is self.plot else 0)
+        self.legend.setVisible(not compact)
+        self.sentence.setVisible(not compact)
         self.plot.threshold_moved.connect(self.threshold_moved)
         self.plot.bar_hovered.connect(self._show_bar)
 

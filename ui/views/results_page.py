@@ -32,14 +32,16 @@ class ResultsPage(QWidget):
         self.run = run
         self.hits = HitsPanel(run.hits)
         self.strip = HistogramView(compact=True)
-        self.histogram = HistogramView(compact=False)
+        self._large: HistogramView | None = None
+        self._large_holder = QWidget()
+        self._log_counts = True
         self.hit = HitCard(tools=True)
         self.hit.show_run(run)
         self.report = ReportPage()
         self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here as soon as they arrive.")
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        for text, widget in zip(TABS, (self._hits_tab(), self.histogram, self.hit, self.report), strict=True):
+        for text, widget in zip(TABS, (self._hits_tab(), self._large_holder, self.hit, self.report), strict=True):
             self.tabs.addTab(widget, text)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
@@ -130,8 +132,24 @@ class ResultsPage(QWidget):
         self.hit.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
         self.hit.scheme_chosen.connect(self.scheme_chosen)
         self.report.copy_asked.connect(self.action_asked)
-        for view in (self.strip, self.histogram):
-            view.threshold_moved.connect(run.set_threshold)
+        self.strip.threshold_moved.connect(run.set_threshold)
+        self.tabs.currentChanged.connect(lambda place: place == TABS.index("Histogram") and self.histogram)
+
+    @property
+    def histogram(self) -> HistogramView:
+        """The large histogram, made when it is first looked at: two plots at once would stall the window."""
+        if self._large is None:
+            self._large = HistogramView(compact=False)
+            self._large.threshold_moved.connect(self.run.set_threshold)
+            box = QVBoxLayout(self._large_holder)
+            box.setContentsMargins(0, 0, 0, 0)
+            box.addWidget(self._large)
+            self._large.plot.set_log(self._log_counts)
+            self.show_histogram()
+        return self._large
+
+    def _plots(self) -> list[HistogramView]:
+        return [self.strip] if self._large is None else [self.strip, self._large]
 
     def show_facts(self) -> None:
         """Show what is known about the run."""
@@ -164,22 +182,23 @@ class ResultsPage(QWidget):
         """Show both thresholds where they are."""
         run = self.run
         self._reset.setVisible(bool(run.cards) and run.thresholds_moved)
-        for view, short in ((self.strip, True), (self.histogram, False)):
+        for view in self._plots():
             for name, score in run.thresholds.items():
-                view.plot.set_line(name, score, run.tag(name, short))
+                view.plot.set_line(name, score, run.tag(name, short=view is self.strip))
 
     def show_histogram(self) -> None:
         """Draw the histogram as it is now."""
         run = self.run
         if run.histogram is None:
             return
-        for view in (self.strip, self.histogram):
+        for view in self._plots():
             view.show_histogram(run.histogram, run.sentence())
         self.show_counts()
 
     def set_log(self, log_counts: bool) -> None:
         """Choose the scale of the histogram."""
-        for view in (self.strip, self.histogram):
+        self._log_counts = log_counts
+        for view in self._plots():
             view.plot.set_log(log_counts)
 
     def step_hit(self, step: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from .. import theme
 from .parts import IconButton, label, line, row, surface
+
+ROW_PIXELS = 8
+"""Widgets whose tops are no further apart are in one row for the Tab key."""
 
 
 class Sheet(QWidget):
@@ -61,6 +64,21 @@ class Sheet(QWidget):
         wanted = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
         foot = self.foot.heightForWidth(width) if self.foot.hasHeightForWidth() else self.foot.sizeHint().height()
         return wanted + foot + self._top.sizeHint().height() + 3
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Keep the Tab key inside the sheet, in reading order."""
+        stops = [w for w in self.findChildren(QWidget) if w.isVisible() and w.isEnabled()]
+        stops = [w for w in stops if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.focusProxy() is None]
+        if not stops:
+            return False
+        places = {w: w.mapTo(self, QPoint(0, 0)) for w in stops}
+        stops.sort(key=lambda w: (places[w].y() // ROW_PIXELS, places[w].x()))
+        here = self.window().focusWidget()
+        step = 1 if forward else -1
+        place = stops.index(here) + step if here in stops else 0
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        stops[place % len(stops)].setFocus(reason)
+        return True
 
     def close_sheet(self) -> None:
         """Ask to be closed."""

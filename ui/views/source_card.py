@@ -165,8 +165,8 @@ class SourceCard(QScrollArea):
 
     def _add_buttons(self, source: Source) -> None:
         use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
-        use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         self._box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
+        use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
 
     def _show_sequences(self, source: Source) -> None:
         box = QComboBox()

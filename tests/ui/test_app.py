@@ -1,0 +1,91 @@
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from clalign.ui.settings import Settings
+from clalign.ui.single_instance import Instance, hand_over, server_name
+
+START = """
+import sys, time
+begun = time.perf_counter()
+from clalign.ui import app
+from clalign.ui.settings import Settings
+from pathlib import Path
+from PySide6.QtCore import QTimer
+folder = Path(sys.argv[1])
+application = app.make_application(["clalign"])
+window = app.open_window(Settings(folder, folder), [sys.executable, sys.argv[2]], [])
+loaded = {name for name in ("pyqtgraph", "pyopencl", "Bio") if name in sys.modules}
+def seen():
+    print(time.perf_counter() - begun, time.process_time(), *loaded)
+    window.close()
+    application.quit()
+window.shown.connect(lambda: QTimer.singleShot(0, seen))
+application.exec()
+"""
+
+
+def test_the_window_is_there_quickly_and_without_heavy_modules(tmp_path: Path, worker: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(tmp_path), worker[1]],
+        capture_output=True, text=True, timeout=60, check=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+    )  # fmt: skip
+    _, processor, *loaded = done.stdout.split()
+    assert loaded == []
+    # Processor time, so that a busy machine does not decide; the wall clock is measured in benchmarks.
+    assert float(processor) < 2.0
+
+
+def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> None:
+    name = server_name(settings)
+    assert not hand_over(name, ["a"])
+    instance = Instance(name)
+    given: list[bool] = []
+    with qtbot.waitSignal(instance.files_received, timeout=5000) as received:
+        other = threading.Thread(target=lambda: given.append(hand_over(name, ["/a b.hmm", "/c.fasta"])))
+        other.start()
+    assert received.args[0] == ["/a b.hmm", "/c.fasta"]
+    qtbot.waitUntil(lambda: bool(given), timeout=5000)
+    other.join()
+    assert given == [True]
+    instance.close()
+
+
+def test_noise_at_the_meeting_point_is_ignored(qtbot: Any, settings: Settings) -> None:
+    from PySide6.QtNetwork import QLocalSocket
+
+    instance = Instance(server_name(settings))
+    got: list[Any] = []
+    instance.files_received.connect(got.append)
+    socket = QLocalSocket()
+    socket.connectToServer(server_name(settings))
+    assert socket.waitForConnected(2000)
+    socket.write(b"not json\n")
+    socket.flush()
+    qtbot.wait(200)
+    assert got == []
+    socket.abort()
+    instance.close()
+
+
+def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any) -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLALIGN_CONFIG": str(tmp_path),
+                   "XDG_DATA_HOME": str(tmp_path)}  # fmt: skip
+    program = "import sys; from clalign.ui.app import main; sys.exit(main())"
+    first = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    try:
+        end = time.monotonic() + 30
+        code = None
+        name = server_name(Settings(tmp_path, tmp_path))
+        while time.monotonic() < end and not hand_over(name, []):
+            time.sleep(0.2)
+        code = subprocess.run([sys.executable, "-c", program, "/no/such.fasta"], env=environment, timeout=30).returncode
+        assert code == 0
+        assert first.poll() is None
+    finally:
+        first.kill()
+        first.wait()

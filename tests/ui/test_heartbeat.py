@@ -1,0 +1,98 @@
+"""The event loop beats while jobs run: no pause of more than 100 ms."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtTest import QTest
+
+from clalign.formats.examples import load_examples
+from clalign.ui.bridge import default_worker
+from clalign.ui.main_window import MainWindow
+from clalign.ui.settings import Settings
+
+BEAT_MS = 5
+LONGEST_SECONDS = 0.1
+
+
+def seconds_not_run() -> float:
+    """Return how long this thread was ready but got no processor: the machine's doing, not the window's."""
+    path = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+    return int(path.read_text().split()[1]) / 1e9 if path.exists() else 0.0
+
+
+class Heart(QObject):
+    """Beats every 5 ms and remembers the longest pause that the window itself caused."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.longest = 0.0
+        self.n_beats = 0
+        self._last = time.perf_counter()
+        self._idle = seconds_not_run()
+        self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+        self._timer.start()
+
+    def _beat(self) -> None:
+        now, idle = time.perf_counter(), seconds_not_run()
+        self.longest = max(self.longest, (now - self._last) - (idle - self._idle))
+        self.n_beats += 1
+        self._last, self._idle = now, idle
+
+
+def test_the_heart_notices_a_pause(qtbot: Any) -> None:
+    heart = Heart()
+    qtbot.wait(50)
+    QTimer.singleShot(0, lambda: time.sleep(0.15))
+    qtbot.wait(300)
+    assert heart.longest > LONGEST_SECONDS
+
+
+@pytest.fixture
+def warm() -> None:
+    """The plotting library is loaded right after the start, before any job."""
+    from clalign.ui.views import results_page
+
+    assert results_page
+
+
+def test_many_batches_do_not_stall_the_window(
+    qtbot: Any, window: MainWindow, warm: None, files: dict[str, str], manners: Callable[..., None]
+) -> None:
+    manners(batches=150, hits=150, pause=0.005)
+    conductor = window.conductor
+    conductor.open_paths([files["made.hmm"], files["made.fasta"]])
+    qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=10000)
+    heart = Heart()
+    QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.hits.n_all > 2000, timeout=30000)
+    page = conductor.page
+    page.hits.filter_box.setText("kinase")
+    page.run.set_threshold("report", 30.0)
+    page.step_hit(1)
+    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 150 * 150, timeout=60000)
+    assert heart.n_beats > 100
+    assert heart.longest < LONGEST_SECONDS
+
+
+def test_the_real_worker_does_not_stall_the_window(qtbot: Any, tmp_path: Path, warm: None) -> None:
+    window = MainWindow(Settings(tmp_path / "config", tmp_path / "data"), default_worker())
+    window.show()
+    conductor = window.conductor
+    conductor.inspector.find_devices(refresh=False)
+    qtbot.waitUntil(lambda: conductor.workspace.devices_known, timeout=120000)
+    conductor.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
+    qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=60000)
+    heart = Heart()
+    conductor.run_search()
+    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=120000)
+    qtbot.waitUntil(lambda: conductor.page.run.hits.n_all > 0, timeout=10000)
+    longest = heart.longest
+    window.close()
+    window.deleteLater()
+    assert longest < LONGEST_SECONDS
