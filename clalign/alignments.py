@@ -10,6 +10,8 @@ import numpy.typing as npt
 from clalign.alphabets import DECODE, STOP_CODE
 from clalign.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
 
+_MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
+
 
 @dataclass(frozen=True, slots=True)
 class DomainPath:
@@ -29,31 +31,32 @@ class DomainPath:
     node_start: int
     residue_start: int
 
+    def codes(self) -> npt.NDArray[np.uint8]:
+        """Return the ASCII code of each state."""
+        return np.frombuffer(self.states.encode("ascii"), np.uint8)
+
     def nodes(self) -> npt.NDArray[np.int64]:
         """Return the node of each step, counted from 0; an insert belongs to the node before it."""
-        advances = np.array([state != "I" for state in self.states], np.int64)
-        nodes: npt.NDArray[np.int64] = self.node_start + np.cumsum(advances) - 1
+        nodes: npt.NDArray[np.int64] = self.node_start - 1 + np.cumsum(self.codes() != _INSERT)
         return nodes
 
     def residues(self) -> npt.NDArray[np.int64]:
         """Return the residue of each step, counted from 0, or -1 for a delete."""
-        emits = np.array([state != "D" for state in self.states], bool)
-        return np.where(emits, self.residue_start + np.cumsum(emits) - 1, -1)
+        emits = self.codes() != _DELETE
+        return np.where(emits, self.residue_start - 1 + np.cumsum(emits), -1)
 
     @property
     def profile_range(self) -> tuple[int, int]:
         """First node and one past the last, over matches and deletes (0-based, half open)."""
-        nodes = self.nodes()[np.array([state != "I" for state in self.states], bool)]
-        return int(nodes[0]), int(nodes[-1]) + 1
+        return self.node_start, self.node_start + len(self.states) - self.states.count("I")
 
     @property
     def target_range(self) -> tuple[int, int]:
         """First residue and one past the last, over the matches (0-based, half open)."""
-        residues = self.residues()[np.array([state == "M" for state in self.states], bool)]
+        residues = self.residues()[self.codes() == _MATCH]
         return int(residues[0]), int(residues[-1]) + 1
 
 
-_MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 _UPPER = np.uint8(0xDF)  # clears the bit that makes an ASCII letter lower case
 
 
@@ -75,7 +78,7 @@ def path_score(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.
     Computed from the path alone, so it is an independent check of the dynamic programming; through a
     delete wing it may differ from it by a few units, since the terms are rounded apart.
     """
-    states = np.frombuffer(path.states.encode(), np.uint8)
+    states = path.codes()
     nodes, residues, special = path.nodes() + 1, path.residues(), profile.special
     matches, inserts = states == _MATCH, states == _INSERT
     score = special.n_move + special.e_move + special.c_move
@@ -111,7 +114,7 @@ class AlignmentText:
 
 def alignment_text(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.uint8]) -> AlignmentText:
     """Return the rows of an alignment (`codes`: the whole target's letter codes, uint8[length])."""
-    states = np.frombuffer(path.states.encode(), np.uint8)
+    states = path.codes()
     nodes, residues = path.nodes(), path.residues()
     matches, inserts, deletes = states == _MATCH, states == _INSERT, states == _DELETE
     consensus = np.frombuffer(profile.hmm.consensus.encode(), np.uint8)[nodes]

@@ -1,9 +1,9 @@
 /* Plan7 Viterbi with the directions of the best path, for the few sequences that are hits.
 
    A work-item fills the matrices of one sequence row by row and writes down for every cell where its
-   value came from, in HMMER2's order of tests (the first predecessor that reaches the value wins), so
-   the host can walk the path without the matrices. The recurrence and the order are those of
-   clalign/reference/viterbi.py.
+   value came from, in HMMER2's order of tests (the first predecessor that reaches the value wins); then
+   it walks back along these directions. The recurrence and the order are those of
+   clalign/reference/viterbi.py and viterbi_trace.py.
 
    Buffers
      codes        uchar[n_residues]               letter codes, sequence after sequence
@@ -12,15 +12,18 @@
      emissions    int[N_CODES][M][2]              match, insert
      special      int[N_SPECIALS]
      rows         int[n][3][M]                    scratch: M, I, D of the row before
-     cells        uchar[n_residues][M]            out: CELL_* of each cell
-     flags        uchar[n_residues + n]           out: FLAG_* of each row; row 0 of a sequence included
-     exits        int[n_residues + n]             out: the highest node (from 1) whose M leads to E
+     cells        uchar[n_residues][M]            scratch: CELL_* of each cell
+     flags        uchar[n_residues + n]           scratch: FLAG_* of each row; row 0 of a sequence included
+     exits        int[n_residues + n]             scratch: the highest node (from 1) whose M leads to E
+     steps        int[n_residues]                 out: STEP_* of each residue (common/directions.h)
+     possible     uchar[n]                        out: 0 where the path meets an impossible state
 
    Macros
      SABOTAGE   1 plants a fault, for the test of the tests
 
    Geometry: one work-item a sequence, any work-group size. */
 
+#define PLACE(k) ((k) - 1)
 #include "common/plan7.h"
 #include "common/directions.h"
 
@@ -68,7 +71,8 @@ int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, in
 __kernel void viterbi_trace(__global const uchar *codes, __global const int *offsets, const uint n, const int n_nodes,
                             __global const int *transitions, __global const int *emissions,
                             __constant const int *special, __global int *rows, __global uchar *cells,
-                            __global uchar *flags, __global int *exits)
+                            __global uchar *flags, __global int *exits, __global int *steps,
+                            __global uchar *possible)
 {
     const uint row = get_global_id(0);
     if (row >= n) return;
@@ -88,4 +92,5 @@ __kernel void viterbi_trace(__global const uchar *codes, __global const int *off
         flags[base + x + 1] = special_flags(s, after, e, special);
         s = after;
     }
+    possible[row] = walk(length, cells + (size_t)start * n_nodes, n_nodes, flags + base, exits + base, steps + start);
 }

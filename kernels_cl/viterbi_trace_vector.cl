@@ -9,9 +9,11 @@
      transitions, crossings, emissions                see common/striped.h
      special      int[N_SPECIALS]
      next         int[1]                              in: 0; the next sequence to be taken
-     cells        uchar[n_residues][VECTORS][LANES]   out: CELL_* of each cell
-     flags        uchar[n_residues + n]               out: FLAG_* of each row; row 0 of a sequence included
-     exits        int[n_residues + n]                 out: the highest node (from 1) whose M leads to E
+     cells        uchar[n_residues][VECTORS][LANES]   scratch: CELL_* of each cell
+     flags        uchar[n_residues + n]               scratch: FLAG_* of each row; row 0 of a sequence included
+     exits        int[n_residues + n]                 scratch: the highest node (from 1) whose M leads to E
+     steps        int[n_residues]                     out: STEP_* of each residue (common/directions.h)
+     possible     uchar[n]                            out: 0 where the path meets an impossible state
 
    Macros
      LANES, VECTORS  see common/striped.h
@@ -20,6 +22,7 @@
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
 #define TRACE 1
+#define PLACE(k) (((k) - 1) % VECTORS * LANES + ((k) - 1) / VECTORS)
 #include "common/plan7.h"
 #include "common/directions.h"
 #include "common/striped.h"
@@ -31,7 +34,8 @@
 __kernel void viterbi_trace(__global const uchar *codes, __global const int *offsets, const uint n,
                             __global const ints *transitions, __global const ints *crossings,
                             __global const ints *emissions, __constant const int *special,
-                            __global int *next, __global uchars *cells, __global uchar *flags, __global int *exits)
+                            __global int *next, __global uchars *cells, __global uchar *flags, __global int *exits,
+                            __global int *steps, __global uchar *possible)
 {
     ints m[VECTORS], i[VECTORS], d[VECTORS];
     for (uint row = atomic_inc(next); row < n; row = atomic_inc(next)) {
@@ -50,5 +54,7 @@ __kernel void viterbi_trace(__global const uchar *codes, __global const int *off
             flags[base + x + 1] = special_flags(s, after, e, special);
             s = after;
         }
+        possible[row] = walk(length, (__global const uchar *)(cells + (size_t)start * VECTORS), VECTORS * LANES,
+                             flags + base, exits + base, steps + start);
     }
 }

@@ -68,7 +68,7 @@ def null2_corrections(
     hmm, null = profile.hmm, profile.settings.null
     composition = np.empty((len(paths), hmm.alphabet.size), np.float32)
     for row, path in enumerate(paths):
-        states = np.frombuffer(path.states.encode(), np.uint8)
+        states = path.codes()
         emits, nodes = states != ord("D"), path.nodes() + 1
         is_match = states[emits, None] == ord("M")
         emitted = np.where(is_match, hmm.match[nodes[emits]], hmm.insert[nodes[emits]])
