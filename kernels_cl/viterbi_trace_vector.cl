@@ -12,7 +12,7 @@
      cells        uchar[n_residues][VECTORS][LANES]   scratch: CELL_* of each cell
      flags        uchar[n_residues + n]               scratch: FLAG_* of each row; row 0 of a sequence included
      exits        int[n_residues + n]                 scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                     out: STEP_* of each residue (common/directions.h)
+     steps        int[n_residues]                     out: STEP_* of each residue (common/walk.h)
      possible     uchar[n]                            out: 0 where the path meets an impossible state
 
    Macros
@@ -26,6 +26,7 @@
 #include "common/plan7.h"
 #include "common/directions.h"
 #include "common/striped.h"
+#include "common/walk.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0

@@ -16,7 +16,7 @@ from clalign.sequences import SequenceBatch
 from clalign.stages.viterbi import VECTOR_LANES, emission_table, special_table, transition_table, vector_tables
 
 STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
-"""What the kernels write for a residue (``common/directions.h``)."""
+"""What the kernels write for a residue (``common/walk.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the directions of one launch may take."""
