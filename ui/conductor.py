@@ -88,6 +88,7 @@ class Conductor(QObject):
         self.window.center.setCurrentWidget(self.window.start)
         self.window.start.setFocus()
         self.window.details.show_run(None)
+        self.window.setWindowTitle("clalign")
         self.update_actions()
 
     def show_run(self, path: str) -> None:
@@ -100,6 +101,7 @@ class Conductor(QObject):
         self.window.center.setCurrentWidget(page)
         self.window.data.select(path)
         self._show_details(page)
+        self.window.setWindowTitle(f"{page.run.title} – clalign")
         self.update_actions()
 
     def show_tab(self, number: str) -> None:
@@ -292,14 +294,14 @@ class Conductor(QObject):
         options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
         self.settings.change(options=options)
         self.window.sheets.close_sheet()
-        self.show_run(self.desk.search(spec))
+        self.desk.search(spec)
 
     def open_run_page(self, path: str, live: bool = False) -> None:
         """Show a run file."""
         from .views.results_page import ResultsPage
 
         if path in self.pages:
-            self.pages[path].run.is_live = live or self.pages[path].run.is_live
+            self.pages[path].run.is_live = self.queue.of_run(path) is not None
             self.pages[path].run.note_change()
             self.show_run(path)
             return
@@ -310,7 +312,7 @@ class Conductor(QObject):
                 self.say("stop", str(error))
                 return
         run = RunView(Path(path), self.reader, self)
-        run.is_live = live or self.queue.of_run(path) is not None
+        run.is_live = self.queue.of_run(path) is not None
         page = ResultsPage(run)
         self._connect_page(page)
         self.pages[path] = page
@@ -344,6 +346,8 @@ class Conductor(QObject):
 
     def _note_state(self, run: RunView) -> None:
         path, state = str(run.path), STATE_WORDS.get(run.state, run.state)
+        if self.page is not None and self.page.run is run:
+            self.window.setWindowTitle(f"{run.title} – clalign")
         if run.is_complete:
             state = words.moment(run.facts.get("created") or 0)
         report = {"state_words": state, "title": run.title}

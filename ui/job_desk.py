@@ -124,8 +124,8 @@ class JobDesk(QObject):
         self._heard = time.monotonic()
         self._watch.start()
         if item.is_search:
-            self._conductor.open_run_page(item.run, live=True)
-        self._conductor.update_actions()
+            # In a turn of its own: starting a process and making a page together would stall the window.
+            QTimer.singleShot(0, self, lambda: self._conductor.open_run_page(item.run, live=True))
 
     def _other_device(self, run: str) -> str:
         """Return the fastest usable device other than the run's; the reference if there is none."""

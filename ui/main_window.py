@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QToolBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from clalign.formats.examples import load_examples
 
@@ -55,6 +66,7 @@ class MainWindow(QMainWindow):
         self.palette_ = CommandPalette(self)
         self.actions_ = Actions(self, self.conductor)
         self.actions_.fill_menus(self)
+        self._make_recent_menu()
         self.search_button = button("Search commands  Ctrl+K", self.conductor.show_palette, "flat")
         self.menuBar().setCornerWidget(self.search_button)
         self._connect()
@@ -93,6 +105,24 @@ class MainWindow(QMainWindow):
                 QDockWidget.DockWidgetFeature.DockWidgetClosable | QDockWidget.DockWidgetFeature.DockWidgetMovable
             )
             self.docks[name] = dock
+
+    def _make_recent_menu(self) -> None:
+        self.recent_menu = QMenu("Open recent", self)
+        self.recent_menu.setToolTipsVisible(True)
+        self.recent_menu.aboutToShow.connect(self._fill_recent_menu)
+        file_menu = self.menuBar().actions()[0].menu()
+        file_menu.insertMenu(self.actions_.by_id["paste_sequences"], self.recent_menu)
+
+    def _fill_recent_menu(self) -> None:
+        self.recent_menu.clear()
+        for entry in self.settings.recent:
+            problem = entry.problem
+            text = Path(entry.path).name + (f" – {problem}" if problem else "")
+            action = self.recent_menu.addAction(text, lambda path=entry.path: self.conductor.open_paths([path]))
+            action.setEnabled(not problem)
+            action.setToolTip(f"{entry.path}\n{problem}".strip())
+        if not self.settings.recent:
+            self.recent_menu.addAction("Files that you open are listed here").setEnabled(False)
 
     def _make_status(self) -> None:
         strip = QToolBar("Jobs", self)

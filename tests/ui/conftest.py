@@ -133,8 +133,7 @@ def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWi
     made.show()
     with qtbot.waitActive(made):
         made.activateWindow()
-    made.conductor.inspector.find_devices(refresh=False)
-    qtbot.waitUntil(lambda: made.conductor.workspace.devices_known, timeout=10000)
+    made.conductor.workspace.set_devices([FAKE.GPU, FAKE.CPU, FAKE.BROKEN])
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -40,18 +39,22 @@ def test_the_window_is_there_quickly_and_without_heavy_modules(tmp_path: Path, w
     assert float(processor) < 2.0
 
 
+HAND_OVER = """
+import sys
+from clalign.ui.single_instance import hand_over
+sys.exit(0 if hand_over(sys.argv[1], sys.argv[2:]) else 5)
+"""
+
+
 def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> None:
     name = server_name(settings)
     assert not hand_over(name, ["a"])
     instance = Instance(name)
-    given: list[bool] = []
-    with qtbot.waitSignal(instance.files_received, timeout=5000) as received:
-        other = threading.Thread(target=lambda: given.append(hand_over(name, ["/a b.hmm", "/c.fasta"])))
-        other.start()
+    with qtbot.waitSignal(instance.files_received, timeout=20000) as received:
+        other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a b.hmm", "/c.fasta"])
     assert received.args[0] == ["/a b.hmm", "/c.fasta"]
-    qtbot.waitUntil(lambda: bool(given), timeout=5000)
-    other.join()
-    assert given == [True]
+    qtbot.waitUntil(lambda: other.poll() is not None, timeout=10000)
+    assert other.returncode == 0
     instance.close()
 
 

@@ -183,6 +183,7 @@ def test_a_killed_worker_leaves_the_window_alive(qtbot: Any, loaded: MainWindow,
     manners(pause=0)
     press(loaded.messages, "Continue on another device")
     page = loaded.conductor.page
+    assert page is not None
     assert queue.current.spec["device"] == "1:0"
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200, timeout=10000)
 

@@ -50,6 +50,7 @@ class ScorePlot(pg.PlotWidget):
     scale_asked = Signal()
 
     def __init__(self) -> None:
+        self._dressed: theme.Tokens | None = None
         self.counts_axis = CountAxis()
         super().__init__(axisItems={"left": self.counts_axis})
         self.data = None
@@ -98,7 +99,7 @@ class ScorePlot(pg.PlotWidget):
 
     def dress(self) -> None:
         """Take the colors of the theme."""
-        colors = theme.current()
+        colors = self._dressed = theme.current()
         self.setBackground(colors.surface)
         for name in ("left", "bottom"):
             axis = self.plotItem.getAxis(name)
@@ -123,7 +124,7 @@ class ScorePlot(pg.PlotWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the theme."""
-        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "lines"):
+        if event.type() == QEvent.Type.PaletteChange and self._dressed not in (None, theme.current()):
             self.dress()
         super().changeEvent(event)
 

@@ -128,7 +128,7 @@ class IconButton(QToolButton):
 
     def __init__(self, name: str, tip: str, call: Callable[[], object], text: str = "", color: str = "text") -> None:
         super().__init__()
-        self._icon, self._color = name, color
+        self._icon, self._color, self._theme = name, color, theme.current()
         self.setProperty("role", "flat")
         self.setToolTip(tip)
         self.setAccessibleName(text or tip)
@@ -141,7 +141,8 @@ class IconButton(QToolButton):
 
     def changeEvent(self, event: QEvent) -> None:
         """Take the icon in the color of the new theme."""
-        if event.type() == QEvent.Type.PaletteChange:
+        if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
+            self._theme = theme.current()
             self.setIcon(theme.icon(self._icon, self._color))
         super().changeEvent(event)
 
@@ -151,7 +152,7 @@ class IconLabel(QLabel):
 
     def __init__(self, name: str, color: str, size: int = 16) -> None:
         super().__init__()
-        self._name, self._color, self._size = name, color, size
+        self._name, self._color, self._size, self._theme = name, color, size, theme.current()
         self.setFixedSize(QSize(size, size))
         self._draw()
 
@@ -162,7 +163,8 @@ class IconLabel(QLabel):
 
     def changeEvent(self, event: QEvent) -> None:
         """Take the icon in the color of the new theme."""
-        if event.type() == QEvent.Type.PaletteChange:
+        if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
+            self._theme = theme.current()
             self._draw()
         super().changeEvent(event)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..models.run_view import RunView
@@ -31,9 +31,9 @@ class ResultsPage(QWidget):
         super().__init__()
         self.run = run
         self.hits = HitsPanel(run.hits)
-        self.strip = HistogramView(compact=True)
+        self._small: HistogramView | None = None
         self._large: HistogramView | None = None
-        self._large_holder = QWidget()
+        self._small_holder, self._large_holder = QWidget(), QWidget()
         self._log_counts = True
         self.hit = HitCard(tools=True)
         self.hit.show_run(run)
@@ -67,7 +67,7 @@ class ResultsPage(QWidget):
         self._hits_stack.addWidget(self.empty)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self._hits_stack)
-        splitter.addWidget(self.strip)
+        splitter.addWidget(self._small_holder)
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 2)
         splitter.setSizes([600, 260])
@@ -132,24 +132,36 @@ class ResultsPage(QWidget):
         self.hit.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
         self.hit.scheme_chosen.connect(self.scheme_chosen)
         self.report.copy_asked.connect(self.action_asked)
-        self.strip.threshold_moved.connect(run.set_threshold)
+        QTimer.singleShot(0, self, lambda: self.strip)
         self.tabs.currentChanged.connect(lambda place: place == TABS.index("Histogram") and self.histogram)
+
+    @property
+    def strip(self) -> HistogramView:
+        """The histogram below the table, made when the page is already there."""
+        if self._small is None:
+            self._small = self._made_plot(self._small_holder, compact=True)
+            self.show_histogram()
+        return self._small
 
     @property
     def histogram(self) -> HistogramView:
         """The large histogram, made when it is first looked at: two plots at once would stall the window."""
         if self._large is None:
-            self._large = HistogramView(compact=False)
-            self._large.threshold_moved.connect(self.run.set_threshold)
-            box = QVBoxLayout(self._large_holder)
-            box.setContentsMargins(0, 0, 0, 0)
-            box.addWidget(self._large)
-            self._large.plot.set_log(self._log_counts)
+            self._large = self._made_plot(self._large_holder, compact=False)
             self.show_histogram()
         return self._large
 
+    def _made_plot(self, holder: QWidget, compact: bool) -> HistogramView:
+        made = HistogramView(compact)
+        made.threshold_moved.connect(self.run.set_threshold)
+        made.plot.set_log(self._log_counts)
+        box = QVBoxLayout(holder)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(made)
+        return made
+
     def _plots(self) -> list[HistogramView]:
-        return [self.strip] if self._large is None else [self.strip, self._large]
+        return [view for view in (self._small, self._large) if view is not None]
 
     def show_facts(self) -> None:
         """Show what is known about the run."""
@@ -184,7 +196,7 @@ class ResultsPage(QWidget):
         self._reset.setVisible(bool(run.cards) and run.thresholds_moved)
         for view in self._plots():
             for name, score in run.thresholds.items():
-                view.plot.set_line(name, score, run.tag(name, short=view is self.strip))
+                view.plot.set_line(name, score, run.tag(name, short=view is self._small))
 
     def show_histogram(self) -> None:
         """Draw the histogram as it is now."""
