@@ -138,8 +138,12 @@ def photograph_error(window: MainWindow, shots: Photographer, awkward: Path) -> 
 def make_awkward(folder: Path) -> Path:
     """Write the files for the pictures of an error and of a longer search."""
     examples = {example.id: example for example in load_examples()}
-    parts = [examples[name].profiles.read_text() for name in ("rrm_1", "thioesterase")]
-    (folder / "domains.hmm").write_text("".join(parts) * 2)
+    models = []
+    for number in range(1, 9):
+        for name in ("rrm_1", "thioesterase"):
+            lines = examples[name].profiles.read_text().splitlines(keepends=True)
+            models += [f"NAME  {name}_{number}\n" if line.startswith("NAME") else line for line in lines]
+    (folder / "domains.hmm").write_text("".join(models))
     (folder / "picture.fasta").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
     (folder / "doubtful.fasta").write_text(">a first\nMKVLAAGIV1LLSA\n>a second\nMKJJLLSAQQ*PRT\n>empty\n")
     return folder

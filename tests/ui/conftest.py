@@ -16,8 +16,10 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from clalign.runs import create_run
 from clalign.specs import SearchSpec
@@ -147,3 +149,60 @@ def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWi
     assert gone, "the window was not destroyed"
     stray = [thread.name for thread in threading.enumerate() if thread.name.startswith("clalign")]
     assert not stray
+
+
+def _press(parent: QWidget, text: str) -> None:
+    QTest.qWait(30)
+    found = [b for b in parent.findChildren(QAbstractButton) if b.text() == text and b.isVisible()]
+    assert found, f"no button {text!r}"
+    assert found[0].isEnabled(), found[0].toolTip()
+    QTest.mouseClick(found[0], Qt.MouseButton.LeftButton)
+
+
+@pytest.fixture
+def press() -> Callable[[QWidget, str], None]:
+    """Clicks the visible button with a text."""
+    return _press
+
+
+def _drop(window: MainWindow, paths: list[str]) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path) for path in paths])
+    place, button = QPointF(400, 300), Qt.MouseButton.LeftButton
+    window.dropEvent(QDropEvent(place, Qt.DropAction.CopyAction, data, button, Qt.KeyboardModifier.NoModifier))
+
+
+@pytest.fixture
+def drop() -> Callable[[MainWindow, list[str]], None]:
+    """Drops files on the window."""
+    return _drop
+
+
+@pytest.fixture
+def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
+    """The window after two files were dropped; the search sheet has opened by itself."""
+    _drop(window, [files["made.fasta"], files["made.hmm"]])
+    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
+    return window
+
+
+@pytest.fixture
+def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
+    """Starts the search of the open sheet by its key and waits for all hits; returns the results page."""
+
+    def search(window: MainWindow) -> Any:
+        conductor = window.conductor
+        QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda: conductor.queue.current is None and conductor.page is not None, timeout=20000)
+        run = conductor.page.run
+        qtbot.waitUntil(lambda: run.is_complete and not run.hits.is_busy, timeout=10000)
+        qtbot.waitUntil(lambda: run.counts["report"] == run.hits.n_all, timeout=10000)
+        return conductor.page
+
+    return search
+
+
+@pytest.fixture
+def page(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> Any:
+    """The results after one more key."""
+    return searched(loaded)

@@ -136,7 +136,7 @@ def test_thresholds_snap_to_cutoffs(view: RunView) -> None:
     assert view.histogram is not None
     assert view.histogram.snapped(12.1, 0.5) == 12.0
     assert view.histogram.snapped(20.0, 0.5) == 20.0
-    assert grouped_cutoffs({"ga": 12.0, "tc": 12.2, "nc": 40.0}, 1.0) == [(12.0, "GA 12\nTC 12.2"), (40.0, "NC 40")]
+    assert grouped_cutoffs({"ga": 12.0, "tc": 12.2, "nc": 40.0}, 1.0) == [(12.0, "GA 12 · TC 12.2"), (40.0, "NC 40")]
 
 
 def test_scores_without_a_limit_are_no_line(view: RunView) -> None:

@@ -1,77 +1,36 @@
-"""The window as a user meets it: clicks and keys, nothing else."""
+"""Searching and looking at results as a user does: clicks and keys, nothing else."""
 
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from clalign.runs import open_run
-from clalign.ui import theme
-from clalign.ui.actions import COMMANDS, MENUS
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.export_sheet import FORMS, ExportSheet
 from clalign.ui.views.results_page import ResultsPage
-from clalign.ui.views.run_sheet import RunSheet
-from clalign.ui.views.small_sheets import DeviceSheet, PasteSheet, PreferencesSheet, TextSheet
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 
-
-def press(parent: QWidget, text: str) -> None:
-    """Click the visible button with this text."""
-    QTest.qWait(30)
-    found = [b for b in parent.findChildren(QAbstractButton) if b.text() == text and b.isVisible()]
-    assert found, f"no button {text!r}"
-    assert found[0].isEnabled(), found[0].toolTip()
-    QTest.mouseClick(found[0], LEFT)
+Press = Callable[[QWidget, str], None]
+Drop = Callable[[MainWindow, list[str]], None]
+Searched = Callable[[MainWindow], ResultsPage]
 
 
-def drop(window: MainWindow, paths: list[str]) -> None:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(path) for path in paths])
-    event = QDropEvent(QPointF(400, 300), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier)
-    window.dropEvent(event)
-
-
-@pytest.fixture
-def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
-    """The window after two files were dropped; the search sheet has opened by itself."""
-    drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
-    return window
-
-
-def searched(qtbot: Any, window: MainWindow) -> ResultsPage:
-    QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    qtbot.waitUntil(lambda: window.conductor.queue.current is None and window.conductor.page is not None, timeout=20000)
-    page = window.conductor.page
-    assert page is not None
-    qtbot.waitUntil(lambda: page.run.is_complete and not page.run.hits.is_busy, timeout=10000)
-    qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all, timeout=10000)
-    return page
-
-
-@pytest.fixture
-def page(qtbot: Any, loaded: MainWindow) -> ResultsPage:
-    """The results after one more key."""
-    return searched(qtbot, loaded)
-
-
-def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: MainWindow) -> None:
+def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: MainWindow, searched: Searched) -> None:
     space = loaded.conductor.workspace
     assert space.profiles is not None
     assert space.sequences is not None
     assert (space.profiles.name, space.sequences.name) == ("made.hmm", "made.fasta")
-    page = searched(qtbot, loaded)
+    page = searched(loaded)
     assert page.hits.table.model().rowCount() == 200
     assert "200 hits" in page.hits.counts.text()
     strip = loaded.jobs.row_of(loaded.conductor.queue.items[0])
@@ -79,12 +38,14 @@ def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: 
     assert "Search finished: 200 hits" in strip._words.text()
 
 
-def test_a_click_on_the_primary_button_searches(qtbot: Any, loaded: MainWindow) -> None:
+def test_a_click_on_the_primary_button_searches(qtbot: Any, loaded: MainWindow, press: Press) -> None:
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: loaded.conductor.page is not None)
 
 
-def test_a_refused_file_is_told_and_listed(qtbot: Any, window: MainWindow, files: dict[str, str]) -> None:
+def test_a_refused_file_is_told_and_listed(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
+) -> None:
     drop(window, [files["picture.fasta"]])
     qtbot.waitUntil(lambda: bool(window.messages.messages), timeout=10000)
     assert "this is a picture. Choose a sequence file." in window.messages.messages[0].text
@@ -98,7 +59,9 @@ def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
     assert "is not there" in window.messages.messages[0].text
 
 
-def test_hmmer3_profiles_are_shown_but_not_searched(qtbot: Any, window: MainWindow, files: dict[str, str]) -> None:
+def test_hmmer3_profiles_are_shown_but_not_searched(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
+) -> None:
     drop(window, [files["new.hmm"], files["made.fasta"]])
     qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
     qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=10000)
@@ -109,7 +72,9 @@ def test_hmmer3_profiles_are_shown_but_not_searched(qtbot: Any, window: MainWind
     assert "HMMER3 profiles is not available yet" in sheet.run_button.toolTip()
 
 
-def test_dna_for_a_protein_profile_can_be_put_right(qtbot: Any, window: MainWindow, files: dict[str, str]) -> None:
+def test_dna_for_a_protein_profile_can_be_put_right(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
+) -> None:
     drop(window, [files["made.hmm"], files["dna.fasta"]])
     qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
     qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=10000)
@@ -120,7 +85,7 @@ def test_dna_for_a_protein_profile_can_be_put_right(qtbot: Any, window: MainWind
     assert "--alphabet amino" in window.conductor.run_sheet.command.text()
 
 
-def test_the_command_follows_the_form(loaded: MainWindow) -> None:
+def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     sheet = loaded.conductor.run_sheet
     press(loaded, "More options")
     editor = sheet.form._editors["score"]
@@ -140,7 +105,7 @@ def test_the_command_follows_the_form(loaded: MainWindow) -> None:
 
 
 def test_stop_says_what_is_kept_and_continue_ends_it(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
@@ -159,7 +124,9 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     assert not page._unfinished_bar.isVisible()
 
 
-def test_pause_and_continue_in_the_strip(qtbot: Any, loaded: MainWindow, manners: Callable[..., None]) -> None:
+def test_pause_and_continue_in_the_strip(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: loaded.conductor.queue.current.done > 0, timeout=10000)
@@ -170,7 +137,9 @@ def test_pause_and_continue_in_the_strip(qtbot: Any, loaded: MainWindow, manners
     press(loaded.jobs, "Stop")
 
 
-def test_a_killed_worker_leaves_the_window_alive(qtbot: Any, loaded: MainWindow, manners: Callable[..., None]) -> None:
+def test_a_killed_worker_leaves_the_window_alive(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.conductor.queue
@@ -188,7 +157,7 @@ def test_a_killed_worker_leaves_the_window_alive(qtbot: Any, loaded: MainWindow,
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200, timeout=10000)
 
 
-def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Callable[..., None]) -> None:
+def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press) -> None:
     manners(fail="The device did not answer.")
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=10000)
@@ -223,7 +192,7 @@ def test_a_header_click_sorts_reverses_and_restores(qtbot: Any, page: ResultsPag
     assert [model.row_at(place).id for place in range(20)] == original
 
 
-def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage) -> None:
+def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: Press) -> None:
     table = page.hits.table
     QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(page.run.hits.index(2, 1)).center())
     assert page.run.hit is not None
@@ -257,7 +226,7 @@ def test_letters_typed_into_a_field_are_no_commands(page: ResultsPage) -> None:
     assert page.hits.table.chosen_rows() == []
 
 
-def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage) -> None:
+def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, press: Press) -> None:
     plot = page.strip.plot
     line = plot.lines["report"]
     view = plot.plotItem.vb
@@ -305,7 +274,9 @@ def test_l_switches_the_scale(page: ResultsPage) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(FORMS)))
-def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, number: int) -> None:
+def test_every_export_writes_a_file_and_says_so(
+    qtbot: Any, page: ResultsPage, tmp_path: Path, number: int, press: Press
+) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
     QTest.keyClick(window, Qt.Key.Key_E, CTRL)
@@ -326,7 +297,7 @@ def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, t
     qtbot.waitUntil(lambda: any("written to" in m.text for m in window.messages.messages), timeout=5000)
 
 
-def test_verify_says_all_equal(qtbot: Any, page: ResultsPage) -> None:
+def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:
     page.hits.table.choose_row(0)
     press(page.window().details, "Verify on the reference")
     qtbot.waitUntil(lambda: any("all equal" in m.text for m in page.window().messages.messages), timeout=10000)
@@ -334,7 +305,9 @@ def test_verify_says_all_equal(qtbot: Any, page: ResultsPage) -> None:
     qtbot.waitUntil(lambda: any("Checked 50 of 50" in m.text for m in page.window().messages.messages), timeout=10000)
 
 
-def test_opening_a_run_shows_it_again(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_opening_a_run_shows_it_again(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], drop: Drop
+) -> None:
     path = made_run(profiles=2)
     drop(window, [str(path)])
     page = window.conductor.page
@@ -348,7 +321,9 @@ def test_opening_a_run_shows_it_again(qtbot: Any, window: MainWindow, made_run: 
     assert window.settings.recent[0].path == str(path)
 
 
-def test_an_unfinished_run_offers_to_continue(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_an_unfinished_run_offers_to_continue(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], press: Press
+) -> None:
     path = made_run(batches=10, hits=20, complete=False)
     window.conductor.open_paths([str(path)])
     page = window.conductor.page
@@ -359,9 +334,11 @@ def test_an_unfinished_run_offers_to_continue(qtbot: Any, window: MainWindow, ma
         assert run.n_hits() == 200
 
 
-def test_a_run_without_hits_names_the_best(qtbot: Any, loaded: MainWindow, manners: Callable[..., None]) -> None:
+def test_a_run_without_hits_names_the_best(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press, searched: Searched
+) -> None:
     manners(hits=0)
-    page = searched(qtbot, loaded)
+    page = searched(loaded)
     assert page.empty.isVisible()
     assert "No hits at E ≤ 10" in page.empty._heading.text()
     press(page.empty, "Search with a higher limit…")
@@ -374,179 +351,3 @@ def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:
     window.conductor.open_paths([str(tmp_path / "bad.clalign")])
     assert "not a" in window.messages.messages[0].text
     assert window.conductor.page is None
-
-
-def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) -> None:
-    picker = window.devices
-    lines = [picker.items.item(row).toolTip() for row in range(picker.items.rowCount())]
-    assert "Automatic" in lines[0]
-    assert "Ready · GPU · 50" in lines[1]
-    assert "3 of 512 tests" in lines[3]
-    assert "slow, for checking" in lines[4]
-    assert "1 needs attention" in window.device_words.text()
-    QTest.keyClick(window, Qt.Key.Key_D)
-    assert picker.view.hasFocus()
-    for _ in range(4):
-        QTest.keyClick(picker.view, Qt.Key.Key_Down)
-    QTest.keyClick(picker.view, Qt.Key.Key_Return)
-    assert window.conductor.workspace.device_id == "reference"
-    assert "slow, for checking" in window.messages.messages[0].text
-    assert window.settings.preferences.device == "reference"
-
-
-def test_no_device_is_said_with_what_to_do(qtbot: Any, window: MainWindow, manners: Callable[..., None]) -> None:
-    manners(devices=False)
-    press(window.devices, "Look again")
-    qtbot.waitUntil(lambda: window.conductor.workspace.devices_known, timeout=10000)
-    assert "No OpenCL device found" in window.devices.words.text()
-
-
-def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow) -> None:
-    press(window.devices, "Self-test")
-    sheet = window.sheets.sheet
-    assert isinstance(sheet, DeviceSheet)
-    assert not sheet.test.isEnabled()
-    qtbot.waitUntil(sheet.test.isEnabled, timeout=10000)
-    assert "rrm_1: equal" in sheet._checks.itemAt(0).widget().findChildren(QWidget)[1].text()
-
-
-def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
-    card = window.start.cards[0]
-    QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
-    assert Path(window.conductor.run_sheet.spec.profiles).name == card.example.profiles.name
-    assert not window.settings.recent
-
-
-def test_pasted_sequences_become_a_file(qtbot: Any, window: MainWindow) -> None:
-    press(window.start, "Paste sequences…")
-    sheet = window.sheets.sheet
-    assert isinstance(sheet, PasteSheet)
-    assert sheet.save.toolTip()
-    QTest.keyClicks(sheet.text, "MKVLAAGIVL")
-    press(sheet, "Open")
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
-    assert Path(window.conductor.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
-
-
-def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> None:
-    QTest.keyClick(window, Qt.Key.Key_K, CTRL)
-    palette = window.palette_
-    assert palette.isVisible()
-    QTest.keyClicks(palette.field, "pref")
-    assert palette.shown_texts()[0] == "Preferences…"
-    QTest.keyClick(palette.field, Qt.Key.Key_Return)
-    assert isinstance(window.sheets.sheet, PreferencesSheet)
-    QTest.keyClick(window.sheets.sheet, Qt.Key.Key_Escape)
-    assert window.sheets.sheet is None
-    QTest.keyClick(window, Qt.Key.Key_K, CTRL)
-    QTest.keyClicks(palette.field, "export")
-    assert "no hits" in palette._note.text().lower() or "Open a run" in palette._note.text()
-    QTest.keyClick(palette.field, Qt.Key.Key_Return)
-    assert palette.isVisible()
-    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
-    assert not palette.isVisible()
-
-
-def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainWindow) -> None:
-    window.actions_.update()
-    window.conductor.show_palette()
-    shown = window.palette_.shown_texts()
-    for command in COMMANDS:
-        action = window.actions_.by_id[command.id]
-        assert command.text in shown
-        assert action.toolTip()
-        if not action.isEnabled():
-            assert action.toolTip() == command.why_not(window.conductor) != ""
-        assert command.menu in (*MENUS, "")
-    assert not window.actions_.by_id["hits.export_hits"].isEnabled()
-    keys = [command.keys for command in COMMANDS if command.keys]
-    assert len(keys) == len(set(keys))
-
-
-QUIET = ("quit", "open_files", "full_screen")
-
-
-@pytest.mark.parametrize("name", [command.id for command in COMMANDS if command.id not in QUIET])
-def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path], name: str) -> None:
-    window.conductor.open_paths([str(made_run())])
-    page = window.conductor.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=5000)
-    page.hits.table.choose_row(0)
-    window.actions_.update()
-    window.actions_.by_id[name].trigger()
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle and not page.run.hits.is_busy, timeout=10000)
-    menu = QGuiApplication.instance().activePopupWidget()
-    if menu is not None:
-        menu.close()
-
-
-def test_disabled_buttons_say_why(window: MainWindow) -> None:
-    window.conductor.open_run_sheet()
-    window.conductor.workspace.devices_known = False
-    window.devices.show_devices()
-    for found in window.findChildren(QPushButton):
-        if found.isVisible() and not found.isEnabled():
-            assert found.toolTip(), found.text()
-
-
-def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
-    sheet = loaded.conductor.run_sheet
-    reached = set()
-    for _ in range(40):
-        focused = loaded.focusWidget()
-        assert focused is not None
-        reached.add(focused)
-        QTest.keyClick(focused, Qt.Key.Key_Tab)
-    assert {sheet.profiles, sheet.sequences, sheet.devices, sheet.run_button} <= reached
-
-
-def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
-    window = page.window()
-    window.conductor.set_theme("dark")
-    assert theme.current().name == "dark"
-    qtbot.wait(50)
-    picture = page.strip.plot.grab().toImage()
-    assert picture.pixelColor(2, 2).name().upper() == theme.DARK.surface
-    window.conductor.set_theme("light")
-    qtbot.wait(50)
-    assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
-
-
-def test_help_lists_every_key(window: MainWindow) -> None:
-    QTest.keyClick(window, Qt.Key.Key_F1)
-    assert isinstance(window.sheets.sheet, TextSheet)
-
-
-def test_recent_files_open_and_can_be_pinned(
-    qtbot: Any, window: MainWindow, files: dict[str, str], fake: ModuleType
-) -> None:
-    window.settings.add_recent(files["made.fasta"], "sequences")
-    window.settings.add_recent("/gone/away.hmm", "profiles")
-    window.show_recent()
-    qtbot.wait(50)
-    buttons = {b.accessibleName(): b for b in window.start.findChildren(QPushButton) if b.isVisible()}
-    assert not buttons["away.hmm"].isEnabled()
-    assert "missing" in buttons["away.hmm"].toolTip()
-    QTest.mouseClick(buttons["made.fasta"], LEFT)
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
-    window._pin(files["made.fasta"], True)
-    assert window.settings.recent[0].pinned
-
-
-def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str]) -> None:
-    window.docks["details"].hide()
-    window.resize(1000, 700)
-    window.close()
-    again = MainWindow(window.settings, worker)
-    again.show()
-    assert not again.docks["details"].isVisible()
-    again.conductor.reset_layout()
-    assert again.docks["details"].isVisible()
-    again.close()
-    again.deleteLater()
-
-
-def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
-    loaded.conductor.open_run_sheet()
-    assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1

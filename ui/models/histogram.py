@@ -107,7 +107,7 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
             groups[-1][1].append(text)
         else:
             groups.append((score, [text]))
-    return [(score, "\n".join(texts)) for score, texts in groups]
+    return [(score, " · ".join(texts)) for score, texts in groups]
 
 
 def _numbers(calibration: Calibration) -> str:

@@ -64,8 +64,8 @@ class DomainDelegate(RowDelegate):
         if row is None:
             return
         painter.save()
-        if option.state & QStyle.StateFlag.State_Enabled:
-            painter.setPen(QColor(theme.current().muted))
+        chosen = option.state & QStyle.StateFlag.State_Selected
+        painter.setPen(QColor(theme.current().text if chosen else theme.current().muted))
         area = QRectF(option.rect).adjusted(6, 0, -8, 0)
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, str(row.n_domains))
         strip = area.adjusted(24, 0, 0, 0)

@@ -187,7 +187,7 @@ class ScorePlot(pg.PlotWidget):
         self._marks = []
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
         for score, words_ in grouped_cutoffs(data.cutoffs, near):
-            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": 0.24})
+            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": 0.2})
             self._marks.append(mark)
             self.addItem(mark)
         self.dress()

@@ -1,0 +1,204 @@
+"""Devices, sheets, commands, themes: the rest of the window, by clicks and keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from clalign.ui import theme
+from clalign.ui.actions import COMMANDS, MENUS
+from clalign.ui.main_window import MainWindow
+from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.run_sheet import RunSheet
+from clalign.ui.views.small_sheets import DeviceSheet, PasteSheet, PreferencesSheet, TextSheet
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+Press = Callable[[QWidget, str], None]
+Drop = Callable[[MainWindow, list[str]], None]
+Searched = Callable[[MainWindow], ResultsPage]
+
+
+def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) -> None:
+    picker = window.devices
+    lines = [picker.items.item(row).toolTip() for row in range(picker.items.rowCount())]
+    assert "Automatic" in lines[0]
+    assert "Ready · GPU · 50" in lines[1]
+    assert "3 of 512 tests" in lines[3]
+    assert "slow, for checking" in lines[4]
+    assert "1 needs attention" in window.device_words.text()
+    QTest.keyClick(window, Qt.Key.Key_D)
+    assert picker.view.hasFocus()
+    for _ in range(4):
+        QTest.keyClick(picker.view, Qt.Key.Key_Down)
+    QTest.keyClick(picker.view, Qt.Key.Key_Return)
+    assert window.conductor.workspace.device_id == "reference"
+    assert "slow, for checking" in window.messages.messages[0].text
+    assert window.settings.preferences.device == "reference"
+
+
+def test_no_device_is_said_with_what_to_do(
+    qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
+    manners(devices=False)
+    press(window.devices, "Look again")
+    qtbot.waitUntil(lambda: window.conductor.workspace.devices_known, timeout=10000)
+    assert "No OpenCL device found" in window.devices.words.text()
+
+
+def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: Press) -> None:
+    press(window.devices, "Self-test")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, DeviceSheet)
+    assert not sheet.test.isEnabled()
+    qtbot.waitUntil(sheet.test.isEnabled, timeout=10000)
+    assert "rrm_1: equal" in sheet._checks.itemAt(0).widget().findChildren(QWidget)[1].text()
+
+
+def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
+    card = window.start.cards[0]
+    QTest.mouseClick(card, LEFT)
+    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
+    assert Path(window.conductor.run_sheet.spec.profiles).name == card.example.profiles.name
+    assert not window.settings.recent
+
+
+def test_pasted_sequences_become_a_file(qtbot: Any, window: MainWindow, press: Press) -> None:
+    press(window.start, "Paste sequences…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, PasteSheet)
+    assert sheet.save.toolTip()
+    QTest.keyClicks(sheet.text, "MKVLAAGIVL")
+    press(sheet, "Open")
+    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
+    assert Path(window.conductor.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
+
+
+def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> None:
+    QTest.keyClick(window, Qt.Key.Key_K, CTRL)
+    palette = window.palette_
+    assert palette.isVisible()
+    QTest.keyClicks(palette.field, "pref")
+    assert palette.shown_texts()[0] == "Preferences…"
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert isinstance(window.sheets.sheet, PreferencesSheet)
+    QTest.keyClick(window.sheets.sheet, Qt.Key.Key_Escape)
+    assert window.sheets.sheet is None
+    QTest.keyClick(window, Qt.Key.Key_K, CTRL)
+    QTest.keyClicks(palette.field, "export")
+    assert "no hits" in palette._note.text().lower() or "Open a run" in palette._note.text()
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert not palette.isVisible()
+
+
+def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainWindow) -> None:
+    window.actions_.update()
+    window.conductor.show_palette()
+    shown = window.palette_.shown_texts()
+    for command in COMMANDS:
+        action = window.actions_.by_id[command.id]
+        assert command.text in shown
+        assert action.toolTip()
+        if not action.isEnabled():
+            assert action.toolTip() == command.why_not(window.conductor) != ""
+        assert command.menu in (*MENUS, "")
+    assert not window.actions_.by_id["hits.export_hits"].isEnabled()
+    keys = [command.keys for command in COMMANDS if command.keys]
+    assert len(keys) == len(set(keys))
+
+
+QUIET = ("quit", "open_files", "full_screen")
+
+
+@pytest.mark.parametrize("name", [command.id for command in COMMANDS if command.id not in QUIET])
+def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path], name: str) -> None:
+    window.conductor.open_paths([str(made_run())])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=5000)
+    page.hits.table.choose_row(0)
+    window.actions_.update()
+    window.actions_.by_id[name].trigger()
+    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle and not page.run.hits.is_busy, timeout=10000)
+    menu = QGuiApplication.instance().activePopupWidget()
+    if menu is not None:
+        menu.close()
+
+
+def test_disabled_buttons_say_why(window: MainWindow) -> None:
+    window.conductor.open_run_sheet()
+    window.conductor.workspace.devices_known = False
+    window.devices.show_devices()
+    for found in window.findChildren(QPushButton):
+        if found.isVisible() and not found.isEnabled():
+            assert found.toolTip(), found.text()
+
+
+def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
+    sheet = loaded.conductor.run_sheet
+    reached = set()
+    for _ in range(40):
+        focused = loaded.focusWidget()
+        assert focused is not None
+        reached.add(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert {sheet.profiles, sheet.sequences, sheet.devices, sheet.run_button} <= reached
+
+
+def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
+    window = page.window()
+    window.conductor.set_theme("dark")
+    assert theme.current().name == "dark"
+    qtbot.wait(50)
+    picture = page.strip.plot.grab().toImage()
+    assert picture.pixelColor(2, 2).name().upper() == theme.DARK.surface
+    window.conductor.set_theme("light")
+    qtbot.wait(50)
+    assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
+
+
+def test_help_lists_every_key(window: MainWindow) -> None:
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    assert isinstance(window.sheets.sheet, TextSheet)
+
+
+def test_recent_files_open_and_can_be_pinned(
+    qtbot: Any, window: MainWindow, files: dict[str, str], fake: ModuleType
+) -> None:
+    window.settings.add_recent(files["made.fasta"], "sequences")
+    window.settings.add_recent("/gone/away.hmm", "profiles")
+    window.show_recent()
+    qtbot.wait(50)
+    buttons = {b.accessibleName(): b for b in window.start.findChildren(QPushButton) if b.isVisible()}
+    assert not buttons["away.hmm"].isEnabled()
+    assert "missing" in buttons["away.hmm"].toolTip()
+    QTest.mouseClick(buttons["made.fasta"], LEFT)
+    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
+    window._pin(files["made.fasta"], True)
+    assert window.settings.recent[0].pinned
+
+
+def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str]) -> None:
+    window.docks["details"].hide()
+    window.resize(1000, 700)
+    window.close()
+    again = MainWindow(window.settings, worker)
+    again.show()
+    assert not again.docks["details"].isVisible()
+    again.conductor.reset_layout()
+    assert again.docks["details"].isVisible()
+    again.close()
+    again.deleteLater()
+
+
+def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
+    loaded.conductor.open_run_sheet()
+    assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1
