@@ -43,9 +43,9 @@ def test_includes_are_pasted_once_and_lines_stay_right() -> None:
 
 def test_no_path_reaches_the_driver(context: cl.Context) -> None:
     """A folder with a space in its name, handed over as an include path, fails on some drivers."""
-    program = build(context, "device", "viterbi_vector", {"VECTORS": 2})
+    program = build(context, "device", "viterbi_trace_item", {"SABOTAGE": 0})
     given = program.get_build_info(context.devices[0], cl.program_build_info.OPTIONS)
-    assert "-DVECTORS=2" in given
+    assert "-DSABOTAGE=0" in given
     assert "-I" not in given.split()
     assert "/" not in given
 
@@ -65,8 +65,8 @@ def test_a_build_error_names_file_line_and_choices(
     monkeypatch.setattr(kernels, "files", lambda package: with_fault)
     monkeypatch.setattr(kernels, "assemble", assemble.__wrapped__)
     with pytest.raises(KernelBuildError) as found:
-        build(context, "device", "viterbi_vector", {"VECTORS": 3})
-    assert found.value.defines == {"VECTORS": 3}
+        build(context, "device", "viterbi_trace_item", {"SABOTAGE": 0})
+    assert found.value.defines == {"SABOTAGE": 0}
     assert f"common/plan7.h:{n_lines}" in str(found.value)
 
 
