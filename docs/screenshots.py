@@ -11,16 +11,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from clalign.formats.examples import Example, load_examples
+from clalign.formats.examples import load_examples
 from clalign.ui.app import make_application, open_window
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
@@ -45,6 +49,15 @@ def rest(seconds: float) -> None:
     wait_until(lambda: time.monotonic() > end, "rest")
 
 
+def few_colors(image: QImage) -> QImage:
+    """Return a picture with its 256 most common colors: a third of the size, and nobody sees it."""
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32)
+    colors, counts = np.unique(pixels, return_counts=True)
+    table = [int(color) for color in colors[np.argsort(-counts)[:256]]]
+    return image.convertToFormat(QImage.Format.Format_Indexed8, table, Qt.ImageConversionFlag.ThresholdDither)
+
+
 class Photographer:
     """Takes pictures of one window in one theme."""
 
@@ -55,14 +68,14 @@ class Photographer:
         """Save a picture of the whole window."""
         rest(rest_seconds)
         path = self.folder / f"{name}-{self.theme}.png"
-        self.window.grab().save(str(path))
+        few_colors(self.window.grab().toImage()).save(str(path), "PNG", 0)  # 0: the smallest file
         print(path)
 
 
-def open_example(window: MainWindow, example: Example) -> None:
-    """Open an example as its card on the start page does; the search sheet opens."""
+def open_example(window: MainWindow, folder: Path) -> None:
+    """Open the files of an example together; the search sheet opens."""
     conductor = window.conductor
-    conductor.open_example(example)
+    conductor.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
     wait_until(lambda: conductor.run_sheet is not None, "The search sheet")
 
 
@@ -77,10 +90,10 @@ def run_search(window: MainWindow) -> ResultsPage:
     return page
 
 
-def photograph_run(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Search several profiles, and take the picture in the middle."""
     conductor = window.conductor
-    conductor.open_paths([str(awkward / "domains.hmm")])
+    conductor.open_paths([str(folder / "domains.hmm")])
     wait_until(lambda: conductor.inspector.is_idle, "The profiles")
     conductor.open_run_sheet()
     conductor.run_search()
@@ -89,18 +102,17 @@ def photograph_run(window: MainWindow, shots: Photographer, awkward: Path) -> No
     wait_until(lambda: conductor.queue.current is None, "The end of the search")
 
 
-def photograph(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Walk through the window."""
     conductor = window.conductor
-    examples = {example.id: example for example in load_examples()}
     wait_until(lambda: conductor.workspace.devices_known, "The devices")
     shots.take("start")
-    open_example(window, examples["rrm_1"])
+    open_example(window, folder)
     shots.take("search")
     window.sheets.close_sheet()
-    photograph_run(window, shots, awkward)
+    photograph_run(window, shots, folder)
     conductor.show_start()
-    open_example(window, examples["rrm_1"])
+    open_example(window, folder)
     page = run_search(window)
     page.hits.table.setFocus()
     page.step_hit(1)
@@ -122,20 +134,21 @@ def photograph(window: MainWindow, shots: Photographer, awkward: Path) -> None:
     conductor.devices.device_details()
     shots.take("device")
     window.sheets.close_sheet()
-    photograph_error(window, shots, awkward)
+    photograph_error(window, shots, folder)
 
 
-def photograph_error(window: MainWindow, shots: Photographer, awkward: Path) -> None:
+def photograph_error(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Open a file that is no sequence file, and one with doubtful letters."""
     conductor = window.conductor
-    conductor.open_paths([str(awkward / "picture.fasta"), str(awkward / "doubtful.fasta")])
-    wait_until(lambda: conductor.inspector.is_idle, "The files")
+    for name in ("picture.fasta", "doubtful.fasta"):
+        conductor.open_paths([str(folder / name)])
+        wait_until(lambda: conductor.inspector.is_idle, "The file")
     conductor.show_start()
-    conductor.choose_source(str(awkward / "doubtful.fasta"))
+    conductor.choose_source(str(folder / "doubtful.fasta"))
     shots.take("error")
 
 
-def make_awkward(folder: Path) -> Path:
+def make_files(folder: Path) -> Path:
     """Write the files for the pictures of an error and of a longer search."""
     examples = {example.id: example for example in load_examples()}
     models = []
@@ -144,6 +157,8 @@ def make_awkward(folder: Path) -> Path:
             lines = examples[name].profiles.read_text().splitlines(keepends=True)
             models += [f"NAME  {name}_{number}\n" if line.startswith("NAME") else line for line in lines]
     (folder / "domains.hmm").write_text("".join(models))
+    for path in (examples["rrm_1"].profiles, examples["rrm_1"].targets):
+        shutil.copy(path, folder)
     (folder / "picture.fasta").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
     (folder / "doubtful.fasta").write_text(">a first\nMKVLAAGIV1LLSA\n>a second\nMKJJLLSAQQ*PRT\n>empty\n")
     return folder
@@ -160,16 +175,20 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     app = make_application(sys.argv[:1])
     for theme in ("light", "dark") if options.theme == "both" else (options.theme,):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            os.environ["CLALIGN_CONFIG"] = str(folder)
-            settings = Settings(folder, folder / "data")
+        # The pictures show paths: they are the same wherever they are taken.
+        folder = Path(tempfile.gettempdir()) / "tour"
+        folder.mkdir()
+        os.environ["HOME"] = os.environ["CLALIGN_CONFIG"] = str(folder)
+        try:
+            settings = Settings(folder / ".config", folder / ".data")
             settings.change(theme=theme)
             window = open_window(settings, default_worker(), [])
             window.resize(width, height)
-            photograph(window, Photographer(window, options.out, theme), make_awkward(folder))
+            photograph(window, Photographer(window, options.out, theme), make_files(folder))
             window.close()
             QApplication.sendPostedEvents()
+        finally:
+            shutil.rmtree(folder)
     del app
     return 0
 

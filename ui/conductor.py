@@ -176,6 +176,7 @@ class Conductor(QObject):
     def _refuse_file(self, path: str) -> None:
         source = self.workspace.sources[path]
         self._run_when_read.clear()
+        self._offer_search = False
         self.say("stop", f"{source.problem} {source.hint}".strip())
         self.window.details.show_source(source)
 

@@ -56,6 +56,7 @@ class DeviceDesk(QObject):
         sheet.test_asked.connect(self._test_device)
         self._conductor.inspector.device_tested.connect(sheet.show_test)
         self._conductor.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
+        sheet.resized.connect(self._conductor.window.sheets.fit)
         self._conductor.window.sheets.open_sheet(sheet)
         if test:
             self._test_device(device.id)

@@ -198,6 +198,7 @@ class MainWindow(QMainWindow):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
+        # The stored layout may be of a moment when jobs were listed.
         self.job_bar.hide()
 
     def show_dock(self, name: str) -> None:

@@ -33,6 +33,7 @@ def add_parser(subparsers: Any) -> None:
         "gui", examples=EXAMPLES, description="Open the window, with files if any are named."
     )
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")
+    parser.add_argument("--new-window", action="store_true", help="open another window, even if there is one")
     parser.set_defaults(run=run)
 
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if error.name and error.name.startswith("clalign"):
             raise
         raise missing_libraries(error) from error
-    code: int = main(arguments.files)
+    code: int = main(arguments.files, arguments.new_window)
     return code
 
 

@@ -64,6 +64,7 @@ class ScorePlot(pg.PlotWidget):
         view.setMouseEnabled(x=True, y=False)
         view.setMenuEnabled(False)
         view.sigRangeChangedManually.connect(self._note_zoom)
+        view.sigXRangeChanged.connect(self._place_tags)
         self.plotItem.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Histogram of scores with thresholds")
@@ -202,6 +203,16 @@ class ScorePlot(pg.PlotWidget):
         line.setValue(score)
         line.blockSignals(False)
         line.label.setFormat(tag)
+        self._place_tags()
+
+    def _place_tags(self) -> None:
+        """Keep the tags right of their lines, away from the bars, unless they would leave the plot."""
+        high = self.plotItem.vb.viewRange()[0][1]
+        pixel = self.plotItem.vb.viewPixelSize()[0]
+        for line in self.lines.values():
+            side = 0 if (high - line.value()) / pixel > line.label.boundingRect().width() else 1
+            line.label.anchors = [(side, 0.5), (side, 0.5)]
+            line.label.updatePosition()
 
     def _moved(self, name: str, line: pg.InfiniteLine) -> None:
         self.threshold_moved.emit(name, float(line.value()))

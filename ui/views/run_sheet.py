@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from PySide6.QtCore import Signal
@@ -168,7 +169,8 @@ class RunSheet(Sheet):
         if not device.gcups or not space.profiles or not space.sequences or not space.sequences.report:
             return ""
         cells = sum(card["length"] for card in space.profiles.cards) * space.sequences.report["n_residues"]
-        return f"about {words.duration(max(1.0, cells / device.gcups / 1e9))}"
+        seconds = math.ceil(cells / device.gcups / 1e9)
+        return f"about {seconds}{words.THIN}s" if seconds < 10 else f"about {words.duration(seconds)}"
 
     def _run(self) -> None:
         if self.spec is not None and self.run_button.isEnabled():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
@@ -134,8 +134,8 @@ class SheetHost(QWidget):
 
     def fit(self) -> None:
         """Give the sheet the size of what it now shows."""
-        if self.sheet is not None:
-            self._place()
+        # In the next turn: widgets that were just added have no size yet.
+        QTimer.singleShot(0, self, self._place)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cover the parent whatever its size."""

@@ -93,14 +93,15 @@ class DeviceSheet(Sheet):
     """All that is known about a device, its self-test, and what to do if it cannot be used."""
 
     test_asked = Signal(str)
+    resized = Signal()
 
     def __init__(self, device: Device) -> None:
         super().__init__(device_words.title(device), 560)
         self.device_id = device.id
         self._checks = QVBoxLayout()
         self._facts = QVBoxLayout()
-        self.body.addLayout(self._facts)
         self.body.addLayout(self._checks)
+        self.body.addLayout(self._facts)
         self.body.addStretch(1)
         self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
         self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
@@ -122,6 +123,7 @@ class DeviceSheet(Sheet):
         self.test.setToolTip("The self-test is running.")
         clear_layout(self._checks)
         self._checks.addWidget(label("Testing…", "muted"))
+        self.resized.emit()
 
     def show_test(self, device: str, checks: list[dict[str, Any]], problem: str) -> None:
         """Show what the self-test of a device found."""
@@ -135,6 +137,7 @@ class DeviceSheet(Sheet):
             self._checks.addWidget(notice_row("good" if check["equal"] else "stop", text))
         if problem:
             self._checks.addWidget(notice_row("stop", problem))
+        self.resized.emit()
 
 
 class TextSheet(Sheet):

@@ -25,7 +25,6 @@ from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .parts import ElidedButton, ElidedLabel, IconButton, IconLabel, button, clear_layout, label, row
 
-KINDS = {"sequences": "sequences", "profiles": "profiles", "run": "run"}
 COLUMN_WIDTH = 420
 
 
@@ -171,7 +170,7 @@ class StartPage(QScrollArea):
         name = ElidedButton(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
-        note = ElidedLabel(problem or f"{KINDS.get(entry.kind, entry.kind)} · {words.moment(entry.opened)}", "muted")
+        note = ElidedLabel(problem or words.moment(entry.opened), "muted")
         tip = "Let it go" if entry.pinned else "Keep it in this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)
