@@ -87,6 +87,10 @@ class OutputError(ClalignError):
     exit_code = ExitCode.CANNOT_WRITE
 
 
+class RunBusy(OutputError):
+    """A run file that another worker is writing."""
+
+
 class DeviceError(ClalignError):
     """A device or its driver that failed."""
 
@@ -133,12 +137,6 @@ class WorkerLost(ClalignError):
     """The process that ran a job ended without saying why (a driver that crashed, a killed process)."""
 
     exit_code = ExitCode.STOPPED
-
-
-class VerificationError(ClalignError):
-    """Results that differ from the reference."""
-
-    exit_code = ExitCode.DIFFERENT
 
 
 class Cancelled(Exception):

@@ -8,6 +8,7 @@ last finished batch and ends with the same result.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
 import time
@@ -20,9 +21,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from filelock import FileLock, Timeout
 
 from clalign.alignments import AlignmentText
-from clalign.errors import InputError, OutputError
+from clalign.errors import InputError, OutputError, RunBusy
+from clalign.formats.cache import cache_root
 from clalign.hits import Domain, Hit, Scores
 from clalign.profiles import IMPOSSIBLE
 
@@ -32,12 +35,13 @@ APPLICATION_ID = 0x636C616C  # "clal"
 BIN = 250
 """Width of a histogram bin in 1/1000 bit."""
 
-RunState = Literal["new", "running", "paused", "stopped", "failed", "done"]
+RunState = Literal["new", "running", "stopped", "failed", "done"]
 
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE profiles (
-    id INTEGER PRIMARY KEY, name TEXT, accession TEXT, description TEXT, length INTEGER, card TEXT NOT NULL);
+    id INTEGER PRIMARY KEY, name TEXT, accession TEXT, description TEXT, length INTEGER, card TEXT NOT NULL,
+    best TEXT NOT NULL DEFAULT 'null');
 CREATE TABLE batches (
     profile INTEGER, first INTEGER, last INTEGER, cells REAL, seconds REAL, device TEXT, scores BLOB,
     PRIMARY KEY (profile, first));
@@ -58,12 +62,6 @@ CREATE TABLE messages (id INTEGER PRIMARY KEY, seconds REAL, kind TEXT, text TEX
 CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, checked INTEGER, differing INTEGER,
     details TEXT);
 """
-
-HIT_COLUMNS = (
-    "id", "profile", "row", "input_index", "name", "accession", "description", "length", "score", "bias",
-    "evalue", "raw", "n_domains", "best_score", "best_evalue", "verified",
-)  # fmt: skip
-"""Columns of the table ``hits``, which the window's model pages through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +110,10 @@ class RunFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise InputError(
+                self.path, f"this run file is damaged ({error}).", "Search again, or take a copy of it."
+            ) from error
 
     def close(self) -> None:
         """Close the file."""
@@ -128,9 +130,36 @@ class RunFile:
                 "Free space on that disk, or choose another place with --run.",
             ) from error
         except sqlite3.IntegrityError as error:
+            raise self._busy() from error
+
+    def _busy(self) -> RunBusy:
+        return RunBusy(f"Another worker is writing the run file {self.path}.", "Wait until it is done, or stop it.")
+
+    @contextlib.contextmanager
+    def owned(self) -> Iterator[None]:
+        """Be the only worker that writes this run; a worker that dies gives it free.
+
+        Raises
+        ------
+        RunBusy
+            If another worker has it.
+        """
+        name = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:32]
+        folder = cache_root() / "locks"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder / f"{name}.lock", blocking=False)
+            lock.acquire()
+        except Timeout:
+            raise self._busy() from None
+        except OSError as error:
             raise OutputError(
-                f"Another worker is writing the run file {self.path}.", "Wait until it is done, or stop it."
+                f"The folder {folder} cannot be written ({error}).", "Name another one with CLALIGN_CACHE_DIR."
             ) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
@@ -158,11 +187,24 @@ class RunFile:
         ]
         with self._transaction():
             self.connection.execute("DELETE FROM profiles")
-            self.connection.executemany("INSERT INTO profiles VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self.connection.executemany(
+                "INSERT INTO profiles (id, name, accession, description, length, card) VALUES (?, ?, ?, ?, ?, ?)", rows
+            )
 
     def profiles(self) -> list[dict[str, Any]]:
         """Return the cards of the profiles."""
         return [json.loads(card) for (card,) in self.connection.execute("SELECT card FROM profiles ORDER BY id")]
+
+    def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
+        """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
+        with self._transaction():
+            self.connection.execute("UPDATE profiles SET best = ? WHERE id = ?", (json.dumps(best), profile))
+
+    def best(self, profile: int) -> dict[str, Any] | None:
+        """Return the best target of a profile, if it is known already."""
+        found = self.connection.execute("SELECT best FROM profiles WHERE id = ?", (profile,)).fetchone()
+        best: dict[str, Any] | None = json.loads(found[0]) if found else None
+        return best
 
     def finished(self, profile: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a profile, in order."""

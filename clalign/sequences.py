@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from clalign.alphabets import Alphabet, decode, encode
 
+_VISIBLE = dict.fromkeys((*range(32), 127), "?")
+"""Control characters of a header would act on terminals and break tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
@@ -101,7 +104,8 @@ class SequenceDatabase:
     def header(self, row: int) -> tuple[str, str, str]:
         """Return name, accession and description of a row."""
         start, end = int(self.text_offsets[row]), int(self.text_offsets[row + 1])
-        name, accession, description = self.text[start:end].tobytes().decode("utf-8", "replace").split("\t", 2)
+        text = self.text[start:end].tobytes().decode("utf-8", "replace")
+        name, accession, description = (part.translate(_VISIBLE) for part in text.split("\t", 2))
         return name, accession, description
 
     def __getitem__(self, row: int) -> Sequence:

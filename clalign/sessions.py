@@ -7,6 +7,7 @@ other device and every result can be computed again on it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +15,13 @@ from clalign.devices import Device
 
 Result_co = TypeVar("Result_co", covariant=True)
 Result = TypeVar("Result")
+
+
+Check = Callable[[], None]
+
+
+def nothing_to_check() -> None:
+    """Let a computation that nobody may stop go on."""
 
 
 class Stage(Protocol[Result_co]):
@@ -26,8 +34,8 @@ class Stage(Protocol[Result_co]):
     def launch(self, session: Any, batch: Any, model: Any) -> Result_co:
         """Run the kernel on an OpenCL session."""
 
-    def reference(self, batch: Any, model: Any) -> Result_co:
-        """Compute the same with numpy."""
+    def reference(self, batch: Any, model: Any, check: Check = nothing_to_check) -> Result_co:
+        """Compute the same with numpy; `check` is called often and may raise `Cancelled`."""
 
 
 class Session(Protocol):
@@ -36,6 +44,10 @@ class Session(Protocol):
     @property
     def device(self) -> Device:
         """The device."""
+
+    @property
+    def check(self) -> Check:
+        """What long computations call now and then; it may raise `Cancelled`."""
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage on a batch."""
@@ -50,12 +62,13 @@ class Session(Protocol):
 class ReferenceSession:
     """A session that computes everything with the plain reference. Slow: for checking."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
         self.device = device
+        self.check = check
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run the reference of a stage."""
-        return stage.reference(batch, model)
+        return stage.reference(batch, model, self.check)
 
     def __enter__(self) -> ReferenceSession:
         return self
@@ -66,8 +79,14 @@ class ReferenceSession:
         pass
 
 
-def open_session(device: Device) -> Session:
+def open_session(device: Device, check: Check = nothing_to_check) -> Session:
     """Open a device; pyopencl is only loaded if it is an OpenCL one.
+
+    Parameters
+    ----------
+    device : Device
+    check : callable
+        Called by long computations; it may raise `Cancelled`.
 
     Raises
     ------
@@ -75,7 +94,7 @@ def open_session(device: Device) -> Session:
         If the driver refuses.
     """
     if device.kind == "reference":
-        return ReferenceSession(device)
+        return ReferenceSession(device, check)
     from clalign.opencl.session import OpenCLSession
 
-    return OpenCLSession(device)
+    return OpenCLSession(device, check)

@@ -49,12 +49,13 @@ int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, in
         left_m = m[k];
         left_i = i[k];
         left_d = d[k];
+        const int inserted = MAX(opened, extended);
         m[k] = CLAMP(CLAMP(v) + emission[0]);
-        i[k] = CLAMP(CLAMP(MAX(opened, extended)) + emission[1]);
+        i[k] = CLAMP(CLAMP(inserted) + emission[1]);
         d[k] = chain;
         cell |= chain_from;
-        if (m[k] <= IMPOSSIBLE) cell |= CELL_M_IMPOSSIBLE;
-        if (i[k] <= IMPOSSIBLE) cell |= CELL_I_IMPOSSIBLE;
+        if (v <= IMPOSSIBLE || m[k] <= IMPOSSIBLE) cell |= CELL_M_IMPOSSIBLE;
+        if (inserted <= IMPOSSIBLE || i[k] <= IMPOSSIBLE) cell |= CELL_I_IMPOSSIBLE;
         if (d[k] <= IMPOSSIBLE) cell |= CELL_D_IMPOSSIBLE;
         cells[k] = cell;
         if (m[k] + t[END] >= e) {

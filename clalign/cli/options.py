@@ -148,9 +148,7 @@ class Outputs:
             if path == "-":
                 continue
             place = Path(path).resolve()
-            if place in taken and place.is_file():
-                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
-            if place in taken and not place.exists():
+            if place in taken and (place.is_file() or not place.exists()):
                 raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
             taken[place] = "written"
             check_writable(path)

@@ -46,7 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
         events.flush()
 
     job = Job(send)
-    request = json.loads(sys.stdin.readline())
+    try:
+        request = json.loads(sys.stdin.readline())
+        request["job"]
+    except (ValueError, KeyError, TypeError):
+        raise OptionError(
+            "The worker was given no job.", "It is started by the window and the other commands, not by hand."
+        ) from None
     threading.Thread(target=_obey, args=(job,), daemon=True).start()
     return perform(request, job)
 
@@ -62,7 +68,7 @@ def _obey(job: Job) -> None:
     commands: dict[str, Callable[[], None]] = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
     for line in sys.stdin:
         if line.strip():
-            commands[json.loads(line)["command"]]()
+            commands.get(json.loads(line).get("command"), lambda: None)()
     job.cancel()  # nobody listens any more
 
 
@@ -80,6 +86,8 @@ def perform(request: dict[str, Any], job: Job) -> int:
     except ClalignError as error:
         job.send("failed", message=error.message, hint=error.hint, exit_code=int(error.exit_code), traceback=None)
         return int(error.exit_code)
+    except BrokenPipeError:  # nobody listens any more
+        return ExitCode.STOPPED
     except MemoryError:
         text, hint = "There is too little memory.", "Close other programs, or search a smaller database."
         job.send("failed", message=text, hint=hint, exit_code=int(ExitCode.MEMORY), traceback=None)

@@ -38,10 +38,14 @@ _INDEX = "index"
 _USED = "used"
 
 
+def cache_root() -> Path:
+    """Return the folder of everything that can be made again."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("clalign"))
+
+
 def cache_folder() -> Path:
     """Return the folder of the packed databases."""
-    given = os.environ.get(FOLDER_VARIABLE)
-    return Path(given) if given else Path(platformdirs.user_cache_dir("clalign")) / "databases"
+    return cache_root() if os.environ.get(FOLDER_VARIABLE) else cache_root() / "databases"
 
 
 def cache_limit() -> int:
@@ -121,8 +125,13 @@ def _checksum(source: Source, context: JobContext) -> str:
 
 def _write_whole(path: Path, text: str) -> None:
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.replace(file.name, path)
+        try:
+            file.write(text)
+            file.flush()
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
+            raise
 
 
 def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
-from clalign.errors import OptionError
+from clalign.errors import InputError, OptionError
 from clalign.formats import cache, packed
 from clalign.formats.blocks import Block, Reading
 from clalign.formats.clustal import read_clustal_blocks
@@ -74,15 +74,17 @@ def load_database(
     cache.prepare(folder)
     with opened(path, folder, context) as source:
         name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
+        before = _stamp(source)
         digest = cache.digest_of(source, folder, context)
-        entry = cache.entry_folder(folder, digest, name)
-        facts = _facts_of(entry) or _encode(source, name, entry, context)
+        guessed = sequence_format == "auto"
+        entry = cache.entry_folder(folder, digest, name if guessed else f"given {name}")
+        facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, before)
         guess, report = make_report(facts, taken_for, path, digest, source.compression)
         try:
             database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
         except (OSError, ValueError):
             cache.discard(entry)
-            facts = _encode(source, name, entry, context)
+            facts = _encode(source, name, entry, context, guessed, before)
             database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
     cache.mark_used(entry)
     cache.keep_to_limit(entry)
@@ -111,16 +113,28 @@ def _facts_of(entry: Path) -> Facts | None:
         return None
 
 
-def _encode(source: Source, name: str, entry: Path, context: JobContext) -> Facts:
-    """Encode a file into the cache."""
+def _stamp(source: Source) -> tuple[int, int, int]:
+    """Return by what a change of the file shows."""
+    facts = source.file.stat()
+    return facts.st_size, facts.st_mtime_ns, facts.st_ino
+
+
+def _encode(
+    source: Source, name: str, entry: Path, context: JobContext, guessed: bool, before: tuple[int, int, int]
+) -> Facts:
+    """Encode a file into the cache; gaps of aligned FASTA are only left out where the format was guessed."""
     with cache.new_entry(entry) as working, cache.writable(entry.parent):
         reading, lengths = _pack(source, name, working, context, drop_gaps=name in ALIGNMENTS)
-        if _is_aligned_fasta(name, reading, lengths):
+        if guessed and _is_aligned_fasta(name, reading, lengths):
             name = "aligned fasta"
             reading, lengths = _pack(source, "fasta", working, context, drop_gaps=True)
         _note_findings(reading, lengths, working)
         facts = _facts(name, reading, lengths)
         packed.write_manifest(working, {**asdict(facts), "source": source.label})
+        if _stamp(source) != before:
+            raise InputError(
+                source.label, "the file changed while it was read.", "Wait until it is written, then try again."
+            )
     return facts
 
 

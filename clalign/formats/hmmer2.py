@@ -26,6 +26,9 @@ MAGIC = "HMMER2.0"
 
 _CUTOFF = re.compile(r"\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[\s;]+([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)")
 
+MAX_NODES = 1_000_000
+"""A longer model is taken for a damaged file rather than given memory."""
+
 NUMBERED_LINES = Iterator[tuple[int, str]]
 """Lines with their numbers, counted from 1."""
 
@@ -59,11 +62,15 @@ def read_hmmer2(lines: NUMBERED_LINES, path: str, first_line: int) -> Hmm:
     header = reader.header()
     alphabet = reader.alphabet(header)
     length = reader.integer(header, "LENG")
+    if length > MAX_NODES:
+        raise reader.error(f"a model of {length:,} nodes is not plausible.", header.values["LENG"][0])
     if length < 1:
         raise reader.error(f"the model length is {length}, but must be at least 1", header.values["LENG"][0])
     null = reader.scores(header, "NULE", alphabet.size, np.float32(1.0 / alphabet.size))
     special = reader.scores(header, "XT", 8, np.float32(1.0)).reshape(4, 2)
     null_loop = reader.scores(header, "NULT", 2, np.float32(1.0))
+    if not 0 < null_loop[0] / null_loop.sum() < 1:
+        raise reader.error("NULT must give two probabilities above zero.", header.values["NULT"][0])
     return reader.model(header, alphabet, length, Hmmer2NullAndSpecials(null, special, null_loop))
 
 
@@ -183,6 +190,10 @@ class _Record:
             letter, row, _ = self.row(f"the transitions of node {k}", 9, ones)
             structure.append(letter[0])
             transitions[k], begin[k], end[k] = row[:7], row[7], row[8]
+            if not row[:3].any() and not row[8]:
+                raise self.error(f"node {k} has no way on: its transitions are all zero (*).")
+        if not begin.any() and not to_delete:
+            raise self.error("no node can begin the model: its begin transitions are all zero (*).")
         if not self.next_line("the closing //").startswith("//"):
             raise self.error(f"// is expected after node {m}")
         settings = Hmmer2Settings(

@@ -226,7 +226,10 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
     ),
     "empty": ("caution", "Records without residues: {count:,}. They are kept in the count of records only."),
     "unnamed": ("caution", 'Records without a name: {count:,}. They got names such as "{detail}".'),
-    "gaps_dropped": ("note", "This is an alignment: {count:,} gap characters were left out."),
+    "gaps_dropped": (
+        "note",
+        "An alignment: {count:,} gap characters were left out. Name the format fasta to keep them.",
+    ),
     "comment": ("note", "Comment lines (beginning with ;) were left out: {count:,}."),
     "no_terminator": ("caution", "The last record has no closing //, but {detail}."),
     "length": ("caution", "Records whose length is not the one they declare: {count:,}; the first: {detail}."),

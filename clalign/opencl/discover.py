@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
-from platformdirs import user_cache_dir
 
 from clalign.devices import REFERENCE, Device, DeviceKind, Health
 from clalign.errors import DeviceNotFound
+from clalign.formats.cache import cache_root
 from clalign.jobs import own_command
 from clalign.opencl.kernels import sources_digest
 
@@ -109,8 +109,7 @@ def _compute_capability(handle: cl.Device, extensions: tuple[str, ...]) -> int:
 
 def verdicts_path() -> Path:
     """Return the file that keeps the verdicts of self-tests."""
-    folder = os.environ.get("CLALIGN_CACHE_DIR") or user_cache_dir("clalign")
-    return Path(folder) / "devices.json"
+    return cache_root() / "devices.json"
 
 
 def discover_devices(refresh: bool = False) -> list[Device]:

@@ -15,7 +15,7 @@ from clalign.devices import Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
-from clalign.sessions import Result, Stage
+from clalign.sessions import Check, Result, Stage, nothing_to_check
 
 _OUT_OF_MEMORY = {
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -34,8 +34,9 @@ class OpenCLSession:
     driver's object but as something to hand back.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
         self.device = device
+        self.check = check
         with self._translated():
             handle = driver_device(device)
             self._context = cl.Context([handle])

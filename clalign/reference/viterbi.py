@@ -17,13 +17,16 @@ The score is C(L) + C.MOVE.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
+
+ROWS_BETWEEN_CHECKS = 1000
 
 Row = npt.NDArray[np.int64]
 
@@ -79,18 +82,22 @@ def next_row(before: ViterbiRow, code: int, profile: IntegerProfile) -> ViterbiR
     return ViterbiRow(m, i, d, n, e, j, b, c)
 
 
-def viterbi_rows(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> Iterator[ViterbiRow]:
-    """Yield rows 0 to L for a sequence's letter codes (uint8[length])."""
+def viterbi_rows(
+    codes: npt.NDArray[np.uint8], profile: IntegerProfile, check: Callable[[], None] = lambda: None
+) -> Iterator[ViterbiRow]:
+    """Yield rows 0 to L for a sequence's letter codes (uint8[length]); `check` may end a long computation."""
     row = first_row(profile)
     yield row
-    for code in codes:
+    for i, code in enumerate(codes):
+        if i % ROWS_BETWEEN_CHECKS == 0:
+            check()
         row = next_row(row, int(code), profile)
         yield row
 
 
-def viterbi_score(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> int:
+def viterbi_score(
+    codes: npt.NDArray[np.uint8], profile: IntegerProfile, check: Callable[[], None] = lambda: None
+) -> int:
     """Return the integer score of a sequence (1/1000 bit)."""
-    row = first_row(profile)
-    for code in codes:
-        row = next_row(row, int(code), profile)
-    return row.c + profile.special.c_move
+    (last,) = deque(viterbi_rows(codes, profile, check), maxlen=1)
+    return last.c + profile.special.c_move

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,17 @@ class MatrixRows:
     length, and the rows between two of them are computed again when the walk comes there.
     """
 
-    def __init__(self, codes: npt.NDArray[np.uint8], profile: IntegerProfile, kept_cells: int = KEPT_CELLS) -> None:
-        self._codes, self._profile = codes, profile
+    def __init__(
+        self,
+        codes: npt.NDArray[np.uint8],
+        profile: IntegerProfile,
+        check: Callable[[], None] = lambda: None,
+        kept_cells: int = KEPT_CELLS,
+    ) -> None:
+        self._codes, self._profile, self._check = codes, profile, check
         small = len(codes) * profile.length <= kept_cells
         self._step = len(codes) + 1 if small else math.isqrt(len(codes))
-        rows = viterbi_rows(codes, profile)
+        rows = viterbi_rows(codes, profile, check)
         self._block = list(rows) if small else []
         self._kept = [] if small else [row for i, row in enumerate(rows) if i % self._step == 0]
         self._block_number = 0 if small else -1
@@ -39,6 +46,7 @@ class MatrixRows:
     def __getitem__(self, i: int) -> ViterbiRow:
         number, place = divmod(i, self._step)
         if number != self._block_number:
+            self._check()
             row = self._kept[number]
             self._block, self._block_number = [row], number
             for code in self._codes[number * self._step : (number + 1) * self._step - 1]:
@@ -47,7 +55,9 @@ class MatrixRows:
         return self._block[place]
 
 
-def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list[DomainPath] | None:
+def viterbi_trace(
+    codes: npt.NDArray[np.uint8], profile: IntegerProfile, check: Callable[[], None] = lambda: None
+) -> list[DomainPath] | None:
     """Return the domains of the best path, in the order of the sequence.
 
     Of equally good predecessors the first in HMMER2's order of tests is taken: C before E into C; J
@@ -60,7 +70,7 @@ def viterbi_trace(codes: npt.NDArray[np.uint8], profile: IntegerProfile) -> list
     list of DomainPath or None
         None if the path meets an impossible state; such a sequence is not reported.
     """
-    rows = MatrixRows(codes, profile)
+    rows = MatrixRows(codes, profile, check)
     special = profile.special
     domains: list[DomainPath] = []
     i, c = len(codes), rows[len(codes)].c
@@ -95,10 +105,12 @@ def _trace_domain(
     k = int(np.flatnonzero(rows[i].m[1:] + profile.end[1:] == rows[i].e)[-1]) + 1
     states = wing_out(profile, k)
     state = "M"
-    while True:
+    while i > 0 and k > 0:
         row, before = rows[i], rows[i - 1]
         value = int({"M": row.m, "I": row.i, "D": row.d}[state][k])
-        if value <= IMPOSSIBLE:
+        emission = {"M": profile.match, "I": profile.insert}.get(state)
+        entered = value if emission is None else value - int(emission[codes[i - 1], k])
+        if min(value, entered) <= IMPOSSIBLE:
             return None
         states.append(state)
         if state == "D":
@@ -107,16 +119,15 @@ def _trace_domain(
             continue
         i -= 1
         if state == "I":
-            value -= int(profile.insert[codes[i], k])
-            state = "M" if value == before.m[k] + t[MI, k] else "I"
+            state = "M" if entered == before.m[k] + t[MI, k] else "I"
             continue
-        value -= int(profile.match[codes[i], k])
-        if value == before.b + profile.begin[k]:
+        if entered == before.b + profile.begin[k]:
             states += wing_in(profile, k)
             first = 1 if states[-1] == "D" else k
             return DomainPath("".join(reversed(states)), first - 1, i), i
         k -= 1
-        state = "M" if value == before.m[k] + t[MM, k] else "I" if value == before.i[k] + t[IM, k] else "D"
+        state = "M" if entered == before.m[k] + t[MM, k] else "I" if entered == before.i[k] + t[IM, k] else "D"
+    return None  # only what is impossible leads out of the matrices
 
 
 def wing_out(profile: IntegerProfile, k: int) -> list[str]:

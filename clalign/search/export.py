@@ -367,7 +367,7 @@ def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
 
     Without a kept one it is computed from the scores before the composition correction.
     """
-    kept: dict[str, Any] | None = run.fact("best", {}).get(str(number))
+    kept = run.best(number)
     if kept:
         return kept
     best = max((int(values.max()) for _, _, values in run.scores(number) if len(values)), default=None)

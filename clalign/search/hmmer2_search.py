@@ -22,10 +22,13 @@ from clalign.stages.viterbi_trace import VITERBI_TRACE
 
 NO_LIMIT = float("inf")
 
-LEAST_SCORE = -(2**31)
+LEAST_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
 
-ROUNDING_SLACK = 64
-"""How far (1/1000 bit) the sum over an unfolded path may exceed the score of the matrix."""
+MOST_BITS = 1e30
+"""Score limits beyond this are no different from it."""
+
+OCTAVES = 40
+"""Powers of two of the number of sequences for which a least score is kept ready."""
 
 TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
@@ -53,12 +56,15 @@ class Thresholds:
     @property
     def least_raw(self) -> int:
         """The least integer score of a sequence that is reported."""
-        by_evalue = by_score = LEAST_SCORE
+        return self.least_raw_among(self.n_targets)
+
+    def least_raw_among(self, n_targets: float) -> int:
+        """Return the least integer score that is reported among so many sequences."""
+        by_evalue = LEAST_SCORE
         if self.evalue != NO_LIMIT:
-            by_evalue = hmmer2_least_score(self.evalue, self.n_targets, self.calibration)
-        if self.score != -NO_LIMIT:
-            by_score = int(np.floor(self.score * INT_SCALE))
-        return max(by_evalue, by_score)
+            by_evalue = hmmer2_least_score(self.evalue, n_targets, self.calibration)
+        by_score = np.floor(np.clip(self.score, LEAST_SCORE / INT_SCALE, GREATEST_SCORE / INT_SCALE) * INT_SCALE)
+        return max(by_evalue, int(by_score))
 
     @property
     def report_score(self) -> float:
@@ -103,9 +109,14 @@ def thresholds_for(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Th
     size = spec.n_targets if spec.n_targets is not None else float(len(database) - database.n_empty)
     domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
     return Thresholds(
-        evalue, score, domain_evalue, domain_score, inclusion_evalue, inclusion_score,
+        evalue, _single(score), domain_evalue, _single(domain_score), inclusion_evalue, inclusion_score,
         size, domain_size, spec.n_targets is not None, hmm.calibration,
     )  # fmt: skip
+
+
+def _single(score: float) -> float:
+    """Return a limit as the float32 that HMMER2 compares scores with."""
+    return score if abs(score) == NO_LIMIT else float(np.float32(np.clip(score, -MOST_BITS, MOST_BITS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +131,8 @@ class Hmmer2Search:
     database : SequenceDatabase
     empty_inputs : int64[n]
         Sorted places in the input of the sequences without residues, which HMMER2 does not count.
+    least_raws : int64[OCTAVES]
+        Least integer score that may be reported among 2^k sequences.
     """
 
     profile: IntegerProfile
@@ -127,24 +140,28 @@ class Hmmer2Search:
     without_null2: bool
     database: SequenceDatabase
     empty_inputs: npt.NDArray[np.int64]
+    least_raws: npt.NDArray[np.int64]
 
     def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
         """Return the positions in `scores` that go to the traceback.
 
         HMMER2 judges each raw score with the number of sequences *so far*; what fails there is never
-        looked at again, and so it is here.
+        looked at again, and so it is here. What passes there may still fail in the end, when all
+        sequences are counted.
         """
         limits = self.thresholds
-        likely = np.flatnonzero(scores.values >= limits.least_raw - ROUNDING_SLACK)
+        counts = np.full(len(scores.targets), limits.n_targets)
+        if not limits.fixed_n_targets:
+            places = self.database.order[scores.targets]
+            counts = places + 1.0 - np.searchsorted(self.empty_inputs, places)
+        # P-values are only computed where a cheap lower bound, the least score among the next lower power
+        # of two of sequences, lets them matter.
+        octaves = np.log2(np.clip(counts, 1, 2.0 ** (OCTAVES - 1))).astype(np.int64)
+        likely = np.flatnonzero(scores.values >= self.least_raws[octaves])
         passing = []
         for position in likely:
             score = bits(int(scores.values[position]))
-            count = limits.n_targets
-            if not limits.fixed_n_targets:
-                place = int(self.database.order[scores.targets[position]])
-                count = place + 1 - int(np.searchsorted(self.empty_inputs, place))
-            evalue = limits.pvalue(score) * count
-            if score >= limits.score and evalue <= limits.evalue:
+            if score >= limits.score and limits.pvalue(score) * counts[position] <= limits.evalue:
                 passing.append(position)
         return np.array(passing, np.int64)
 
@@ -228,10 +245,18 @@ class Hmmer2Search:
         return self.thresholds.pvalue(score) * n_targets
 
 
-def prepare_search(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Hmmer2Search:
-    """Return the search of a HMMER2 profile, its scores and thresholds ready."""
-    empty = np.empty(0, np.int64)
-    if database.n_empty:
-        empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
+def empty_inputs(database: SequenceDatabase) -> npt.NDArray[np.int64]:
+    """Return the sorted places in the input of the sequences without residues (int64[n])."""
+    if not database.n_empty:
+        return np.empty(0, np.int64)
+    empty: npt.NDArray[np.int64] = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
+    return empty
+
+
+def prepare_search(
+    hmm: Hmm, spec: SearchSpec, database: SequenceDatabase, empty: npt.NDArray[np.int64]
+) -> Hmmer2Search:
+    """Return the search of a HMMER2 profile, its scores and thresholds ready (`empty`: see `empty_inputs`)."""
     limits = thresholds_for(hmm, spec, database)
-    return Hmmer2Search(to_integer_profile(hmm), limits, spec.without_null2, database, empty)
+    least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(OCTAVES)], np.int64)
+    return Hmmer2Search(to_integer_profile(hmm), limits, spec.without_null2, database, empty, least_raws)

@@ -17,16 +17,17 @@ import numpy as np
 import clalign
 from clalign.batching import BATCH_SECONDS, MIN_CELLS, batch_end, gaps, residue_limit
 from clalign.devices import Device
-from clalign.errors import Cancelled, ClalignError, InputError, OptionError, OutOfDeviceMemory
+from clalign.errors import ClalignError, InputError, OptionError, OutOfDeviceMemory, RunBusy
 from clalign.evalues import bits
 from clalign.formats.databases import load_database
-from clalign.formats.profiles import load_profiles, profile_card, repeated_names
+from clalign.formats.packed import VERSION as PACKING
+from clalign.formats.profiles import profile_card, read_profiles, repeated_names
 from clalign.formats.reports import InputReport
 from clalign.hits import Scores
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import IMPOSSIBLE, Hmm
 from clalign.runs import BatchResult, RunFile, create_run
-from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, prepare_search, thresholds_for
+from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, empty_inputs, prepare_search, thresholds_for
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -135,13 +136,26 @@ def run_search(
     """
     started = time.monotonic()
     try:
-        run.set_facts(state="running", error=None)
-        summary = _search(run, spec, pick_device, context, started)
-    except Cancelled:
-        run.set_facts(state="stopped")
-        raise
+        with run.owned():
+            return _run_owned(run, spec, pick_device, context, started)
+    except RunBusy:
+        raise  # its state is the other worker's business
     except ClalignError as error:
         run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
+        raise
+
+
+def _run_owned(
+    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
+) -> dict[str, Any]:
+    run.set_facts(state="running", error=None)
+    try:
+        summary = _search(run, spec, pick_device, context, started)
+    except ClalignError:
+        raise
+    except BaseException:
+        # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
+        run.set_facts(state="stopped")
         raise
     run.set_facts(state="done", finished=summary)
     run.seal()
@@ -151,11 +165,12 @@ def run_search(
 def _search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
-    profiles = _read_profiles(spec)
+    profiles = _read_profiles(spec, context)
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
-    _check_unchanged(run, spec, report)
+    if run.fact("database") is not None:
+        check_unchanged(run, spec, report)
     device = pick_device(spec.device)
     limits = [thresholds_for(hmm, spec, database) for hmm in profiles]
     _store_inputs(run, spec, report, profiles, limits, device)
@@ -166,11 +181,12 @@ def _search(
     total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
     first_rate = REFERENCE_RATE if device.kind == "reference" else FIRST_RATE
     pace = _Pace((device.gcups * 1e9) or first_rate, residue_limit(device), total, done, seconds)
-    with open_session(device) as session:
+    empty = empty_inputs(database)
+    with open_session(device, context.check) as session:
         for number, hmm in enumerate(profiles):
-            search = prepare_search(hmm, spec, database)
+            search = prepare_search(hmm, spec, database, empty)
             _search_profile(run, number, search, session, pace, context)
-            run.set_facts(best={**run.fact("best", {}), str(number): _best_target(run, number, search)})
+            run.set_best(number, _best_target(run, number, search))
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
@@ -184,8 +200,11 @@ def _search(
     }
 
 
-def _read_profiles(spec: SearchSpec) -> list[Hmm]:
-    profiles = load_profiles(spec.profiles)
+def _read_profiles(spec: SearchSpec, context: JobContext) -> list[Hmm]:
+    profiles = []
+    for hmm in read_profiles(spec.profiles):
+        context.check()
+        profiles.append(hmm)
     newer = next((hmm for hmm in profiles if hmm.origin == "hmmer3"), None)
     if newer is not None:
         raise OptionError(
@@ -231,13 +250,13 @@ def _search_batch(
     scores = session.run(VITERBI, batch, search.profile)
     seconds = time.perf_counter() - began
     # A sequence without residues has no score; HMMER2 leaves it out.
-    values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
-    hits = search.hits(session, Scores(scores.targets, values.astype(np.int32)), context)
+    scores = Scores(scores.targets, np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE)))
+    hits = search.hits(session, scores, context)
     return BatchResult(
         profile=number,
         first=first,
         last=last,
-        scores=Scores(scores.targets, values.astype(np.int32)),
+        scores=scores,
         hits=hits,
         cells=float(batch.n_cells(search.profile.length)),
         seconds=seconds,
@@ -267,12 +286,20 @@ def file_digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> None:
-    """Refuse to go on with other input than the run began with."""
+def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> None:
+    """Refuse to go on with other input than the run began with.
+
+    Raises
+    ------
+    InputError
+        If a file has changed, or if the run has not come so far as to read them.
+    """
     before = run.fact("database")
-    if before is None:
-        return
     hint = "Put the old file back, or start a new search."
+    if before is None:
+        raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    if run.fact("packing") != PACKING:
+        raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
     if before["digest"] != report.digest:
         raise InputError(spec.targets, "the sequences have changed since this run began.", hint)
     if run.fact("profiles_digest") != file_digest(spec.profiles):
@@ -303,6 +330,7 @@ def _store_inputs(
         profiles_digest=file_digest(spec.profiles),
         device=device.to_dict(),
         n_targets=limits[0].n_targets,
+        packing=PACKING,
         versions=versions(),
     )
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from clalign.devices import Device
-from clalign.errors import InputError
 from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
 from clalign.hits import Hit, Scores
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_search
+from clalign.search.hmmer2_search import Hmmer2Search, empty_inputs, prepare_search
+from clalign.search.profile_search import check_unchanged
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -48,14 +48,14 @@ def verify_run(
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
-    if report.digest != run.fact("database")["digest"]:
-        raise InputError(spec.targets, "the sequences have changed since this run.", "Put the old file back.")
-    searches = [prepare_search(hmm, spec, database) for hmm in load_profiles(spec.profiles)]
+    check_unchanged(run, spec, report)
+    empty = empty_inputs(database)
+    searches = [prepare_search(hmm, spec, database, empty) for hmm in load_profiles(spec.profiles)]
     chosen = _sample_of_hits(run, sample) if hits is None else hits
     verdicts: dict[int, bool] = {}
     details: list[str] = []
     others = 0
-    with open_session(device) as session:
+    with open_session(device, context.check) as session:
         for done, number in enumerate(chosen, 1):
             context.check()
             profile = int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (number,)).fetchone()[0])

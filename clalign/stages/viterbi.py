@@ -14,6 +14,7 @@ from clalign.hits import Scores
 from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 from clalign.reference.viterbi import viterbi_score
 from clalign.sequences import SequenceBatch
+from clalign.sessions import Check, nothing_to_check
 
 Table = npt.NDArray[np.int32]
 
@@ -122,10 +123,10 @@ class ViterbiStage:
         self.shape = shape
         self.defines = defines
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile) -> Scores:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
         offsets = batch.offsets
-        values = [viterbi_score(batch.codes[a:b], model) for a, b in itertools.pairwise(offsets)]
+        values = [viterbi_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return Scores(batch.targets, np.array(values, np.int32))
 
     def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Scores:

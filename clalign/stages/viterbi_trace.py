@@ -13,6 +13,7 @@ from clalign.errors import OutOfDeviceMemory
 from clalign.profiles import IntegerProfile
 from clalign.reference.viterbi_trace import viterbi_trace, wing_in, wing_out
 from clalign.sequences import SequenceBatch
+from clalign.sessions import Check, nothing_to_check
 from clalign.stages.viterbi import VECTOR_LANES, emission_table, special_table, transition_table, vector_tables
 
 STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
@@ -48,10 +49,10 @@ class ViterbiTraceStage:
         self.lanes = defines.get("LANES", VECTOR_LANES)
         self.defines = defines
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile) -> Paths:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
         """Trace the batch with the plain reference."""
         offsets = batch.offsets
-        return [viterbi_trace(batch.codes[a:b], model) for a, b in itertools.pairwise(offsets)]
+        return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
 
     def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
         """Trace the batch on an OpenCL session.
@@ -63,13 +64,17 @@ class ViterbiTraceStage:
         paths: Paths = []
         first = 0
         while first < len(batch):
+            session.check()
             last = _fitting(batch, first, model.length, limit)
             part = _part(batch, first, max(last, first + 1))
             try:
-                paths += self._launch_part(session, part, model) if last > first else self.reference(part, model)
+                if last > first:
+                    paths += self._launch_part(session, part, model)
+                else:
+                    paths += self.reference(part, model, session.check)
             except OutOfDeviceMemory:
                 if last - first <= 1:
-                    paths += self.reference(part, model)
+                    paths += self.reference(part, model, session.check)
                 else:
                     limit //= 2
                     continue

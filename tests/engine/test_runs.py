@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clalign.alignments import AlignmentText
-from clalign.errors import ExitCode, InputError, OutputError
+from clalign.errors import ExitCode, InputError, OutputError, RunBusy
 from clalign.hits import Domain, Hit, Scores
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run
@@ -84,6 +84,26 @@ def test_messages_and_verifications(run: RunFile) -> None:
     assert run.verifications()[0][1:] == ("reference", 2, 1, ["s1 differs."])
     verdicts = run.connection.execute("SELECT verified FROM hits ORDER BY id").fetchall()
     assert verdicts == [("equal",), ("differs",)]
+
+
+def test_damage_is_told_plainly(run: RunFile) -> None:
+    for first in range(0, 2000, 100):
+        run.add_batch(batch(first, [5000] * 100, tuple(hit(first + i, 5.0, first + i) for i in range(100))))
+    run.seal()
+    run.close()
+    content = bytearray(run.path.read_bytes())
+    content[8192:] = b"\x55" * (len(content) - 8192)
+    run.path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged"), open_run(run.path) as again:
+        list(again.hits())
+
+
+def test_one_worker_at_a_time(run: RunFile) -> None:
+    with open_run(run.path, writable=True) as other:
+        with run.owned(), pytest.raises(RunBusy), other.owned():
+            pytest.fail("two workers own one run")
+        with other.owned():
+            pass
 
 
 def test_refusals(tmp_path: Path, run: RunFile) -> None:

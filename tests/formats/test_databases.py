@@ -122,6 +122,40 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     assert database[0].text == "MKV"
 
 
+def test_gaps_of_aligned_fasta_stay_where_the_format_is_named(load) -> None:
+    text = b">a\nAC-DE\n>b\nACW-E\n"
+    guessed, report = load(text)
+    assert [guessed[0].text, guessed[1].text] == ["ACDE", "ACWE"]
+    assert "gaps_dropped" in {issue.kind for issue in report.issues}
+    named, _ = load(text, sequence_format="fasta")
+    assert [named[0].text, named[1].text] == ["AC-DE", "ACW-E"]
+    assert load(text)[0][0].text == "ACDE"
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else the new content would be kept under the checksum of the old one."""
+    digest_of = cache.digest_of
+
+    def slow(*arguments):
+        digest = digest_of(*arguments)
+        (tmp_path / "input.txt").write_bytes(b">b\nWWWWWWWWWWWW\n")
+        return digest
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cache, "digest_of", slow)
+        with pytest.raises(InputError, match="changed while it was read"):
+            load(b">a\nACDEFGHIKL\n")
+    assert entries(cache_folder) == []
+    assert load(b">a\nACDEFGHIKL\n")[0][0].text == "ACDEFGHIKL"
+
+
+def test_control_characters_of_a_name_are_not_passed_on(load) -> None:
+    database, _ = load(b">a\x1b[31m b\x07ell\nACDEFGHIKL\n")
+    assert database.header(0) == ("a?[31m", "", "b?ell")
+
+
 def test_an_unchanged_file_is_neither_read_nor_encoded_again(
     load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

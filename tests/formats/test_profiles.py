@@ -215,3 +215,45 @@ def test_cards(load) -> None:
         *("name", "accession", "description", "length", "alphabet", "origin", "consensus"),
         *("cutoffs", "calibration", "facts", "reference", "structure"),
     }
+
+
+def small_hmmer2(**lines: str) -> str:
+    """Return a HMMER2 model of two nodes with some lines replaced."""
+    even = " ".join(["0"] * 4)
+    given = {
+        "LENG": "LENG  2", "XT": "XT    -8455 -4 -1000 -1000 -8455 -4 -8455 -4", "NULT": "NULT  -4 -8455",
+        "begin": " 0 * -8000", "first": "- -10 -7000 -8000 -1000 -1000 -1000 -1000 0 *",
+        "last": "- * * * * * * * * 0", **lines,
+    }  # fmt: skip
+    return "\n".join(
+        ["HMMER2.0", "NAME  small", given["LENG"], "ALPH  Nucleic", given["XT"], given["NULT"], f"NULE  {even}",
+         "HMM  A C G T", "  m->m", given["begin"], f"1 {even}", f"- {even}", given["first"], f"2 {even}",
+         "- * * * *", given["last"], "//", ""]
+    )  # fmt: skip
+
+
+def test_a_small_hmmer2_model_is_read(tmp_path: Path) -> None:
+    (tmp_path / "small.hmm").write_text(small_hmmer2())
+    assert load_profiles(str(tmp_path / "small.hmm"))[0].length == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "words"),
+    [
+        ({"first": "- * * * -1000 -1000 -1000 -1000 0 *"}, 13, "no way on"),
+        ({"begin": " * * *", "first": "- -10 -7000 -8000 -1000 -1000 -1000 -1000 * *"}, 16, "no node can begin"),
+        ({"NULT": "NULT  * 0"}, 6, "NULT"),
+        ({"NULT": "NULT  0 *"}, 6, "NULT"),
+        ({"NULT": "NULT  -1 -99999"}, 6, "NULT"),
+        ({"LENG": "LENG  1000000000"}, 3, "not plausible"),
+    ],
+)
+def test_models_that_cannot_be_searched_with_are_refused(
+    tmp_path: Path, lines: dict[str, str], number: int, words: str
+) -> None:
+    path = tmp_path / "small.hmm"
+    path.write_text(small_hmmer2(**lines))
+    with pytest.raises(InputError, match=words) as refused:
+        load_profiles(str(path))
+    assert refused.value.line == number
+    assert refused.value.hint

@@ -13,15 +13,20 @@ import pytest
 
 from clalign.alphabets import AMINO
 from clalign.cli.processes import WorkerProcess
-from clalign.errors import ExitCode, InputError, OptionError, OutOfDeviceMemory, WorkerLost
+from clalign.devices import REFERENCE
+from clalign.errors import Cancelled, ExitCode, InputError, OptionError, OutOfDeviceMemory, WorkerLost
 from clalign.formats.examples import load_examples
 from clalign.jobs import Event, Job, QuietContext
 from clalign.opencl.choice import pick_device
+from clalign.reference.cases import random_profile
 from clalign.runs import create_run, open_run
 from clalign.search import profile_search
 from clalign.search.profile_search import run_search
+from clalign.sequences import SequenceBatch
 from clalign.sessions import ReferenceSession, open_session
 from clalign.specs import SearchSpec
+from clalign.stages.viterbi import VITERBI
+from clalign.stages.viterbi_trace import VITERBI_TRACE
 
 KILLS = 20
 
@@ -55,7 +60,7 @@ def content(path: Path) -> dict[str, Any]:
             "scores": values.tolist(),
             "histogram": list(zip(edges.tolist(), counts.tolist(), strict=True)),
             "state": run.state,
-            "best": run.fact("best"),
+            "best": run.best(0),
         }
 
 
@@ -192,9 +197,9 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
                 raise OutOfDeviceMemory("This device is full.", "Close other programs.")
             return self.inner.run(stage, batch, model)
 
-    def open_tight(device: Any) -> Tight:
-        session = Tight(device)
-        session.inner = open_session(device)
+    def open_tight(device: Any, check: Any) -> Tight:
+        session = Tight(device, check)
+        session.inner = open_session(device, check)
         return session
 
     monkeypatch.setattr(profile_search, "open_session", open_tight)
@@ -232,3 +237,49 @@ def test_hmmer3_profiles_are_refused_plainly(tmp_path: Path) -> None:
     assert "HMMER3" in event.value["message"]
     with create_run(tmp_path / "other.clalign") as run, pytest.raises(OptionError, match="not available yet"):
         run_search(run, spec, pick_device, QuietContext())
+
+
+def test_two_workers_do_not_write_one_run(spec: SearchSpec, tmp_path: Path) -> None:
+    """The second is refused, and the first one's run ends well."""
+    path = tmp_path / "run.clalign"
+    with WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}) as first:
+        events = first.events()
+        next(event for event in events if event and event.kind == "partial")
+        refused = last_event(WorkerProcess({"job": "resume", "run": str(path)}))
+        assert refused.kind == "failed"
+        assert "Another worker" in refused.value["message"]
+        assert refused.value["exit_code"] == ExitCode.CANNOT_WRITE
+        with open_run(path) as run:
+            assert run.state == "running"
+        assert [event for event in events if event][-1].kind == "finished"
+    with open_run(path) as run:
+        assert run.state == "done"
+
+
+def test_a_fault_leaves_a_run_that_can_be_continued(tmp_path: Path) -> None:
+    example = next(example for example in load_examples() if example.id == "motif")
+    spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
+    with create_run(tmp_path / "run.clalign") as run:
+        with pytest.raises(OSError, match="plug pulled"):
+            run_search(run, spec, pick_device, FailingContext(after=1))
+        assert run.state == "stopped"
+
+
+def test_a_long_trace_on_the_reference_can_be_stopped() -> None:
+    """Rows of one sequence are many; the stop must be heard between them."""
+    rng = np.random.default_rng(3)
+    profile = random_profile(rng, 5)
+    batch = SequenceBatch.from_texts(["ACDEFGHIKL" * 2000])
+    rows_before = 0
+
+    def stop_soon() -> None:
+        nonlocal rows_before
+        rows_before += 1
+        if rows_before > 3:
+            raise Cancelled
+
+    for stage in (VITERBI, VITERBI_TRACE):
+        rows_before = 0
+        with open_session(REFERENCE, stop_soon) as session, pytest.raises(Cancelled):
+            session.run(stage, batch, profile)
+        assert rows_before == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.devices import Device
-from clalign.profiles import IntegerProfile
-from clalign.reference.cases import random_batch, random_profile
+from clalign.formats.profiles import load_profiles
+from clalign.profiles import IntegerProfile, to_integer_profile
+from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session, open_session
 from clalign.stages import viterbi_trace
@@ -73,6 +75,51 @@ def test_ties_are_broken_as_in_hmmer(session: Session) -> None:
     profile.transitions[:, 1:8] = -1
     batch = SequenceBatch.from_texts(["A" * n for n in (1, 2, 5, 8, 9, 30)])
     assert differing(VITERBI_TRACE, session, batch, profile) == 0
+
+
+MINI = """HMMER2.0
+NAME  mini
+LENG  3
+ALPH  Amino
+XT    -8455 -4 -1000 -1000 -8455 -4 -8455 -4
+NULT  -4 -8455
+NULE  0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+HMM   A C D E F G H I K L M N P Q R S T V W Y
+ m->m
+ 0 * *
+1 0 1000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+- 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+- -10 -7000 * -1000 -1000 -1000 -1000 0 *
+2 0 0 1000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+- 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+- -10 -7000 * -1000 -1000 -1000 -1000 * *
+3 0 0 0 1000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+- * * * * * * * * * * * * * * * * * * * *
+- * * * * * * * * 0
+//
+"""
+
+
+def test_paths_through_impossible_transitions_are_none(session: Session, tmp_path: Path) -> None:
+    """A glocal model without deletes has no path for a sequence shorter than itself; HMMER reports none."""
+    path = tmp_path / "mini.hmm"
+    path.write_text(MINI)
+    profile = to_integer_profile(load_profiles(str(path))[0])
+    batch = SequenceBatch.from_texts(["DE", "ACDEFAA", "D", "CDE"])
+    paths = session.run(VITERBI_TRACE, batch, profile)
+    assert [path and [domain.states for domain in path] for path in paths] == [None, ["MMM"], None, ["MMM"]]
+    assert differing(VITERBI_TRACE, session, batch, profile) == 0
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(2, 7))
+@settings(max_examples=40, deadline=None)
+def test_zero_probabilities(session: Session, seed: int, n_nodes: int) -> None:
+    rng = np.random.default_rng(seed)
+    hmm = random_hmm(rng, n_nodes, local=False)
+    hmm.transitions[1:n_nodes, 1:][rng.random((n_nodes - 1, 6)) < 0.5] = 0
+    hmm.match[1:][rng.random((n_nodes, 20)) < 0.2] = 0
+    profile = to_integer_profile(hmm)
+    assert differing(VITERBI_TRACE, session, random_batch(rng, profile, 6, 12), profile) == 0
 
 
 def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,8 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
 
 
 def test_no_hits_name_the_best_sequence(view: RunView) -> None:
-    view.facts["best"] = {"0": {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2}}
+    with open_run(view.path, writable=True) as run:
+        run.set_best(0, {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2})
     heading, text = view.empty_words()
     assert heading == "No hits at E ≤ 10"
     assert "Q9XYZ1 with E = 38 (score 9.2)" in text

@@ -24,7 +24,6 @@ REFRESH_MS = 100
 STATE_WORDS = {
     "new": "starting",
     "running": "running",
-    "paused": "paused",
     "stopped": "stopped, partial",
     "failed": "ended early, partial",
     "done": "complete",
@@ -97,7 +96,7 @@ class RunView(QObject):
     def _read_facts(self) -> None:
         run = self._run
         assert run is not None
-        names = ("spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "best")
+        names = ("spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error")
         facts = {name: run.fact(name) for name in names}
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
@@ -115,7 +114,7 @@ class RunView(QObject):
     def state(self) -> str:
         """What became of the run; one that nobody works on is not running."""
         state = self.facts.get("state") or "new"
-        return "stopped" if state in ("new", "running", "paused") and not self.is_live else state
+        return "stopped" if state in ("new", "running") and not self.is_live else state
 
     @property
     def is_complete(self) -> bool:
@@ -268,7 +267,7 @@ class RunView(QObject):
         spec = self.facts.get("spec") or {}
         limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
         searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
-        best = (self.facts.get("best") or {}).get(str(self.profile))
+        best = self._run.best(self.profile) if self._run else None
         if not best:
             return f"No hits at {limit}", f"None of {searched} has a score."
         return (
