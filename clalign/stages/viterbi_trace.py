@@ -57,28 +57,24 @@ class ViterbiTraceStage:
     def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
         """Trace the batch on an OpenCL session.
 
-        Sequences whose directions do not fit the device's memory at all are traced by the reference,
-        which needs memory only for the square root of their length (`MatrixRows`).
+        A sequence whose directions do not fit the device's memory at all is traced by the reference,
+        which needs memory only for the square root of its length (`MatrixRows`), but much time.
         """
         limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
         paths: Paths = []
         first = 0
         while first < len(batch):
             session.check()
-            last = _fitting(batch, first, model.length, limit)
-            part = _part(batch, first, max(last, first + 1))
+            last = max(_fitting(batch, first, model.length, limit), first + 1)
+            part = _part(batch, first, last)
             try:
-                if last > first:
-                    paths += self._launch_part(session, part, model)
-                else:
-                    paths += self.reference(part, model, session.check)
+                paths += self._launch_part(session, part, model)
             except OutOfDeviceMemory:
-                if last - first <= 1:
-                    paths += self.reference(part, model, session.check)
-                else:
+                if last - first > 1:
                     limit //= 2
                     continue
-            first = max(last, first + 1)
+                paths += self.reference(part, model, session.check)
+            first = last
         return paths
 
     def _launch_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
