@@ -23,7 +23,6 @@ STOP_CODE = 26
 GAP_CODE = 27
 DOT_CODE = 28
 OTHER_CODE = 29
-PAD_CODE = 31
 
 DROP = 255
 """In `ENCODE`: the byte is no residue (white space and digits) and is left out."""

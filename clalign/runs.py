@@ -317,13 +317,24 @@ class RunFile:
         """Return time (seconds since 1970), kind and text of each message."""
         return self.connection.execute("SELECT seconds, kind, text FROM messages ORDER BY id").fetchall()
 
-    def add_verification(self, device: str, verdicts: dict[int, bool], details: list[str]) -> None:
-        """Store which hits (by id) were computed again on `device`, and whether they were equal."""
-        differing = sum(not equal for equal in verdicts.values())
+    def add_verification(self, device: str, verdicts: dict[int, bool], details: list[str], n_others: int = 0) -> None:
+        """Store what was computed again on `device`.
+
+        Parameters
+        ----------
+        device : str
+            Its name.
+        verdicts : dict
+            Hit id, and whether everything about the hit was equal.
+        details : list of str
+            A sentence for each difference, those of other sequences included.
+        n_others : int
+            Sequences that are no hits whose scores were compared.
+        """
         with self._transaction():
             self.connection.execute(
                 "INSERT INTO verifications (seconds, device, checked, differing, details) VALUES (?, ?, ?, ?, ?)",
-                (time.time(), device, len(verdicts), differing, json.dumps(details)),
+                (time.time(), device, len(verdicts) + n_others, len(details), json.dumps(details)),
             )
             self.connection.executemany(
                 "UPDATE hits SET verified = ? WHERE id = ?",

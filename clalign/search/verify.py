@@ -68,7 +68,7 @@ def verify_run(
                 checked, texts = _check_scores(run, number, search, session, sample)
                 others += checked
                 details += texts
-    run.add_verification(device.name, verdicts, details)
+    run.add_verification(device.name, verdicts, details, others)
     return {"checked": len(verdicts) + others, "differing": len(details), "details": details, "device": device.name}
 
 
