@@ -294,8 +294,13 @@ class Conductor(QObject):
         left_out = ("profiles", "targets", "device", "alphabet", "sequence_format")
         options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
         self.settings.change(options=options)
+        try:
+            self.desk.search(spec)
+        except OSError as error:
+            why = error.strerror
+            self.say("stop", f"The folder for runs, {self.settings.runs}, could not be made because: {why}.")
+            return
         self.window.sheets.close_sheet()
-        self.desk.search(spec)
 
     def open_run_page(self, path: str, live: bool = False) -> None:
         """Show a run file."""
@@ -335,6 +340,7 @@ class Conductor(QObject):
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
+        page.run.trouble.connect(lambda text: self.say("stop", text))
 
     def _show_details(self, page: ResultsPage) -> None:
         """Show the hit in the dock, or the profile where the page shows the hit itself."""
@@ -381,10 +387,12 @@ class Conductor(QObject):
         """Take over that a job ended."""
         if item.is_search and Path(item.run).exists():
             self.add_recent(item.run, "run")
-        if item.is_search and item.state == "failed" and not Path(item.run).exists():
+        if item.is_search and not item.is_active and not Path(item.run).exists():
+            in_view = self.page is self.pages.get(item.run)
             self._drop_page(item.run)
             self.workspace.remove(item.run)
-            self.show_start()
+            if in_view:
+                self.show_start()
         self.update_actions()
 
     def stop_job(self) -> None:

@@ -63,6 +63,7 @@ class JobDesk(QObject):
         self.queue = queue
         self._heard = time.monotonic()
         self._told_stalled = False
+        self._told: dict[str, str] = {}
         self._watch = QTimer(self, interval=2000)
         self._watch.timeout.connect(self._look_for_stall)
         queue.results_added.connect(self._follow)
@@ -71,17 +72,28 @@ class JobDesk(QObject):
         queue.warning_received.connect(self._warn)
 
     def search(self, spec: SearchSpec) -> str:
-        """Start a search; returns the path of its run file."""
+        """Start a search; returns the path of its run file.
+
+        Raises
+        ------
+        OSError
+            The folder of the runs cannot be made.
+        """
         self._clear_done()
-        folder = self._conductor.settings.runs
-        folder.mkdir(parents=True, exist_ok=True)
-        name = run_name(spec, time.time())
-        path, number = folder / f"{name}.clalign", 2
-        while path.exists():
-            path, number = folder / f"{name}-{number}.clalign", number + 1
+        path = self._new_run(run_name(spec, time.time()))
         title = f"Search {Path(spec.profiles).name} in {Path(spec.targets).name}"
         self._submit(title, {"job": "search", "run": str(path), "spec": spec.to_dict()})
         return str(path)
+
+    def _new_run(self, name: str) -> Path:
+        """Return a path that neither a file nor a waiting search has."""
+        folder = self._conductor.settings.runs
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = {item.run for item in self.queue.items}
+        path, number = folder / f"{name}.clalign", 2
+        while path.exists() or str(path) in taken:
+            path, number = folder / f"{name}-{number}.clalign", number + 1
+        return path
 
     def resume(self, run: str, elsewhere: bool = False) -> None:
         """Continue a run from its last finished batch."""
@@ -89,6 +101,9 @@ class JobDesk(QObject):
         if elsewhere:
             job["device"] = self._other_device(run)
         self._clear_done()
+        for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
+            self.queue.dismiss(item)
+        self._conductor.window.messages.take_back(self._told.pop(run, ""))
         self._submit(f"Continue {Path(run).stem}", job)
 
     def verify(self, run: str, hits: list[int] | None) -> None:
@@ -149,7 +164,7 @@ class JobDesk(QObject):
         self._heard = time.monotonic()
         self._told_stalled = False
         page = self._conductor.pages.get(item.run)
-        if page is not None and item.is_search and not page.run.cards:
+        if page is not None and item.is_search and item.is_active and not page.run.cards:
             page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
@@ -170,6 +185,9 @@ class JobDesk(QObject):
             self.queue.worker.stop_hard()
 
     def _end(self, item: JobItem) -> None:
+        if item.is_search and not Path(item.run).exists() and item.state != "failed":
+            item.state, item.exit_code, item.hint = "failed", 0, "Search again."
+            item.message = f"The run file {item.run} was moved or deleted during the search."
         page = self._conductor.pages.get(item.run)
         if page is not None:
             page.run.is_live = page.run.is_live and not item.is_search
@@ -203,5 +221,6 @@ class JobDesk(QObject):
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
+        self._told[item.run] = item.line()
         self._conductor.say("stop", item.line(), *ways)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -22,7 +22,7 @@ def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:
     assert {f.name for f in option_fields()} == {f.name for f in dataclasses.fields(SearchSpec)} - left_out
 
 
-@pytest.mark.parametrize("text", ["abc", "-3", "0", ""])
+@pytest.mark.parametrize("text", ["abc", "-3", "0", "", "nan", "inf"])
 def test_what_is_no_number_is_said(qtbot: Any, text: str) -> None:
     form = SearchForm()
     qtbot.addWidget(form)

@@ -26,7 +26,7 @@ def test_minus_leaves_out() -> None:
     assert parse_filter("-").values == ("%-%",) * 3
 
 
-@pytest.mark.parametrize("text", ["score>", "score>high", "colour<3"])
+@pytest.mark.parametrize("text", ["score>", "score>high", "E<nan", "colour<3"])
 def test_what_is_not_understood_is_said(text: str) -> None:
     parsed = parse_filter(text)
     assert parsed.problem

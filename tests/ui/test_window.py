@@ -16,6 +16,7 @@ from clalign.runs import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.export_sheet import FORMS, ExportSheet
 from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.source_card import profile_facts
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -70,6 +71,9 @@ def test_hmmer3_profiles_are_shown_but_not_searched(
     assert sheet is not None
     assert not sheet.run_button.isEnabled()
     assert "HMMER3 profiles is not available yet" in sheet.run_button.toolTip()
+    titles = [title for title, _ in profile_facts(window.conductor.workspace.profiles.cards[0])]
+    assert "Nodes" in titles
+    assert "Calibration" not in titles, "what HMMER3 calibrates is not known, so nothing can be said"
 
 
 def test_dna_for_a_protein_profile_can_be_put_right(
@@ -119,6 +123,7 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=5000)
     manners(pause=0)
     press(page, "Continue")
+    assert item not in queue.items, "the stopped job would offer to continue what is continued already"
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=10000)
     qtbot.waitUntil(lambda: page.run.hits.n_all == 200, timeout=10000)
     assert not page._unfinished_bar.isVisible()

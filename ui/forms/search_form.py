@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -150,6 +151,8 @@ def _number(text: str, field: dataclasses.Field[Any]) -> tuple[float | None, str
         return field.default, f"{field.metadata['label']}: a number is needed."
     try:
         value = float(text)
+        if not math.isfinite(value):
+            raise ValueError
     except ValueError:
         return field.default, f"{field.metadata['label']}: “{text}” is not a number."
     if value <= 0 and ("evalue" in field.name or "targets" in field.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -64,6 +65,8 @@ def parse_filter(text: str) -> HitFilter:
                 return HitFilter(problem=f"“{term['field']}” is not known here. Known: E, score, bias, len, domains.")
             try:
                 number = float(term["number"])
+                if math.isnan(number):
+                    raise ValueError
             except ValueError:
                 return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
             operator = {"≤": "<=", "≥": ">="}.get(term["op"], term["op"])

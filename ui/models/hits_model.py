@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from .. import theme, words
 from .hit_filter import HitFilter, parse_filter
@@ -210,12 +211,21 @@ class HitsModel(QAbstractTableModel):
             return None
         page = row // PAGE
         if page not in self._cache:
-            self._cache[page] = self._pages.rows(page * PAGE, PAGE)
+            self._cache[page] = self._read(self._pages, page)
             while len(self._cache) > MAX_PAGES:
                 self._cache.popitem(last=False)
         self._cache.move_to_end(page)
         rows = self._cache[page]
         return rows[row % PAGE] if row % PAGE < len(rows) else None
+
+    def _read(self, pages: HitPages, page: int) -> list[HitRow]:
+        try:
+            return pages.rows(page * PAGE, PAGE)
+        except sqlite3.DatabaseError as error:
+            self.problem = f"{self.query.path}: the hits are not readable because: {error}."
+            # In a turn of its own: views ask for rows while they paint.
+            QTimer.singleShot(0, self, self.shown_changed.emit)
+            return []
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, or None if it is not shown."""

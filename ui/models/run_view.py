@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,7 @@ class RunView(QObject):
     thresholds_changed = Signal()
     hit_changed = Signal()
     counts_changed = Signal()
+    trouble = Signal(str)
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,11 +63,26 @@ class RunView(QObject):
         self.hit_row: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
-        self.is_live = False
+        self.is_live = self._was_live = False
         self._reader = reader
         self._run: RunFile | None = None
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
+        self.hits.shown_changed.connect(self._tell_problem)
+
+    def _tell_problem(self) -> None:
+        if self.hits.problem:
+            self.trouble.emit(self.hits.problem)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say so when the file turns out to be damaged; what was read before is still shown."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            self.trouble.emit(
+                f"{self.path}: this run file is not readable because: {error}. Search again, or open a copy of it."
+            )
 
     def note_change(self) -> None:
         """Look at the file soon; many notes make one look."""
@@ -75,7 +94,8 @@ class RunView(QObject):
         if not self._open():
             return
         first = not self.cards
-        self._read_facts()
+        with self._reading():
+            self._read_facts()
         if not self.cards:
             return
         if first:
@@ -101,8 +121,9 @@ class RunView(QObject):
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
         cards = run.profiles()
-        if facts != self.facts or cards != self.cards:
-            self.facts, self.cards = facts, cards
+        # Whether it is live decides what the state means, and changes without a change of the file.
+        if (facts, cards, self.is_live) != (self.facts, self.cards, self._was_live):
+            self.facts, self.cards, self._was_live = facts, cards, self.is_live
             self.facts_changed.emit()
 
     @property
@@ -198,8 +219,10 @@ class RunView(QObject):
 
     def choose(self, row: HitRow | None) -> None:
         """Choose a hit; its alignments are read from the file."""
-        self.hit_row = row
-        self.hit = self._run.hit(row.id) if row is not None and self._run is not None else None
+        self.hit_row, self.hit = row, None
+        if row is not None and self._run is not None:
+            with self._reading():
+                self.hit = self._run.hit(row.id)
         self.hit_changed.emit()
 
     def close(self) -> None:
@@ -267,7 +290,10 @@ class RunView(QObject):
         spec = self.facts.get("spec") or {}
         limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
         searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
-        best = self._run.best(self.profile) if self._run else None
+        best = None
+        if self._run is not None:
+            with self._reading():
+                best = self._run.best(self.profile)
         if not best:
             return f"No hits at {limit}", f"None of {searched} has a score."
         return (

@@ -143,6 +143,9 @@ class HitsPanel(QWidget):
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.setAccessibleName("Filter hits")
         self.counts = label("", "muted")
+        self.none = label("No hit passes the filter and the threshold.", "muted")
+        self.none.setContentsMargins(12, 4, 12, 12)
+        self.none.hide()
         self.table = HitsTable(model)
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._filter)
@@ -159,6 +162,7 @@ class HitsPanel(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         box.addLayout(top)
+        box.addWidget(self.none)
         box.addWidget(self.table, 1)
 
     def _filter(self) -> None:
@@ -180,6 +184,7 @@ class HitsPanel(QWidget):
             self.table.selectionModel().setCurrentIndex(model.index(model.kept_row, 1), flags)
         self.table.verticalScrollBar().setValue(self._place)
         self._quiet = False
+        self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:
             self.counts.setText(f"{words.count(model.n_shown)} of {words.plural(model.n_all, 'hit')}")
         else:

@@ -41,6 +41,11 @@ class MessageBar(QWidget):
         self.messages.insert(0, Message(severity, text, actions))
         self._rebuild()
 
+    def take_back(self, text: str) -> None:
+        """Close a message that no longer holds."""
+        self.messages = [m for m in self.messages if m.text != text]
+        self._rebuild()
+
     def clear_passed(self) -> None:
         """Close what no longer matters when something new begins; what stopped something stays."""
         self.messages = [m for m in self.messages if m.severity == "stop"]

@@ -179,6 +179,8 @@ class ResultsPage(QWidget):
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
             self._unfinished_words.setText(f"This run is not complete; its results are partial. {error}".strip())
+        if not run.cards and not run.is_live:
+            self.waiting.say("No results", "The search ended before its first results, or they are not readable.")
         self.report.show_run(run)
         self.show_counts()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from .. import theme
 from .parts import IconButton, label, line, row, surface
@@ -79,6 +79,17 @@ class Sheet(QWidget):
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
         stops[place % len(stops)].setFocus(reason)
         return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the button in focus on Enter, or from a field the one that the sheet is for."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+            return
+        here = self.window().focusWidget()
+        primary = (b for b in self.findChildren(QPushButton) if b.property("role") == "primary" and b.isVisible())
+        pressed = here if isinstance(here, QAbstractButton) and not here.isCheckable() else next(primary, None)
+        if pressed is not None:
+            pressed.click()
 
     def close_sheet(self) -> None:
         """Ask to be closed."""

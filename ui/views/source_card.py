@@ -221,8 +221,7 @@ def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
 def calibration_words(card: dict[str, Any]) -> str:
     """Return the calibration of a profile in words."""
     entry = card.get("calibration")
-    if not entry:
-        return "none: E-values are rough (upper bounds)"
-    if "mu" in entry:
+    if entry:
         return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}"
-    return "HMMER3: " + ", ".join(sorted(entry))
+    # What HMMER3 calibrates is not in the card; nothing is said about it.
+    return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else ""

@@ -1,0 +1,108 @@
+"""What goes wrong around the window: damaged, deleted and missing files, and what is then said."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from clalign.ui.main_window import MainWindow
+from clalign.ui.views.results_page import ResultsPage
+
+Press = Callable[[QWidget, str], None]
+
+
+def test_a_run_that_is_damaged_inside_is_told(window: MainWindow, made_run: Callable[..., Path]) -> None:
+    path = made_run()
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\x55" * (size - 4096))
+    window.conductor.open_paths([str(path)])
+    assert any("not readable because" in message.text for message in window.messages.messages)
+    assert not window.conductor.page.run.cards
+    assert "No results" in window.conductor.page.waiting._heading.text()
+
+
+def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: ResultsPage) -> None:
+    window = page.window()
+    page.run.path.rename(page.run.path.with_suffix(".moved"))
+    page.hits.filter_box.setText("kinase")
+    qtbot.waitUntil(lambda: any(m.severity == "stop" for m in window.messages.messages), timeout=5000)
+    assert str(page.run.path) in window.messages.messages[0].text
+    page.step_hit(1)
+    assert page.run.hit is not None, "what was read before is still shown"
+
+
+def test_a_run_file_that_is_deleted_is_not_called_finished(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
+    manners(pause=0.1)
+    press(loaded, "Run search")
+    queue = loaded.conductor.queue
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=10000)
+    item = queue.current
+    for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
+        path.unlink()
+    qtbot.waitUntil(lambda: not item.is_active, timeout=10000)
+    assert item.state == "failed"
+    assert "moved or deleted" in loaded.messages.messages[0].text
+    assert item.run not in loaded.conductor.workspace.sources
+    assert loaded.conductor.page is None
+
+
+def test_a_message_goes_when_its_run_is_continued(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
+    manners(pause=0.1)
+    press(loaded, "Run search")
+    queue = loaded.conductor.queue
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=10000)
+    os.kill(queue.worker.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=5000)
+    page = loaded.conductor.page
+    qtbot.waitUntil(page._unfinished_bar.isVisible, timeout=5000)
+    press(page._unfinished_bar, "Continue")
+    assert not [m for m in loaded.messages.messages if m.severity == "stop"]
+    qtbot.waitUntil(lambda: page.run.is_complete, timeout=10000)
+
+
+def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clalign.ui.job_desk.run_name", lambda spec, now: "same")
+    conductor = loaded.conductor
+    spec = conductor.run_sheet.spec
+    runs = [conductor.desk.search(spec), conductor.desk.search(spec)]
+    qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=20000)
+    assert len(set(runs)) == 2
+    assert all(Path(run).exists() for run in runs)
+    assert [item.state for item in conductor.queue.items] == ["done", "done"]
+
+
+def test_a_folder_for_runs_that_cannot_be_made_is_told(loaded: MainWindow, press: Press) -> None:
+    loaded.settings.data = loaded.settings.config / "preferences.json"
+    press(loaded, "Run search")
+    assert "could not be made because" in loaded.messages.messages[0].text
+    assert loaded.conductor.run_sheet is not None
+    assert not loaded.conductor.queue.items
+
+
+def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
+    sheet = loaded.conductor.run_sheet
+    editor = next(e for e in sheet.findChildren(QLineEdit) if e.isVisible())
+    editor.setFocus()
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=10000)
+    assert loaded.conductor.run_sheet is None
+
+
+def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:
+    assert not page.hits.none.isVisible()
+    page.hits.filter_box.setText("nothing_is_called_so")
+    qtbot.waitUntil(page.hits.none.isVisible, timeout=5000)
+    page.hits.filter_box.clear()
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and not page.hits.none.isVisible(), timeout=5000)
