@@ -107,3 +107,13 @@ def test_every_health_has_words() -> None:
         assert severity in ("good", "note", "caution", "stop")
     assert device_words.summary([REFERENCE]) == "No OpenCL device found"
     assert "attention" in device_words.summary([READY, Device("1:0", "x", "gpu", health="not usable")])
+
+
+def test_an_option_from_the_last_search_is_never_hidden(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.set_values({"evalue": 5.0, "score": None})
+    assert form._more.isHidden()
+    form.set_values({"score": 50.0})
+    assert not form._more.isHidden()
+    assert form.more_button.text() == "Fewer options"

@@ -115,7 +115,7 @@ class SearchForm(QWidget):
             choice.setCurrentIndex(0)
 
     def set_values(self, values: dict[str, Any]) -> None:
-        """Fill the form in."""
+        """Fill the form in; an option that is not at its default is never hidden."""
         for name, value in values.items():
             editor = self._editors.get(name)
             if isinstance(editor, QComboBox):
@@ -124,6 +124,9 @@ class SearchForm(QWidget):
                 editor.setChecked(bool(value))
             elif editor is not None:
                 editor.setText("" if value is None else f"{value:g}")
+        defaults = {field.name: field.default for field in option_fields() if field.name not in FIRST}
+        if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
+            self.toggle_more()
 
     def values(self) -> tuple[dict[str, Any], str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""
