@@ -381,9 +381,11 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     InputError
         If it is missing, is no run file, or was written by a newer version.
     """
+    hint = "Give a .clalign file that a search has written."
+    if path.is_dir():
+        raise InputError(path, "this is a folder, not a run file.", hint)
     if not path.is_file():
         raise InputError(path, "the file does not exist.", "Check the name.")
-    hint = "Give a .clalign file that a search has written."
     try:
         connection = _connect(path, "rw" if writable else "ro")
         application = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -114,6 +114,8 @@ def test_refusals(tmp_path: Path, run: RunFile) -> None:
     with pytest.raises(InputError, match="does not exist") as missing:
         open_run(tmp_path / "missing.clalign")
     assert missing.value.exit_code == ExitCode.UNREADABLE
+    with pytest.raises(InputError, match="a folder"):
+        open_run(tmp_path)
     text = tmp_path / "text.clalign"
     text.write_text("not a database, but long enough to be looked at as one" * 30)
     with pytest.raises(InputError, match="not a readable run file"):

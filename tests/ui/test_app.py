@@ -9,8 +9,7 @@ from clalign.ui.settings import Settings
 from clalign.ui.single_instance import Instance, hand_over, server_name
 
 START = """
-import sys, time
-begun = time.perf_counter()
+import sys
 from clalign.ui import app
 from clalign.ui.settings import Settings
 from pathlib import Path
@@ -20,7 +19,7 @@ application = app.make_application(["clalign"])
 window = app.open_window(Settings(folder, folder), [sys.executable, sys.argv[2]], [])
 loaded = {name for name in ("pyqtgraph", "pyopencl", "Bio") if name in sys.modules}
 def seen():
-    print(time.perf_counter() - begun, time.process_time(), *loaded)
+    print("shown", *loaded)
     window.close()
     application.quit()
 window.shown.connect(lambda: QTimer.singleShot(0, seen))
@@ -28,15 +27,13 @@ application.exec()
 """
 
 
-def test_the_window_is_there_quickly_and_without_heavy_modules(tmp_path: Path, worker: list[str]) -> None:
+def test_the_window_comes_without_heavy_modules(tmp_path: Path, worker: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", START, str(tmp_path), worker[1]],
         capture_output=True, text=True, timeout=60, check=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
     )  # fmt: skip
-    _, processor, *loaded = done.stdout.split()
-    assert loaded == []
-    # Processor time, so that a busy machine does not decide; the wall clock is measured in benchmarks.
-    assert float(processor) < 2.0
+    # How long that takes is measured in the benchmarks.
+    assert done.stdout.split() == ["shown"]
 
 
 HAND_OVER = """

@@ -1,5 +1,4 @@
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +14,7 @@ from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
 from clalign.ui.models.hits_model import COLUMNS, MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
 
-MILLION = 1_000_000
+MANY = 30_000
 
 
 @pytest.fixture
@@ -116,13 +115,13 @@ def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: 
 
 
 @pytest.fixture(scope="module")
-def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("million") / "million.clalign"
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "many.clalign"
     create_run(path, spec={}).close()
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(
-        f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {MILLION})"
+        f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {MANY})"
         " INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
         " raw, n_domains, best_score, best_evalue)"
         " SELECT 0, i, i, printf('SEQ_%07d', (i * 7919) % 1000003), printf('A%07d', i),"
@@ -146,26 +145,26 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=["plain", "evalue", "length", "name", "filter", "threshold"],
 )
-def test_a_million_hits_sort_and_filter_in_a_second(million: Path, query: dict[str, Any]) -> None:
-    # Time of this thread alone: what else the machine does is not counted.
-    begun = time.thread_time()
-    pages = HitPages(HitQuery(million, 0, **query))
-    rows = pages.rows(pages.n_rows // 2, 50)
-    took = time.thread_time() - begun
+def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
+    """The pages hold what one plain query gives; how long a million takes is measured in the benchmarks."""
+    pages = HitPages(HitQuery(many, 0, **query))
+    rows = [row for first in range(0, pages.n_rows, 997) for row in pages.rows(first, min(997, pages.n_rows - first))]
+    n_rows = pages.n_rows
     pages.close()
-    assert rows
-    assert took < 1.0
+    assert len(rows) == n_rows == len({row.id for row in rows})
+    column = query.get("sort", "score")
+    values = [getattr(row, column) for row in rows]
+    descending = query.get("descending", column == "score")
+    assert values == sorted(values, reverse=descending)
+    assert 0 < n_rows <= MANY
+    assert (n_rows < MANY) == bool({"filter", "least_score"} & set(query))
 
 
-def test_a_page_of_a_million_is_quick_and_few_are_kept(qtbot: Any, million: Path, reader: Reader) -> None:
-    model = HitsModel(million, reader)
+def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:
+    model = HitsModel(many, reader)
     model.set_profile(0, 60, 10.0)
-    qtbot.waitUntil(lambda: model.n_shown == MILLION, timeout=20000)
-    slowest = 0.0
-    for place in range(0, MILLION, 9973):
-        begun = time.thread_time()
+    qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=20000)
+    for place in range(0, MANY, 293):
         assert model.row_at(place) is not None
-        slowest = max(slowest, time.thread_time() - begun)
-    assert slowest < 0.05
     assert len(model._cache) <= MAX_PAGES
     model.close()
