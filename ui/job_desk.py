@@ -82,7 +82,9 @@ class JobDesk(QObject):
         self._clear_done()
         path = self._new_run(run_name(spec, time.time()))
         title = f"Search {Path(spec.profiles).name} in {Path(spec.targets).name}"
-        self._submit(title, {"job": "search", "run": str(path), "spec": spec.to_dict()})
+        opened = self._conductor.workspace.sources.get(spec.targets)
+        seen = opened.report.get("digest") if opened else None
+        self._submit(title, {"job": "search", "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
         return str(path)
 
     def _new_run(self, name: str) -> Path:

@@ -111,7 +111,8 @@ def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.specs import SearchSpec
 
     spec = SearchSpec.from_dict(request["spec"])
-    with create_run(Path(request["run"]), spec=spec.to_dict(), state="new") as file:
+    seen = request.get("seen_digest")  # of the sequences, when the user looked at them
+    with create_run(Path(request["run"]), spec=spec.to_dict(), state="new", seen_digest=seen) as file:
         return run_search(file, spec, pick_device, job)
 
 

@@ -39,6 +39,8 @@ RELEASE_RESIDUES = 2**26
 FIRST_RATE = 2e8
 """Cells a second that the first batch is sized for if the device was never measured."""
 
+CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
+
 REFERENCE_RATE = 2e6
 """The same for the reference."""
 
@@ -174,7 +176,8 @@ def _search(
     device = pick_device(spec.device)
     limits = [thresholds_for(hmm, spec, database) for hmm in profiles]
     _store_inputs(run, spec, report, profiles, limits, device)
-    for text in _cautions(profiles, database, device):
+    changed = run.fact("seen_digest") not in (None, report.digest)
+    for text in [CHANGED_TEXT] * changed + _cautions(profiles, database, device):
         run.add_message("warning", text)
         context.warn(text)
     done, seconds = run.work_done()

@@ -15,6 +15,7 @@ from clalign.alphabets import AMINO
 from clalign.cli.processes import WorkerProcess
 from clalign.devices import REFERENCE
 from clalign.errors import Cancelled, ExitCode, InputError, OptionError, OutOfDeviceMemory, WorkerLost
+from clalign.formats.databases import load_database
 from clalign.formats.examples import load_examples
 from clalign.jobs import Event, Job, QuietContext
 from clalign.opencl.choice import pick_device
@@ -230,6 +231,20 @@ def test_changed_input_is_refused(tmp_path: Path) -> None:
             run_search(run, spec, pick_device, QuietContext())
         assert run.state == "failed"
         assert run.fact("error")["hint"]
+
+
+def test_sequences_that_changed_since_they_were_opened_are_told_of(tmp_path: Path) -> None:
+    example = next(example for example in load_examples() if example.id == "motif")
+    spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
+    texts: dict[str, list[str]] = {}
+    for seen in ("0" * 64, load_database(spec.targets)[1].digest):
+        path = tmp_path / f"{seen[:5]}.clalign"
+        job = {"job": "search", "run": str(path), "spec": spec.to_dict(), "seen_digest": seen}
+        with WorkerProcess(job) as worker:
+            texts[seen] = [event.value["text"] for event in worker.events() if event and event.kind == "warning"]
+    changed, same = texts.values()
+    assert len([text for text in changed if "has changed since" in text]) == 1
+    assert not [text for text in same if "has changed since" in text]
 
 
 def test_hmmer3_profiles_are_refused_plainly(tmp_path: Path) -> None:
