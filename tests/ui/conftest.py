@@ -182,7 +182,7 @@ def drop() -> Callable[[MainWindow, list[str]], None]:
 def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     """The window after two files were dropped; the search sheet has opened by itself."""
     _drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=30000)
     return window
 
 
@@ -193,10 +193,10 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
     def search(window: MainWindow) -> Any:
         conductor = window.conductor
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: conductor.queue.current is None and conductor.page is not None, timeout=20000)
+        qtbot.waitUntil(lambda: conductor.queue.current is None and conductor.page is not None, timeout=30000)
         run = conductor.page.run
-        qtbot.waitUntil(lambda: run.is_complete and not run.hits.is_busy, timeout=10000)
-        qtbot.waitUntil(lambda: run.counts["report"] == run.hits.n_all, timeout=10000)
+        qtbot.waitUntil(lambda: run.is_complete and not run.hits.is_busy, timeout=30000)
+        qtbot.waitUntil(lambda: run.counts["report"] == run.hits.n_all, timeout=30000)
         return conductor.page
 
     return search

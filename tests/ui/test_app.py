@@ -47,10 +47,10 @@ def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> 
     name = server_name(settings)
     assert not hand_over(name, ["a"])
     instance = Instance(name)
-    with qtbot.waitSignal(instance.files_received, timeout=20000) as received:
+    with qtbot.waitSignal(instance.files_received, timeout=30000) as received:
         other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a b.hmm", "/c.fasta"])
     assert received.args[0] == ["/a b.hmm", "/c.fasta"]
-    qtbot.waitUntil(lambda: other.poll() is not None, timeout=10000)
+    qtbot.waitUntil(lambda: other.poll() is not None, timeout=30000)
     assert other.returncode == 0
     instance.close()
 

@@ -49,7 +49,7 @@ def test_no_device_is_said_with_what_to_do(
 ) -> None:
     manners(devices=False)
     press(window.devices, "Look again")
-    qtbot.waitUntil(lambda: window.conductor.workspace.devices_known, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.workspace.devices_known, timeout=30000)
     assert "No OpenCL device found" in window.devices.words.text()
 
 
@@ -58,14 +58,14 @@ def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: P
     sheet = window.sheets.sheet
     assert isinstance(sheet, DeviceSheet)
     assert not sheet.test.isEnabled()
-    qtbot.waitUntil(sheet.test.isEnabled, timeout=10000)
+    qtbot.waitUntil(sheet.test.isEnabled, timeout=30000)
     assert "rrm_1: equal" in sheet._checks.itemAt(0).widget().findChildren(QWidget)[1].text()
 
 
 def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
     card = window.start.cards[0]
     QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=30000)
     assert Path(window.conductor.run_sheet.spec.profiles).name == card.example.profiles.name
     assert not window.settings.recent
 
@@ -77,7 +77,7 @@ def test_pasted_sequences_become_a_file(qtbot: Any, window: MainWindow, press: P
     assert sheet.save.toolTip()
     QTest.keyClicks(sheet.text, "MKVLAAGIVL")
     press(sheet, "Open")
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
     assert Path(window.conductor.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
 
 
@@ -123,11 +123,11 @@ QUIET = ("quit", "open_files", "full_screen")
 def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path], name: str) -> None:
     window.conductor.open_paths([str(made_run())])
     page = window.conductor.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=5000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     page.hits.table.choose_row(0)
     window.actions_.update()
     window.actions_.by_id[name].trigger()
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle and not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle and not page.run.hits.is_busy, timeout=30000)
     menu = QGuiApplication.instance().activePopupWidget()
     if menu is not None:
         menu.close()
@@ -181,7 +181,7 @@ def test_recent_files_open_and_can_be_pinned(
     assert not buttons["away.hmm"].isEnabled()
     assert "missing" in buttons["away.hmm"].toolTip()
     QTest.mouseClick(buttons["made.fasta"], LEFT)
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=10000)
+    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
     window._pin(files["made.fasta"], True)
     assert window.settings.recent[0].pinned
 

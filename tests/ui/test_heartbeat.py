@@ -92,7 +92,7 @@ def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
     conductor = window.conductor
     if conductor.page is None:
-        qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=10000)
+        qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=30000)
     else:
         conductor.open_run_sheet()
     heart, before = Heart(), conductor.page
@@ -123,7 +123,7 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     heart = Heart()
     conductor.run_search()
     qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=120000)
-    qtbot.waitUntil(lambda: conductor.page.run.hits.n_all > 0, timeout=10000)
+    qtbot.waitUntil(lambda: conductor.page.run.hits.n_all > 0, timeout=30000)
     longest = heart.longest
     window.close()
     window.deleteLater()

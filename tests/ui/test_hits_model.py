@@ -22,7 +22,7 @@ def model(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
     made = HitsModel(made_run(), reader)
     tester = QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Fatal)
     made.set_profile(0, 60, 10.0)
-    qtbot.waitUntil(lambda: made.n_shown == 200)
+    qtbot.waitUntil(lambda: made.n_shown == 200, timeout=30000)
     yield made
     made.close()
     tester.deleteLater()
@@ -33,7 +33,7 @@ def scores(model: HitsModel) -> list[float]:
 
 
 def settled(qtbot: Any, model: HitsModel) -> None:
-    qtbot.waitUntil(lambda: not model.is_busy)
+    qtbot.waitUntil(lambda: not model.is_busy, timeout=30000)
 
 
 def test_the_first_order_is_by_falling_score(model: HitsModel) -> None:
@@ -111,7 +111,7 @@ def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: 
     with open_run(model.query.path, writable=True) as run:
         fake.add_batch(run, 7, 25)
     model.refresh()
-    qtbot.waitUntil(lambda: model.n_shown == 225)
+    qtbot.waitUntil(lambda: model.n_shown == 225, timeout=30000)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
 def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:
     model = HitsModel(many, reader)
     model.set_profile(0, 60, 10.0)
-    qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=20000)
+    qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=30000)
     for place in range(0, MANY, 293):
         assert model.row_at(place) is not None
     assert len(model._cache) <= MAX_PAGES

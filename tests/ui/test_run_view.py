@@ -19,7 +19,7 @@ from clalign.ui.models.run_view import RunView
 def view(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
     made = RunView(made_run(profiles=2), reader)
     made.refresh()
-    qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle)
+    qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle, timeout=30000)
     yield made
     made.close()
 
@@ -34,7 +34,7 @@ def test_the_summary_counts_what_is_significant(qtbot: Any, view: RunView) -> No
 
 def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: RunView, reader: Reader) -> None:
     view.set_threshold("report", 50.0)
-    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle, timeout=30000)
     assert 0 < view.hits.n_shown < 200
     assert view.counts["report"] == view.hits.n_shown
     assert all(view.hits.row_at(place).score >= 50 for place in range(view.hits.n_shown))
@@ -44,7 +44,7 @@ def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: 
     assert view.thresholds_moved
     view.reset_thresholds()
     assert not view.thresholds_moved
-    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle, timeout=30000)
     assert view.hits.n_shown == 200
 
 
@@ -60,7 +60,7 @@ def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:
 def test_another_profile_has_its_own_hits(qtbot: Any, view: RunView) -> None:
     best = view.hits.row_at(0).score
     view.set_profile(1)
-    qtbot.waitUntil(lambda: not view.hits.is_busy)
+    qtbot.waitUntil(lambda: not view.hits.is_busy, timeout=30000)
     assert view.hits.row_at(0).score != best
     assert view.card["name"] == "Made-up-2"
 
@@ -84,12 +84,12 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
         assert not view.cards
         fake.prepare(run, {"profiles": "a.hmm", "targets": "b.fasta"}, 3)
         view.note_change()
-        qtbot.waitUntil(lambda: bool(view.cards))
+        qtbot.waitUntil(lambda: bool(view.cards), timeout=30000)
         fake.add_batch(run, 0, 10)
         view.note_change()
-        qtbot.waitUntil(lambda: view.hits.n_shown == 10)
+        qtbot.waitUntil(lambda: view.hits.n_shown == 10, timeout=30000)
     assert "so far" in view.summary()
-    qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""))
+    qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""), timeout=30000)
     view.is_live = False
     assert view.state == "stopped"
     view.close()
