@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.devices import Device
 from clalign.profiles import IntegerProfile
 from clalign.reference.cases import random_batch, random_profile
 from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.stages.viterbi import VITERBI, ViterbiStage
 
 GEOMETRIES = [
@@ -23,26 +20,6 @@ GEOMETRIES = [
     ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "GROUP": 16, "SEQUENCES": 3}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 4, "GROUP": 4, "LOCAL_TRANSITIONS": 0}),
 ]
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
-
-
-@pytest.fixture
-def opencl_session(session: Session) -> Session:
-    if session.device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
-    return session
-
-
-@pytest.fixture
-def shaped_session(session: Session, shape: str) -> Session:
-    if shape == "vector" and session.device.kind == "gpu":
-        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
-    return session
 
 
 def differing(stage: ViterbiStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:

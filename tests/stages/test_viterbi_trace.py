@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,34 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.devices import Device
 from clalign.formats.profiles import load_profiles
 from clalign.profiles import IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.stages import viterbi_trace
 from clalign.stages.viterbi_trace import VITERBI_TRACE, ViterbiTraceStage
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
-
-
-@pytest.fixture
-def opencl_session(session: Session) -> Session:
-    if session.device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
-    return session
-
-
-@pytest.fixture
-def shaped_session(session: Session, shape: str) -> Session:
-    if shape == "vector" and session.device.kind == "gpu":
-        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
-    return session
 
 
 def differing(stage: ViterbiTraceStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:

@@ -1,0 +1,30 @@
+"""An open session on each device, and those that a test of a kernel's shape can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from clalign.devices import Device
+from clalign.sessions import Session, open_session
+
+
+@pytest.fixture(scope="module")
+def session(device: Device) -> Iterator[Session]:
+    with open_session(device) as opened:
+        yield opened
+
+
+@pytest.fixture
+def opencl_session(session: Session) -> Session:
+    if session.device.kind == "reference":
+        pytest.skip("the reference builds no kernel")
+    return session
+
+
+@pytest.fixture
+def shaped_session(session: Session, shape: str) -> Session:
+    if shape == "vector" and session.device.kind == "gpu":
+        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
+    return session
