@@ -67,7 +67,11 @@ def test_a_build_error_names_file_line_and_choices(
     with pytest.raises(KernelBuildError) as found:
         build(context, "device", "viterbi_trace_item", {"SABOTAGE": 0})
     assert found.value.defines == {"SABOTAGE": 0}
-    assert f"common/plan7.h:{n_lines}" in str(found.value)
+    assert "viterbi_trace_item.cl" in str(found.value)
+    assert found.value.log.strip()
+    if "Portable Computing Language" in context.devices[0].platform.name:
+        # Other drivers word their logs in their own way; this one, which every test machine has, obeys #line.
+        assert f"common/plan7.h:{n_lines}" in str(found.value)
 
 
 def test_digest_follows_the_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
