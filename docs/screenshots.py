@@ -75,14 +75,14 @@ class Photographer:
 def open_example(window: MainWindow, folder: Path) -> None:
     """Open the files of an example together; the search sheet opens."""
     conductor = window.conductor
-    conductor.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
-    wait_until(lambda: conductor.run_sheet is not None, "The search sheet")
+    conductor.sources.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
+    wait_until(lambda: conductor.search.run_sheet is not None, "The search sheet")
 
 
 def run_search(window: MainWindow) -> ResultsPage:
     """Press "Run search" and wait for the end."""
     conductor = window.conductor
-    conductor.run_search()
+    conductor.search.run_search()
     wait_until(lambda: conductor.queue.current is None and conductor.page is not None, "The end of the search")
     page = conductor.page
     assert page is not None
@@ -93,10 +93,10 @@ def run_search(window: MainWindow) -> ResultsPage:
 def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Search several profiles, and take the picture in the middle."""
     conductor = window.conductor
-    conductor.open_paths([str(folder / "domains.hmm")])
+    conductor.sources.open_paths([str(folder / "domains.hmm")])
     wait_until(lambda: conductor.inspector.is_idle, "The profiles")
-    conductor.open_run_sheet()
-    conductor.run_search()
+    conductor.search.open_run_sheet()
+    conductor.search.run_search()
     wait_until(lambda: bool(conductor.queue.current and conductor.queue.current.fraction > 0.35), "The search", 5)
     shots.take("running", 0)
     wait_until(lambda: conductor.queue.current is None, "The end of the search")
@@ -141,10 +141,10 @@ def photograph_error(window: MainWindow, shots: Photographer, folder: Path) -> N
     """Open a file that is no sequence file, and one with doubtful letters."""
     conductor = window.conductor
     for name in ("picture.fasta", "doubtful.fasta"):
-        conductor.open_paths([str(folder / name)])
+        conductor.sources.open_paths([str(folder / name)])
         wait_until(lambda: conductor.inspector.is_idle, "The file")
     conductor.show_start()
-    conductor.choose_source(str(folder / "doubtful.fasta"))
+    conductor.sources.choose_source(str(folder / "doubtful.fasta"))
     shots.take("error")
 
 

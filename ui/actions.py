@@ -90,9 +90,9 @@ def no_devices(conductor: Conductor) -> str:
 
 
 COMMANDS = (
-    Command("open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
+    Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
             tip="Profiles, sequences or runs; the content decides which"),
-    Command("paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
+    Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
     Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
     Command("close_page", "Close results", "File", "Ctrl+W", "close", no_page,
             "The run stays on disk and in the list of recent files"),
@@ -119,7 +119,7 @@ COMMANDS = (
     Command("hits.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit, separator=True),
     Command("hits.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
     Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
-    Command("run_search", "Run search…", "Run", "Ctrl+R", "play",
+    Command("search.run_search", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open"),
     Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
             "Stops after this batch; the results so far are kept"),

@@ -38,11 +38,11 @@ def open_window(settings: Settings, worker: list[str], files: list[str]) -> Main
     def begin() -> None:
         conductor.inspector.find_devices(refresh=False)
         if files:
-            conductor.open_paths(files)
+            conductor.sources.open_paths(files)
         elif not settings.preferences.show_start and settings.recent:
             last = settings.recent[0]
             if not last.problem:
-                conductor.open_paths([last.path])
+                conductor.sources.open_paths([last.path])
         QTimer.singleShot(WARM_MS, window, _warm_up)
 
     window.shown.connect(begin)
@@ -92,7 +92,7 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
 
         def take(paths: list[str]) -> None:
             window.bring_forward()
-            window.conductor.open_paths(paths)
+            window.conductor.sources.open_paths(paths)
 
         instance.files_received.connect(take)
     code = app.exec()

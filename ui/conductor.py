@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject
 
 from clalign.errors import ClalignError
-from clalign.formats.examples import Example
 from clalign.runs import open_run
-from clalign.specs import SearchSpec
 
 from . import theme, words
 from .device_desk import DeviceDesk
@@ -23,17 +19,13 @@ from .models.jobs import JobItem, JobQueue
 from .models.reader import Reader
 from .models.run_view import STATE_WORDS, RunView
 from .models.workspace import Source, Workspace
-from .settings import Settings, write_whole
+from .search_desk import SearchDesk
+from .settings import Settings
+from .source_desk import SourceDesk
 
 if TYPE_CHECKING:
     from .main_window import MainWindow
     from .views.results_page import ResultsPage
-    from .views.run_sheet import RunSheet
-
-FILE_FILTER = (
-    "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
-    "*.sto *.stk *.aln *.dat *.gz *.bz2 *.xz *.zst *.clalign);;All files (*)"
-)
 
 
 class Conductor(QObject):
@@ -59,11 +51,9 @@ class Conductor(QObject):
         self.desk = JobDesk(self, self.queue)
         self.hits = HitDesk(self)
         self.devices = DeviceDesk(self)
+        self.sources = SourceDesk(self)
+        self.search = SearchDesk(self)
         self.pages: dict[str, ResultsPage] = {}
-        self._run_when_read: set[str] = set()
-        self._offer_search = False
-        self.inspector.file_read.connect(self._take_file)
-        self.inspector.file_refused.connect(self._refuse_file)
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
 
@@ -132,175 +122,7 @@ class Conductor(QObject):
             page.run.close()
             page.deleteLater()
 
-    # --- files ---
-
-    def open_files(self) -> None:
-        """Ask for files and open them."""
-        names, _ = QFileDialog.getOpenFileNames(self.window, "Open files", "", FILE_FILTER)
-        self.open_paths(names)
-
-    def open_paths(self, paths: list[str]) -> None:
-        """Open files; their content decides what they are."""
-        self._offer_search = len(paths) > 1 or self._offer_search
-        for name in paths:
-            path = str(Path(name).absolute())
-            if path in self.workspace.sources:
-                self._take_again(path)
-            elif not Path(path).exists():
-                self.say("stop", f"{path} is not there. It may have been moved or deleted.")
-            elif path.endswith(".clalign"):
-                self.open_run_page(path)
-            else:
-                self.inspector.read_file(path)
-
-    def _take_again(self, path: str) -> None:
-        if self.workspace.sources[path].kind == "run":
-            self.show_run(path)
-        else:
-            self.workspace.choose(path)
-            self._take_file(path)
-
-    def _take_file(self, path: str) -> None:
-        source = self.workspace.sources[path]
-        self.workspace.choose(path)
-        self.add_recent(path, source.kind)
-        self.window.data.select(path)
-        self.window.details.show_source(source)
-        self._run_when_read.discard(path)
-        ready = not self.workspace.reason_not_to_run()
-        if ready and self._offer_search and not self._run_when_read:
-            self._offer_search = False
-            self.open_run_sheet()
-        self.update_actions()
-
-    def _refuse_file(self, path: str) -> None:
-        source = self.workspace.sources[path]
-        self._run_when_read.clear()
-        self._offer_search = False
-        self.say("stop", f"{source.problem} {source.hint}".strip())
-        self.window.details.show_source(source)
-
-    def paste_sequences(self) -> None:
-        """Open the sheet that takes sequences from the clipboard."""
-        from .views.small_sheets import PasteSheet
-
-        sheet = PasteSheet()
-        sheet.paste_asked.connect(self._keep_pasted)
-        self.window.sheets.open_sheet(sheet)
-
-    def _keep_pasted(self, name: str, text: str) -> None:
-        folder = self.settings.data / "pasted"
-        stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "pasted"
-        path, number = folder / f"{stem}.fasta", 2
-        while path.exists():
-            path, number = folder / f"{stem}-{number}.fasta", number + 1
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            self.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
-            return
-        self.window.sheets.close_sheet()
-        self.open_paths([str(path)])
-
-    def open_example(self, example: Example) -> None:
-        """Open a bundled example: its files fill the search sheet in."""
-        paths = [str(example.profiles), *([str(example.targets)] if example.targets else [])]
-        self._offer_search = len(paths) > 1
-        self._run_when_read = set(paths) - set(self.workspace.sources)
-        self.open_paths(paths)
-        for path in paths:
-            self.workspace.choose(path)
-
-    def close_source(self, path: str) -> None:
-        """Close a file; a run's results with it."""
-        if path in self.pages:
-            self.show_run(path)
-            self.close_page()
-        else:
-            self.workspace.remove(path)
-            self.window.details.show_source(None)
-        self.update_actions()
-
-    def choose_source(self, path: str) -> None:
-        """Show what a file holds."""
-        source = self.workspace.sources.get(path)
-        if source is None:
-            return
-        if source.kind == "run":
-            self.show_run(path)
-        else:
-            self.window.details.show_source(source)
-
-    def use_source(self, path: str) -> None:
-        """Use a file for the next search."""
-        self.workspace.choose(path)
-        self.update_actions()
-
-    def choose_alphabet(self, path: str, alphabet: str) -> None:
-        """Take the sequences of a file for another alphabet."""
-        self.inspector.read_file(path, alphabet)
-
-    def add_recent(self, path: str, kind: str) -> None:
-        """Remember a file that was opened."""
-        examples = str(Path(__file__).parent.parent)
-        if not (path.startswith(examples) and "examples" in path):
-            self.settings.add_recent(path, kind)
-        self.window.show_recent()
-
-    # --- search ---
-
-    def run_search(self) -> None:
-        """Open the search sheet, or start the search if it is open."""
-        sheet = self.run_sheet
-        if sheet is None:
-            self.open_run_sheet()
-        else:
-            sheet.run_button.click()
-
-    @property
-    def run_sheet(self) -> RunSheet | None:
-        """The search sheet, if it is open."""
-        from .views.run_sheet import RunSheet
-
-        sheet = self.window.sheets.sheet
-        return sheet if isinstance(sheet, RunSheet) else None
-
-    def open_run_sheet(self, **options: Any) -> None:
-        """Show the search sheet with the options of the last search."""
-        from .views.run_sheet import RunSheet
-
-        sheet = RunSheet(self.workspace, {**self.settings.preferences.options, **options})
-        sheet.run_asked.connect(self.start_search)
-        sheet.open_asked.connect(self.open_files)
-        sheet.action_asked.connect(self._take_advice)
-        sheet.resized.connect(self.window.sheets.fit)
-        self.window.sheets.open_sheet(sheet)
-        if self.settings.preferences.run_examples and self._is_example():
-            QTimer.singleShot(0, sheet, sheet.run_button.click)
-
-    def _is_example(self) -> bool:
-        profiles = self.workspace.profiles
-        return profiles is not None and "examples" in Path(profiles.path).parts
-
-    def _take_advice(self, name: str) -> None:
-        sequences = self.workspace.sequences
-        if sequences is not None and name.startswith("take_as_"):
-            self.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
-
-    def start_search(self, spec: SearchSpec) -> None:
-        """Start a search and show its results."""
-        defaults = SearchSpec("", "")
-        values = spec.to_dict()
-        left_out = ("profiles", "targets", "device", "alphabet", "sequence_format")
-        options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
-        self.settings.change(options=options)
-        try:
-            self.desk.search(spec)
-        except OSError as error:
-            why = error.strerror
-            self.say("stop", f"The folder for runs, {self.settings.runs}, could not be made because: {why}.")
-            return
-        self.window.sheets.close_sheet()
+    # --- runs ---
 
     def open_run_page(self, path: str, live: bool = False) -> None:
         """Show a run file."""
@@ -326,7 +148,7 @@ class Conductor(QObject):
         self.workspace.put(Source(path, "run", "ready", report={"state_words": "running" if live else ""}))
         self.show_run(path)
         if not live:
-            self.add_recent(path, "run")
+            self.sources.add_recent(path, "run")
             run.refresh()
 
     def _connect_page(self, page: ResultsPage) -> None:
@@ -368,25 +190,16 @@ class Conductor(QObject):
             "verify": self.hits.verify_run,
             "resume": self.resume_run,
             "resume_elsewhere": self.resume_elsewhere,
-            "search_wider": self._search_wider,
+            "search_wider": self.search.search_wider,
             "copy_command": self.hits.copy_command,
             "copy_python": self.hits.copy_python,
         }
         calls[name]()
 
-    def _search_wider(self) -> None:
-        page = self.page
-        if page is None:
-            return
-        spec = page.run.facts["spec"]
-        self.open_paths([spec["profiles"], spec["targets"]])
-        self._offer_search = False
-        self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none")
-
     def note_run_end(self, item: JobItem) -> None:
         """Take over that a job ended."""
         if item.is_search and Path(item.run).exists():
-            self.add_recent(item.run, "run")
+            self.sources.add_recent(item.run, "run")
         if item.is_search and not item.is_active and not Path(item.run).exists():
             in_view = self.page is self.pages.get(item.run)
             self._drop_page(item.run)

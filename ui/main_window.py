@@ -111,14 +111,14 @@ class MainWindow(QMainWindow):
         self.recent_menu.setToolTipsVisible(True)
         self.recent_menu.aboutToShow.connect(self._fill_recent_menu)
         file_menu = self.menuBar().actions()[0].menu()
-        file_menu.insertMenu(self.actions_.by_id["paste_sequences"], self.recent_menu)
+        file_menu.insertMenu(self.actions_.by_id["sources.paste_sequences"], self.recent_menu)
 
     def _fill_recent_menu(self) -> None:
         self.recent_menu.clear()
         for entry in self.settings.recent:
             problem = entry.problem
             text = Path(entry.path).name + (f" – {problem}" if problem else "")
-            action = self.recent_menu.addAction(text, lambda path=entry.path: self.conductor.open_paths([path]))
+            action = self.recent_menu.addAction(text, lambda path=entry.path: self.conductor.sources.open_paths([path]))
             action.setEnabled(not problem)
             action.setToolTip(f"{entry.path}\n{problem}".strip())
         if not self.settings.recent:
@@ -146,23 +146,23 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         conductor = self.conductor
         start, data, devices, details = self.start, self.data, self.devices, self.details
-        start.open_asked.connect(conductor.open_files)
-        start.paste_asked.connect(conductor.paste_sequences)
-        start.example_asked.connect(conductor.open_example)
-        start.recent_asked.connect(lambda path: conductor.open_paths([path]))
+        start.open_asked.connect(conductor.sources.open_files)
+        start.paste_asked.connect(conductor.sources.paste_sequences)
+        start.example_asked.connect(conductor.sources.open_example)
+        start.recent_asked.connect(lambda path: conductor.sources.open_paths([path]))
         start.pin_asked.connect(self._pin)
         start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
-        data.source_chosen.connect(conductor.choose_source)
-        data.source_activated.connect(conductor.use_source)
-        data.close_asked.connect(conductor.close_source)
-        data.open_asked.connect(conductor.open_files)
+        data.source_chosen.connect(conductor.sources.choose_source)
+        data.source_activated.connect(conductor.sources.use_source)
+        data.close_asked.connect(conductor.sources.close_source)
+        data.open_asked.connect(conductor.sources.open_files)
         devices.device_chosen.connect(conductor.devices.choose_device)
         devices.test_asked.connect(lambda number: conductor.devices.show_device(number, True))
         devices.details_asked.connect(conductor.devices.show_device)
         devices.refresh_asked.connect(conductor.devices.refresh_devices)
-        details.source.alphabet_chosen.connect(conductor.choose_alphabet)
-        details.source.use_asked.connect(conductor.use_source)
-        details.source.close_asked.connect(conductor.close_source)
+        details.source.alphabet_chosen.connect(conductor.sources.choose_alphabet)
+        details.source.use_asked.connect(conductor.sources.use_source)
+        details.source.close_asked.connect(conductor.sources.close_source)
         details.hit.verify_asked.connect(lambda _: conductor.hits.verify_hit())
         self.jobs.action_asked.connect(conductor.desk.act)
         self.device_words.clicked.connect(conductor.devices.focus_devices)
@@ -259,4 +259,4 @@ class MainWindow(QMainWindow):
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
         self.bring_forward()
-        self.conductor.open_paths(paths)
+        self.conductor.sources.open_paths(paths)

@@ -65,8 +65,8 @@ def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: P
 def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
     card = window.start.cards[0]
     QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.conductor.run_sheet is not None, timeout=30000)
-    assert Path(window.conductor.run_sheet.spec.profiles).name == card.example.profiles.name
+    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
+    assert Path(window.conductor.search.run_sheet.spec.profiles).name == card.example.profiles.name
     assert not window.settings.recent
 
 
@@ -116,12 +116,12 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
     assert len(keys) == len(set(keys))
 
 
-QUIET = ("quit", "open_files", "full_screen")
+QUIET = ("quit", "sources.open_files", "full_screen")
 
 
 @pytest.mark.parametrize("name", [command.id for command in COMMANDS if command.id not in QUIET])
 def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path], name: str) -> None:
-    window.conductor.open_paths([str(made_run())])
+    window.conductor.sources.open_paths([str(made_run())])
     page = window.conductor.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     page.hits.table.choose_row(0)
@@ -134,7 +134,7 @@ def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: C
 
 
 def test_disabled_buttons_say_why(window: MainWindow) -> None:
-    window.conductor.open_run_sheet()
+    window.conductor.search.open_run_sheet()
     window.conductor.workspace.devices_known = False
     window.devices.show_devices()
     for found in window.findChildren(QPushButton):
@@ -143,7 +143,7 @@ def test_disabled_buttons_say_why(window: MainWindow) -> None:
 
 
 def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
-    sheet = loaded.conductor.run_sheet
+    sheet = loaded.conductor.search.run_sheet
     reached = set()
     for _ in range(40):
         focused = loaded.focusWidget()
@@ -200,5 +200,5 @@ def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str])
 
 
 def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
-    loaded.conductor.open_run_sheet()
+    loaded.conductor.search.open_run_sheet()
     assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1

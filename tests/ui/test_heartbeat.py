@@ -84,7 +84,7 @@ def test_many_batches_do_not_stall_the_window(
     qtbot: Any, window: MainWindow, warm: None, files: dict[str, str], manners: Callable[..., None]
 ) -> None:
     manners(batches=150, hits=150, pause=0.005)
-    window.conductor.open_paths([files["made.hmm"], files["made.fasta"]])
+    window.conductor.sources.open_paths([files["made.hmm"], files["made.fasta"]])
     assert calmest(lambda: search_many_batches(qtbot, window)) < LONGEST_SECONDS
 
 
@@ -92,9 +92,9 @@ def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
     conductor = window.conductor
     if conductor.page is None:
-        qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=30000)
+        qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=30000)
     else:
-        conductor.open_run_sheet()
+        conductor.search.open_run_sheet()
     heart, before = Heart(), conductor.page
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: conductor.page is not before and conductor.page.run.hits.n_all > 2000, timeout=30000)
@@ -118,10 +118,10 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     conductor = window.conductor
     conductor.inspector.find_devices(refresh=False)
     qtbot.waitUntil(lambda: conductor.workspace.devices_known, timeout=120000)
-    conductor.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
-    qtbot.waitUntil(lambda: conductor.run_sheet is not None, timeout=60000)
+    conductor.sources.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
+    qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=60000)
     heart = Heart()
-    conductor.run_search()
+    conductor.search.run_search()
     qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=120000)
     qtbot.waitUntil(lambda: conductor.page.run.hits.n_all > 0, timeout=30000)
     longest = heart.longest

@@ -23,7 +23,7 @@ def test_a_run_that_is_damaged_inside_is_told(window: MainWindow, made_run: Call
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\x55" * (size - 4096))
-    window.conductor.open_paths([str(path)])
+    window.conductor.sources.open_paths([str(path)])
     assert any("not readable because" in message.text for message in window.messages.messages)
     assert not window.conductor.page.run.cards
     assert "No results" in window.conductor.page.waiting._heading.text()
@@ -75,7 +75,7 @@ def test_a_message_goes_when_its_run_is_continued(
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.ui.job_desk.run_name", lambda spec, now: "same")
     conductor = loaded.conductor
-    spec = conductor.run_sheet.spec
+    spec = conductor.search.run_sheet.spec
     runs = [conductor.desk.search(spec), conductor.desk.search(spec)]
     qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=30000)
     assert len(set(runs)) == 2
@@ -87,17 +87,17 @@ def test_a_folder_for_runs_that_cannot_be_made_is_told(loaded: MainWindow, press
     loaded.settings.data = loaded.settings.config / "preferences.json"
     press(loaded, "Run search")
     assert "could not be made because" in loaded.messages.messages[0].text
-    assert loaded.conductor.run_sheet is not None
+    assert loaded.conductor.search.run_sheet is not None
     assert not loaded.conductor.queue.items
 
 
 def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
-    sheet = loaded.conductor.run_sheet
+    sheet = loaded.conductor.search.run_sheet
     editor = next(e for e in sheet.findChildren(QLineEdit) if e.isVisible())
     editor.setFocus()
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=30000)
-    assert loaded.conductor.run_sheet is None
+    assert loaded.conductor.search.run_sheet is None
 
 
 def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:

@@ -56,7 +56,7 @@ def test_a_refused_file_is_told_and_listed(
 
 
 def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
-    window.conductor.open_paths([str(tmp_path / "gone.fasta")])
+    window.conductor.sources.open_paths([str(tmp_path / "gone.fasta")])
     assert "is not there" in window.messages.messages[0].text
 
 
@@ -67,7 +67,7 @@ def test_hmmer3_profiles_are_shown_but_not_searched(
     qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
     qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    sheet = window.conductor.run_sheet
+    sheet = window.conductor.search.run_sheet
     assert sheet is not None
     assert not sheet.run_button.isEnabled()
     assert "HMMER3 profiles is not available yet" in sheet.run_button.toolTip()
@@ -83,14 +83,14 @@ def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
     qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    assert not window.conductor.run_sheet.run_button.isEnabled()
+    assert not window.conductor.search.run_sheet.run_button.isEnabled()
     press(window, "They are proteins")
-    qtbot.waitUntil(lambda: window.conductor.run_sheet.run_button.isEnabled(), timeout=30000)
-    assert "--alphabet amino" in window.conductor.run_sheet.command.text()
+    qtbot.waitUntil(lambda: window.conductor.search.run_sheet.run_button.isEnabled(), timeout=30000)
+    assert "--alphabet amino" in window.conductor.search.run_sheet.command.text()
 
 
 def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
-    sheet = loaded.conductor.run_sheet
+    sheet = loaded.conductor.search.run_sheet
     press(loaded, "More options")
     editor = sheet.form._editors["score"]
     editor.setFocus()
@@ -105,7 +105,7 @@ def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     QTest.keyClicks(editor, "x")
     assert not sheet.run_button.isEnabled()
     QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert loaded.conductor.run_sheet is None
+    assert loaded.conductor.search.run_sheet is None
 
 
 def test_stop_says_what_is_kept_and_continue_ends_it(
@@ -329,7 +329,7 @@ def test_an_unfinished_run_offers_to_continue(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path], press: Press
 ) -> None:
     path = made_run(batches=10, hits=20, complete=False)
-    window.conductor.open_paths([str(path)])
+    window.conductor.sources.open_paths([str(path)])
     page = window.conductor.page
     qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
     press(page, "Continue")
@@ -346,12 +346,12 @@ def test_a_run_without_hits_names_the_best(
     assert page.empty.isVisible()
     assert "No hits at E ≤ 10" in page.empty._heading.text()
     press(page.empty, "Search with a higher limit…")
-    qtbot.waitUntil(lambda: loaded.conductor.run_sheet is not None, timeout=30000)
-    assert loaded.conductor.run_sheet.form.values()[0]["evalue"] == 100
+    qtbot.waitUntil(lambda: loaded.conductor.search.run_sheet is not None, timeout=30000)
+    assert loaded.conductor.search.run_sheet.form.values()[0]["evalue"] == 100
 
 
 def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:
     (tmp_path / "bad.clalign").write_bytes(b"SQLite format 3\0" + bytes(200))
-    window.conductor.open_paths([str(tmp_path / "bad.clalign")])
+    window.conductor.sources.open_paths([str(tmp_path / "bad.clalign")])
     assert "not a" in window.messages.messages[0].text
     assert window.conductor.page is None

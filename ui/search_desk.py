@@ -1,0 +1,84 @@
+"""The search sheet, from its first look to the job that it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer
+
+from clalign.specs import SearchSpec
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+    from .views.run_sheet import RunSheet
+
+
+class SearchDesk(QObject):
+    """Prepares searches and starts them."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+
+    def run_search(self) -> None:
+        """Open the search sheet, or start the search if it is open."""
+        sheet = self.run_sheet
+        if sheet is None:
+            self.open_run_sheet()
+        else:
+            sheet.run_button.click()
+
+    @property
+    def run_sheet(self) -> RunSheet | None:
+        """The search sheet, if it is open."""
+        from .views.run_sheet import RunSheet
+
+        sheet = self._conductor.window.sheets.sheet
+        return sheet if isinstance(sheet, RunSheet) else None
+
+    def open_run_sheet(self, **options: Any) -> None:
+        """Show the search sheet with the options of the last search."""
+        from .views.run_sheet import RunSheet
+
+        sheet = RunSheet(self._conductor.workspace, {**self._conductor.settings.preferences.options, **options})
+        sheet.run_asked.connect(self.start_search)
+        sheet.open_asked.connect(self._conductor.sources.open_files)
+        sheet.action_asked.connect(self._take_advice)
+        sheet.resized.connect(self._conductor.window.sheets.fit)
+        self._conductor.window.sheets.open_sheet(sheet)
+        if self._conductor.settings.preferences.run_examples and self._is_example():
+            QTimer.singleShot(0, sheet, sheet.run_button.click)
+
+    def _is_example(self) -> bool:
+        profiles = self._conductor.workspace.profiles
+        return profiles is not None and "examples" in Path(profiles.path).parts
+
+    def _take_advice(self, name: str) -> None:
+        sequences = self._conductor.workspace.sequences
+        if sequences is not None and name.startswith("take_as_"):
+            self._conductor.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
+
+    def start_search(self, spec: SearchSpec) -> None:
+        """Start a search and show its results."""
+        defaults = SearchSpec("", "")
+        values = spec.to_dict()
+        left_out = ("profiles", "targets", "device", "alphabet", "sequence_format")
+        options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
+        self._conductor.settings.change(options=options)
+        try:
+            self._conductor.desk.search(spec)
+        except OSError as error:
+            folder, why = self._conductor.settings.runs, error.strerror
+            self._conductor.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            return
+        self._conductor.window.sheets.close_sheet()
+
+    def search_wider(self) -> None:
+        """Open the sheet with the files of the run in view and a higher limit."""
+        page = self._conductor.page
+        if page is None:
+            return
+        spec = page.run.facts["spec"]
+        self._conductor.sources.open_quietly([spec["profiles"], spec["targets"]])
+        self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none")

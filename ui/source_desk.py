@@ -1,0 +1,152 @@
+"""Opening, choosing and closing files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.formats.examples import Example
+
+from .settings import write_whole
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+
+FILE_FILTER = (
+    "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
+    "*.sto *.stk *.aln *.dat *.gz *.bz2 *.xz *.zst *.clalign);;All files (*)"
+)
+
+
+class SourceDesk(QObject):
+    """Works on the files of the workspace."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+        self._run_when_read: set[str] = set()
+        self._offer_search = False
+        conductor.inspector.file_read.connect(self._take_file)
+        conductor.inspector.file_refused.connect(self._refuse_file)
+
+    def open_files(self) -> None:
+        """Ask for files and open them."""
+        names, _ = QFileDialog.getOpenFileNames(self._conductor.window, "Open files", "", FILE_FILTER)
+        self.open_paths(names)
+
+    def open_paths(self, paths: list[str]) -> None:
+        """Open files; their content decides what they are."""
+        self._offer_search = len(paths) > 1 or self._offer_search
+        for name in paths:
+            path = str(Path(name).absolute())
+            if path in self._conductor.workspace.sources:
+                self._take_again(path)
+            elif not Path(path).exists():
+                self._conductor.say("stop", f"{path} is not there. It may have been moved or deleted.")
+            elif path.endswith(".clalign"):
+                self._conductor.open_run_page(path)
+            else:
+                self._conductor.inspector.read_file(path)
+
+    def open_quietly(self, paths: list[str]) -> None:
+        """Open files without offering a search for them."""
+        self.open_paths(paths)
+        self._offer_search = False
+
+    def _take_again(self, path: str) -> None:
+        if self._conductor.workspace.sources[path].kind == "run":
+            self._conductor.show_run(path)
+        else:
+            self._conductor.workspace.choose(path)
+            self._take_file(path)
+
+    def _take_file(self, path: str) -> None:
+        source = self._conductor.workspace.sources[path]
+        self._conductor.workspace.choose(path)
+        self.add_recent(path, source.kind)
+        self._conductor.window.data.select(path)
+        self._conductor.window.details.show_source(source)
+        self._run_when_read.discard(path)
+        ready = not self._conductor.workspace.reason_not_to_run()
+        if ready and self._offer_search and not self._run_when_read:
+            self._offer_search = False
+            self._conductor.search.open_run_sheet()
+        self._conductor.update_actions()
+
+    def _refuse_file(self, path: str) -> None:
+        source = self._conductor.workspace.sources[path]
+        self._run_when_read.clear()
+        self._offer_search = False
+        self._conductor.say("stop", f"{source.problem} {source.hint}".strip())
+        self._conductor.window.details.show_source(source)
+
+    def paste_sequences(self) -> None:
+        """Open the sheet that takes sequences from the clipboard."""
+        from .views.small_sheets import PasteSheet
+
+        sheet = PasteSheet()
+        sheet.paste_asked.connect(self._keep_pasted)
+        self._conductor.window.sheets.open_sheet(sheet)
+
+    def _keep_pasted(self, name: str, text: str) -> None:
+        folder = self._conductor.settings.data / "pasted"
+        stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "pasted"
+        path, number = folder / f"{stem}.fasta", 2
+        while path.exists():
+            path, number = folder / f"{stem}-{number}.fasta", number + 1
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            self._conductor.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
+            return
+        self._conductor.window.sheets.close_sheet()
+        self.open_paths([str(path)])
+
+    def open_example(self, example: Example) -> None:
+        """Open a bundled example: its files fill the search sheet in."""
+        paths = [str(example.profiles), *([str(example.targets)] if example.targets else [])]
+        self._offer_search = len(paths) > 1
+        self._run_when_read = set(paths) - set(self._conductor.workspace.sources)
+        self.open_paths(paths)
+        for path in paths:
+            self._conductor.workspace.choose(path)
+
+    def close_source(self, path: str) -> None:
+        """Close a file; a run's results with it."""
+        if path in self._conductor.pages:
+            self._conductor.show_run(path)
+            self._conductor.close_page()
+        else:
+            self._conductor.workspace.remove(path)
+            self._conductor.window.details.show_source(None)
+        self._conductor.update_actions()
+
+    def choose_source(self, path: str) -> None:
+        """Show what a file holds."""
+        source = self._conductor.workspace.sources.get(path)
+        if source is None:
+            return
+        if source.kind == "run":
+            self._conductor.show_run(path)
+        else:
+            self._conductor.window.details.show_source(source)
+
+    def use_source(self, path: str) -> None:
+        """Use a file for the next search."""
+        self._conductor.workspace.choose(path)
+        self._conductor.update_actions()
+
+    def choose_alphabet(self, path: str, alphabet: str) -> None:
+        """Take the sequences of a file for another alphabet."""
+        self._conductor.inspector.read_file(path, alphabet)
+
+    def add_recent(self, path: str, kind: str) -> None:
+        """Remember a file that was opened."""
+        examples = str(Path(__file__).parent.parent)
+        if not (path.startswith(examples) and "examples" in path):
+            self._conductor.settings.add_recent(path, kind)
+        self._conductor.window.show_recent()
