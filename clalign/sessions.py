@@ -7,6 +7,7 @@ other device and every result can be computed again on it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -31,8 +32,8 @@ class Stage(Protocol[Result_co]):
     def name(self) -> str:
         """The name of the algorithm, of its kernel file and of its reference."""
 
-    def launch(self, session: Any, batch: Any, model: Any) -> Result_co:
-        """Run the kernel on an OpenCL session."""
+    def start(self, session: Any, batch: Any, model: Any) -> Callable[[], Result_co]:
+        """Enqueue the kernel on an OpenCL session; return what waits for the result and returns it."""
 
     def reference(self, batch: Any, model: Any, check: Check = nothing_to_check) -> Result_co:
         """Compute the same with numpy; `check` is called often and may raise `Cancelled`."""
@@ -49,8 +50,28 @@ class Session(Protocol):
     def check(self) -> Check:
         """What long computations call now and then; it may raise `Cancelled`."""
 
+    @property
+    def kernel_seconds(self) -> float:
+        """Time that the kernels of all collected results took on the device, since the session was opened."""
+
+    @property
+    def copy_seconds(self) -> float:
+        """Time that copies between host and device took, since the session was opened."""
+
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage on a batch."""
+
+    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+        """Begin a stage on a batch; the device works while the host does something else.
+
+        Returns
+        -------
+        callable
+            Waits for the result and returns it. Call it once, in the thread that owns the session.
+        """
+
+    def beside(self) -> Session:
+        """Return a session on the same device whose work does not wait for what was started on this one."""
 
     def __enter__(self) -> Session: ...
 
@@ -65,10 +86,28 @@ class ReferenceSession:
     def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
         self.device = device
         self.check = check
+        self.kernel_seconds = 0.0
+        self.copy_seconds = 0.0
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run the reference of a stage."""
-        return stage.reference(batch, model, self.check)
+        return self.start(stage, batch, model)()
+
+    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+        """Return what computes the reference of a stage when it is asked for the result."""
+
+        def result() -> Result:
+            began = time.perf_counter()
+            try:
+                return stage.reference(batch, model, self.check)
+            finally:
+                self.kernel_seconds += time.perf_counter() - began
+
+        return result
+
+    def beside(self) -> ReferenceSession:
+        """Return this session: nothing of it runs before it is asked for."""
+        return self
 
     def __enter__(self) -> ReferenceSession:
         return self

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -62,8 +62,10 @@ def sources_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def build(context: cl.Context, device_name: str, name: str, defines: Mapping[str, object]) -> cl.Program:
-    """Compile a kernel file for the device of a context.
+def build(
+    context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str] = ()
+) -> cl.Program:
+    """Compile a kernel file for the device of a context; `more` are further options.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def build(context: cl.Context, device_name: str, name: str, defines: Mapping[str
     try:
         with warnings.catch_warnings(record=True) as remarks:
             warnings.simplefilter("always", cl.CompilerWarning)
-            program.build(options=options(defines))
+            program.build(options=[*options(defines), *more])
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
     for remark in remarks:

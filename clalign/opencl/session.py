@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
@@ -13,8 +14,12 @@ import pyopencl as cl
 
 from clalign.devices import Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.opencl.build_reports import build_report
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
+from clalign.opencl.residents import Residents
+from clalign.opencl.transfers import Transfers, is_over, seconds_of
+from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, Result, Stage, nothing_to_check
 
 _OUT_OF_MEMORY = {
@@ -24,25 +29,31 @@ _OUT_OF_MEMORY = {
     cl.status_code.INVALID_BUFFER_SIZE,
 }
 
+RESIDENT_SHARE = 0.5
+"""Share of the device's memory that tables and residues may take which stay there."""
+
 Resident = TypeVar("Resident")
 
 
 class OpenCLSession:
     """A session on an OpenCL device. Owned by one thread, used as a context manager.
 
-    Stages call `upload`, `allocate`, `launch` and `download`; nothing outside this room sees a
-    driver's object but as something to hand back.
+    Stages call `upload`, `share`, `zeros`, `allocate`, `launch` and `download` or `fetch`; nothing
+    outside this room sees a driver's object but as something to hand back.
     """
 
     def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
         self.device = device
         self.check = check
+        self._residents = Residents(int(device.memory_bytes * RESIDENT_SHARE), self._size_of)
         with self._translated():
             handle = driver_device(device)
             self._context = cl.Context([handle])
-            self._queue = cl.CommandQueue(self._context)
+            self._queue = self._new_queue()
+            self._transfers = Transfers(self._context, in_place=device.kind == "cpu")
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
-        self._residents: dict[str, tuple[object, Any]] = {}
+        self._launched: list[cl.Event] = []
+        self._clock = [0.0]
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage's kernel on a batch.
@@ -54,16 +65,55 @@ class OpenCLSession:
         DeviceError
             If the driver reports anything else.
         """
+        return self.start(stage, batch, model)()
+
+    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+        """Enqueue a stage's kernels and return what waits for the result; both raise as `run` does."""
+        collect = stage.start(self, batch, model)
         with self._translated():
-            return stage.launch(self, batch, model)
+            self._queue.flush()
+
+        def result() -> Result:
+            value = collect()
+            self._count_kernels()
+            return value
+
+        return result
+
+    def beside(self) -> OpenCLSession:
+        """Return a session on the same context with a queue of its own; close only this one."""
+        other = copy.copy(self)
+        with self._translated():
+            other._queue = self._new_queue()
+        other._launched = []
+        return other
+
+    def _new_queue(self) -> cl.CommandQueue:
+        return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
-        """Return a buffer holding a copy of an array; an empty array gets one byte."""
-        data = np.ascontiguousarray(array)
-        if data.nbytes == 0:
+        """Return a buffer with a copy of an array; an empty array gets one byte.
+
+        The copy may go on while the host does something else: do not change the array after this.
+        """
+        if not array.nbytes:
             return self.allocate(1)
-        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(self._context, flags, hostbuf=data)
+        with self._translated():
+            return self._transfers.upload(np.ascontiguousarray(array))
+
+    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with the content of an array that never changes; a CPU reads it where it is.
+
+        Kernels only read it, and know of its alignment no more than that of one element.
+        """
+        if not array.nbytes:
+            return self.allocate(1)
+        with self._translated():
+            return self._transfers.share(np.ascontiguousarray(array))
+
+    def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
+        """Return the letter codes and the offsets of a batch, kept for when it is used again."""
+        return self.resident("residues", batch, lambda: (self.share(batch.codes), self.share(batch.offsets)))
 
     def allocate(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer with undefined content."""
@@ -73,14 +123,32 @@ class OpenCLSession:
                 f" {self.device.max_buffer_bytes:,} at once.",
                 "Choose a device with more memory.",
             )
-        return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(1, n_bytes))
+        with self._translated():
+            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(1, n_bytes))
+
+    def zeros(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer of zeros, which the kernels launched after this may write."""
+        buffer = self.allocate(n_bytes)
+        with self._translated():
+            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
+        return buffer
 
     def download(self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return the content of a buffer, after everything launched before."""
-        array = np.empty(shape, dtype)
-        if array.nbytes:
-            cl.enqueue_copy(self._queue, array, buffer)
-        return array
+        return self.fetch(buffer, shape, dtype)()
+
+    def fetch(
+        self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Callable[[], npt.NDArray[Any]]:
+        """Enqueue the copy of a buffer to the host; return what waits for it and returns the array."""
+        with self._translated():
+            wait = self._transfers.download(self._queue, buffer, shape, dtype)
+
+        def fetched() -> npt.NDArray[Any]:
+            with self._translated():
+                return wait()
+
+        return fetched
 
     def launch(
         self,
@@ -90,6 +158,7 @@ class OpenCLSession:
         n_items: int,
         group: int | None,
         *arguments: Any,
+        offset: int = 0,
     ) -> None:
         """Enqueue a kernel.
 
@@ -105,25 +174,68 @@ class OpenCLSession:
             Work-items, a multiple of the work-group's size.
         *arguments
             Buffers and numpy scalars, in the kernel's order.
+        offset : int
+            Number of the first work-item.
         """
+        kernel = self._kernel(source, entry, defines)
+        with self._translated():
+            done = kernel(
+                self._queue, (n_items,), None if group is None else (group,), *arguments,
+                global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
+            )  # fmt: skip
+        self._launched.append(done)
+
+    def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
         key = (source, entry, *sorted(defines.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
             program = build(self._context, self.device.name, source, defines)
             kernel = self._kernels[key] = cl.Kernel(program, entry)
-        kernel(self._queue, (n_items,), None if group is None else (group,), *arguments)
+        return kernel
+
+    def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
+        """Return what the compiler made of a kernel (see `clalign.opencl.build_reports.build_report`)."""
+        with self._translated():
+            return build_report(self._context, self.device, source, entry, defines)
 
     def finish(self) -> None:
         """Wait for everything launched."""
-        self._queue.finish()
+        with self._translated():
+            self._queue.finish()
+        self._count_kernels()
 
-    def resident(self, name: str, model: object, make: Callable[[], Resident]) -> Resident:
-        """Return what `make` built for this model, building it again only for another model."""
-        held = self._residents.get(name)
-        if held is None or held[0] is not model:
-            held = self._residents[name] = (model, make())
-        resident: Resident = held[1]
+    @property
+    def kernel_seconds(self) -> float:
+        """Time that the kernels of all collected results took, by the device's own clock."""
+        return self._clock[0]
+
+    @property
+    def copy_seconds(self) -> float:
+        """Time of the copies that are done; small ones, and those that a CPU need not make, not counted."""
+        return self._transfers.seconds
+
+    def _count_kernels(self) -> None:
+        left = []
+        for event in self._launched:
+            if is_over(event):
+                self._clock[0] += seconds_of(event)
+            else:
+                left.append(event)
+        self._launched = left
+
+    def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
+        """Return what `make` built for this very key object, building it again only if it had to go.
+
+        The object is held as long as what belongs to it; the least recently used goes first.
+        """
+        resident: Resident = self._residents.find(name, key, make)
         return resident
+
+    @staticmethod
+    def _size_of(leaf: Any) -> int:
+        if not isinstance(leaf, cl.MemoryObject):
+            return 0
+        return 0 if leaf.flags & cl.mem_flags.USE_HOST_PTR else int(leaf.size)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -133,6 +245,7 @@ class OpenCLSession:
         except cl.Error as error:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or error.code in _OUT_OF_MEMORY:
+                self._residents.clear()
                 raise OutOfDeviceMemory(
                     f"{name} has too little free memory for this batch ({error}).",
                     "Close other programs that use it, or choose another device.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +18,7 @@ from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, nothing_to_check
 
 Table = npt.NDArray[np.int32]
+Values = npt.NDArray[np.int32]
 
 N_TRANSITIONS = 9
 VECTOR_LANES = 8
@@ -129,32 +131,32 @@ class ViterbiStage:
         values = [viterbi_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return Scores(batch.targets, np.array(values, np.int32))
 
-    def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Scores:
-        """Score the batch on an OpenCL session."""
+    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
+        """Start scoring the batch on an OpenCL session; return what waits for the scores."""
         if len(batch) == 0:
-            return Scores(batch.targets, np.empty(0, np.int32))
+            return lambda: Scores(batch.targets, np.empty(0, np.int32))
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
         run = self._launch_vector if shape == "vector" else self._launch_lanes
-        values = run(session, batch, model)
-        return Scores(batch.targets, values)
+        fetch = run(session, batch, model)
+        return lambda: Scores(batch.targets, fetch())
 
-    def _launch_vector(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> npt.NDArray[np.int32]:
+    def _launch_vector(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Values]:
         lanes = self.defines.get("LANES", VECTOR_LANES)
         vectors = -(-model.length // lanes)
         defines = {"LANES": lanes, "VECTORS": vectors, **self.defines}
         tables = vector_tables(session, model, lanes)
         scores = session.allocate(4 * len(batch))
-        next_row = session.upload(np.zeros(1, np.int32))
+        next_row = session.zeros(4)
         n_items = max(1, session.device.n_compute_units)
         session.launch(
             "viterbi_vector", "viterbi_score", defines, n_items, 1,
-            session.upload(batch.codes), session.upload(batch.offsets), np.uint32(len(batch)), *tables,
+            *session.residues(batch), np.uint32(len(batch)), *tables,
             next_row, scores,
         )  # fmt: skip
-        values: npt.NDArray[np.int32] = session.download(scores, len(batch), np.int32)
-        return values
+        fetch: Callable[[], Values] = session.fetch(scores, len(batch), np.int32)
+        return fetch
 
-    def _launch_lanes(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> npt.NDArray[np.int32]:
+    def _launch_lanes(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Values]:
         device = session.device
         backend = {**lane_backend(device), **{k: v for k, v in self.defines.items() if k in ("LANES", "LANE_BACKEND")}}
         lanes = backend["LANES"]
@@ -175,10 +177,10 @@ class ViterbiStage:
         n_groups = min(-(-len(batch) // sharing), device.n_compute_units * 16)
         session.launch(
             "viterbi_lanes", "viterbi_score", defines, n_groups * defines["GROUP"], defines["GROUP"],
-            session.upload(batch.codes), session.upload(batch.offsets), np.uint32(len(batch)), *tables, scores,
+            *session.residues(batch), np.uint32(len(batch)), *tables, scores,
         )  # fmt: skip
-        values: npt.NDArray[np.int32] = session.download(scores, len(batch), np.int32)
-        return values
+        fetch: Callable[[], Values] = session.fetch(scores, len(batch), np.int32)
+        return fetch
 
     @staticmethod
     def _lanes_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:

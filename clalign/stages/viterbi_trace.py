@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,33 @@ class ViterbiTraceStage:
         offsets = batch.offsets
         return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
 
-    def launch(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
-        """Trace the batch on an OpenCL session.
+    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
+        """Start tracing the batch on an OpenCL session; return what waits for the paths.
 
-        A sequence whose directions do not fit the device's memory at all is traced by the reference,
-        which needs memory only for the square root of its length (`MatrixRows`), but much time.
+        What does not fit the device's memory at once is traced part by part when the paths are asked
+        for. A sequence whose directions do not fit at all is traced by the reference, which needs
+        memory only for the square root of its length (`MatrixRows`), but much time.
         """
         limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
+        if len(batch) and _fitting(batch, 0, model.length, limit) == len(batch):
+            try:
+                whole = self._start_part(session, batch, model)
+            except OutOfDeviceMemory:
+                limit //= 2
+            else:
+                return lambda: self._collected(whole, session, batch, model, limit)
+        return lambda: self._in_parts(session, batch, model, limit)
+
+    def _collected(
+        self, whole: Callable[[], Paths], session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int
+    ) -> Paths:
+        """Return the paths of a batch that was started whole; in parts if it was too large after all."""
+        try:
+            return whole()
+        except OutOfDeviceMemory:
+            return self._in_parts(session, batch, model, limit // 2)
+
+    def _in_parts(self, session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int) -> Paths:
         paths: Paths = []
         first = 0
         while first < len(batch):
@@ -68,7 +89,7 @@ class ViterbiTraceStage:
             last = max(_fitting(batch, first, model.length, limit), first + 1)
             part = _part(batch, first, last)
             try:
-                paths += self._launch_part(session, part, model)
+                paths += self._start_part(session, part, model)()
             except OutOfDeviceMemory:
                 if last - first > 1:
                     limit //= 2
@@ -77,21 +98,26 @@ class ViterbiTraceStage:
             first = last
         return paths
 
-    def _launch_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Paths:
+    def _start_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
         n, n_residues = len(batch), int(batch.offsets[-1])
         width = self.lanes * -(-model.length // self.lanes) if shape == "vector" else model.length
-        sequences = [session.upload(batch.codes), session.upload(batch.offsets), np.uint32(n)]
+        sequences = [session.share(batch.codes), session.share(batch.offsets), np.uint32(n)]
         sizes = [n_residues * width, n_residues + n, 4 * (n_residues + n), 4 * n_residues, n]
         buffers = [session.allocate(size) for size in sizes]
         enqueue = self._enqueue_vector if shape == "vector" else self._enqueue_item
         enqueue(session, n, model, sequences, buffers)
-        steps = session.download(buffers[3], n_residues, np.int32)
-        possible = session.download(buffers[4], n, np.uint8)
-        return [
-            paths_of(steps[a:b], model) if reached else None
-            for (a, b), reached in zip(itertools.pairwise(batch.offsets), possible, strict=True)
-        ]
+        fetch_steps = session.fetch(buffers[3], n_residues, np.int32)
+        fetch_possible = session.fetch(buffers[4], n, np.uint8)
+
+        def collect() -> Paths:
+            steps, possible = fetch_steps(), fetch_possible()
+            return [
+                paths_of(steps[a:b], model) if reached else None
+                for (a, b), reached in zip(itertools.pairwise(batch.offsets), possible, strict=True)
+            ]
+
+        return collect
 
     def _enqueue_item(
         self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
@@ -111,7 +137,7 @@ class ViterbiTraceStage:
         self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
     ) -> None:
         defines = {"LANES": self.lanes, "VECTORS": -(-model.length // self.lanes), **self.defines}
-        next_row = session.upload(np.zeros(1, np.int32))
+        next_row = session.zeros(4)
         session.launch(
             "viterbi_trace_vector", "viterbi_trace", defines, max(1, session.device.n_compute_units), 1,
             *sequences, *vector_tables(session, model, self.lanes), next_row, *buffers,

@@ -1,0 +1,129 @@
+"""Copies between host and device that do not hold up the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl as cl
+
+SMALL_BYTES = 2**16
+"""Up to this size a copy is made at once: cheaper than waiting for it later."""
+
+LEAST_PINNED_BYTES = 2**12
+
+
+class Transfers:
+    """The copies of one session, on a queue of their own, so that they overlap with kernels.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    in_place : bool
+        The device computes in the host's memory, as a CPU does: what is large is not copied at all.
+    """
+
+    def __init__(self, context: cl.Context, in_place: bool) -> None:
+        self._context = context
+        self.in_place = in_place
+        self._queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._uploads: list[cl.Event] = []
+        self._downloads: list[cl.Event] = []
+        self._pinned: dict[int, list[npt.NDArray[np.uint8]]] = {}
+        self._seconds = 0.0
+
+    def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
+        flags = cl.mem_flags.READ_ONLY
+        if array.nbytes <= SMALL_BYTES or self.in_place:
+            return cl.Buffer(self._context, flags | cl.mem_flags.COPY_HOST_PTR, hostbuf=array)
+        buffer = cl.Buffer(self._context, flags, array.nbytes)
+        # The event holds the array until the copy is done.
+        self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
+        self._queue.flush()
+        return buffer
+
+    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with the content of a contiguous array that nobody will change."""
+        if not self.in_place:
+            return self.upload(array)
+        return cl.Buffer(self._context, cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+
+    def pending(self) -> list[cl.Event]:
+        """Return the uploads that are not known to be done."""
+        self._uploads = self._left(self._uploads)
+        return list(self._uploads)
+
+    def download(
+        self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Callable[[], npt.NDArray[Any]]:
+        """Enqueue a copy to the host after what is in `queue`; return what waits for it and returns it."""
+        array = np.empty(shape, dtype)
+        if not array.nbytes:
+            return lambda: array
+        if self.in_place:
+            event = cl.enqueue_copy(queue, array, buffer, is_blocking=False)
+            self._downloads.append(event)
+
+            def shared() -> npt.NDArray[Any]:
+                event.wait()
+                return array
+
+            return shared
+        # A copy into ordinary memory would make the driver of a GPU wait for the kernels at once.
+        pinned = self._pinned_array(array.nbytes)
+        copied = cl.enqueue_copy(queue, pinned[: array.nbytes], buffer, is_blocking=False)
+        self._downloads.append(copied)
+
+        def fetched() -> npt.NDArray[Any]:
+            copied.wait()
+            array.reshape(-1).view(np.uint8)[:] = pinned[: array.nbytes]
+            self._pinned.setdefault(len(pinned), []).append(pinned)
+            return array
+
+        return fetched
+
+    @property
+    def seconds(self) -> float:
+        """Time of the copies that are done."""
+        self._uploads, self._downloads = self._left(self._uploads), self._left(self._downloads)
+        return self._seconds
+
+    def _left(self, events: list[cl.Event]) -> list[cl.Event]:
+        """Count the time of the copies that are done, and return the others."""
+        left = []
+        for event in events:
+            if is_over(event):
+                self._seconds += seconds_of(event)
+            else:
+                left.append(event)
+        return left
+
+    def _pinned_array(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+        capacity = max(LEAST_PINNED_BYTES, 1 << (n_bytes - 1).bit_length())
+        free = self._pinned.get(capacity)
+        if free:
+            return free.pop()
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        buffer = cl.Buffer(self._context, flags, capacity)
+        access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped: Any = cl.enqueue_map_buffer(self._queue, buffer, access, 0, (capacity,), np.uint8)
+        pinned: npt.NDArray[np.uint8] = mapped[0]
+        return pinned
+
+
+def is_over(event: cl.Event) -> bool:
+    """Return whether a command is done or has ended with an error."""
+    return bool(event.command_execution_status <= cl.command_execution_status.COMPLETE)
+
+
+def seconds_of(event: cl.Event) -> float:
+    """Return the time that a finished command took on its device; 0 if it ended with an error."""
+    if event.command_execution_status != cl.command_execution_status.COMPLETE:
+        return 0.0
+    try:
+        return float(event.profile.end - event.profile.start) * 1e-9
+    except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
+        return 0.0

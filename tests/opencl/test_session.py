@@ -1,0 +1,261 @@
+"""An opened device: work that overlaps, what stays on it, what it tells of its kernels."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from clalign.devices import REFERENCE, Device
+from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.opencl import session as session_module
+from clalign.opencl.build_reports import parse_log
+from clalign.opencl.choice import all_devices
+from clalign.opencl.session import OpenCLSession
+from clalign.opencl.transfers import SMALL_BYTES, Transfers
+from clalign.reference.cases import random_batch, random_profile
+from clalign.sequences import SequenceBatch
+from clalign.sessions import open_session
+from clalign.stages.viterbi import VITERBI
+from clalign.stages.viterbi_trace import VITERBI_TRACE
+
+
+@pytest.fixture(scope="module")
+def opened() -> Device:
+    usable = [device for device in all_devices() if device.kind != "reference" and device.is_usable]
+    if not usable:
+        pytest.fail("this test needs an OpenCL device; the CPU driver is part of the installation")
+    return usable[0]
+
+
+@pytest.fixture(params=["as it is", "copying"])
+def session(opened: Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
+    """A session as it is, and one that copies as a GPU's does, whatever the device."""
+    if request.param == "copying":
+        monkeypatch.setattr(session_module, "Transfers", lambda context, in_place: Transfers(context, False))
+    with OpenCLSession(opened) as session:
+        yield session
+
+
+def test_results_in_any_order_of_collecting(session: OpenCLSession) -> None:
+    rng = np.random.default_rng(1)
+    profile = random_profile(rng, 25)
+    batches = [random_batch(rng, profile, 9, 60) for _ in range(4)]
+    waiting = [session.start(VITERBI, batch, profile) for batch in batches]
+    tracing = [session.beside().start(VITERBI_TRACE, batch, profile) for batch in batches]
+    for batch, wait, paths in reversed(list(zip(batches, waiting, tracing, strict=True))):
+        assert (wait().values == VITERBI.reference(batch, profile).values).all()
+        assert paths() == VITERBI_TRACE.reference(batch, profile)
+
+
+def test_the_reference_computes_when_it_is_asked() -> None:
+    rng = np.random.default_rng(2)
+    profile = random_profile(rng, 5)
+    batch = random_batch(rng, profile, 3, 20)
+    asked: list[int] = []
+    with open_session(REFERENCE, lambda: asked.append(1)) as session:
+        wait = session.start(VITERBI, batch, profile)
+        assert not asked
+        assert wait().values.tolist() == VITERBI.reference(batch, profile).values.tolist()
+        assert asked
+        assert session.kernel_seconds > 0
+        assert session.beside() is session
+
+
+def test_large_arrays_arrive_whole(session: OpenCLSession) -> None:
+    rng = np.random.default_rng(3)
+    for n in (1, SMALL_BYTES, SMALL_BYTES + 1, 5 * SMALL_BYTES):
+        given = rng.integers(0, 255, n).astype(np.uint8)
+        shared = given.copy()
+        waits = [session.fetch(session.upload(given), n, np.uint8), session.fetch(session.share(shared), n, np.uint8)]
+        session._transfers._queue.finish()
+        session.finish()
+        assert all((wait() == given).all() for wait in waits[::-1])
+    assert len(session.download(session.upload(np.empty(0, np.uint8)), 0, np.uint8)) == 0
+    assert (session.download(session.zeros(12), (3, 1), np.int32) == 0).all()
+
+
+def test_read_only_mapped_residues(session: OpenCLSession, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    profile = random_profile(rng, 12)
+    batch = random_batch(rng, profile, 40, 300)
+    path = tmp_path / "codes"
+    path.write_bytes(b"\0" * 3 + batch.codes.tobytes())
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    codes = np.frombuffer(mapped, np.uint8)[3:]
+    assert not codes.flags.writeable
+    same = SequenceBatch(codes, batch.offsets, batch.targets)
+    for _ in range(2):
+        assert (session.run(VITERBI, same, profile).values == VITERBI.reference(batch, profile).values).all()
+
+
+def test_a_cpu_reads_residues_where_they_are(opened: Device) -> None:
+    if opened.kind != "cpu":
+        pytest.skip("only a CPU can")
+    codes = np.arange(100_000).astype(np.uint8)
+    with OpenCLSession(opened) as session:
+        shared = session.share(codes)
+        assert shared.flags & cl.mem_flags.USE_HOST_PTR
+        session.resident("codes", codes, lambda: shared)
+        assert session._residents.n_bytes == 0
+
+
+def test_what_stays_on_the_device(session: OpenCLSession) -> None:
+    keys = [np.zeros(0) for _ in range(4)]
+    made: list[int] = []
+
+    def ask(i: int) -> Any:
+        return session.resident("table", keys[i], lambda: made.append(i) or [session.upload(np.zeros(1000, np.uint8))])
+
+    first = ask(0)
+    assert ask(0) is first
+    assert session.resident("other", keys[0], lambda: 7) == 7
+    assert made == [0]
+    session._residents.budget = 2500
+    for i in (1, 0, 2):  # 1 was used before 0, so it goes when 2 comes
+        ask(i)
+    assert made == [0, 1, 2]
+    assert ask(0) is first
+    ask(1)
+    assert made == [0, 1, 2, 1]
+    assert session._residents.n_bytes <= 2500
+
+
+def test_another_object_at_the_same_address_is_another_key(session: OpenCLSession) -> None:
+    values = [session.resident("number", object(), lambda i=i: i) for i in range(50)]
+    assert values == list(range(50))
+
+
+def test_a_batch_used_again_is_not_copied_again(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    profiles = [random_profile(rng, nodes) for nodes in (10, 10, 30)]
+    batch = random_batch(rng, profiles[0], 20, 100)
+    with OpenCLSession(opened) as session:
+        shared: list[int] = []
+        share = session.share
+        monkeypatch.setattr(session, "share", lambda array: shared.append(array.nbytes) or share(array))
+        for profile in profiles:
+            assert (session.run(VITERBI, batch, profile).values == VITERBI.reference(batch, profile).values).all()
+        assert len(shared) == 2
+
+
+def test_too_large_a_buffer(session: OpenCLSession) -> None:
+    class Greedy:
+        name = "greedy"
+
+        def start(self, session: Any, batch: Any, model: Any) -> Any:
+            return session.fetch(session.allocate(session.device.max_buffer_bytes + 1), 4, np.uint8)
+
+    with pytest.raises(OutOfDeviceMemory, match="at most"):
+        session.start(Greedy(), None, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(cl.status_code.OUT_OF_RESOURCES, OutOfDeviceMemory), (cl.status_code.INVALID_EVENT, DeviceError)],
+)
+def test_errors_of_the_driver_when_collecting(
+    session: OpenCLSession, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
+) -> None:
+    rng = np.random.default_rng(6)
+    profile = random_profile(rng, 5)
+
+    def refuse(*arguments: Any, **more: Any) -> Any:
+        def wait() -> Any:
+            raise driver_error(code)
+
+        return wait
+
+    session.resident("kept", profile, lambda: 1)
+    monkeypatch.setattr(session._transfers, "download", refuse)
+    wait = session.start(VITERBI, random_batch(rng, profile, 3, 10), profile)
+    with pytest.raises(kind, match="clWaitForEvents"):
+        wait()
+    assert (len(session._residents) == 0) == (kind is OutOfDeviceMemory), "room is made for another try"
+
+
+def driver_error(code: int) -> cl.Error:
+    """Return an error as the driver's binding raises it."""
+
+    class Record:
+        def code(self) -> int:
+            return code
+
+        def routine(self) -> str:
+            return "clWaitForEvents"
+
+        def what(self) -> str:
+            return ""
+
+        def is_out_of_memory(self) -> bool:
+            return code == cl.status_code.OUT_OF_RESOURCES
+
+    return cl.RuntimeError(Record())
+
+
+def test_times_are_counted(session: OpenCLSession) -> None:
+    rng = np.random.default_rng(7)
+    profile = random_profile(rng, 40)
+    batch = random_batch(rng, profile, 50, 400)
+    assert session.kernel_seconds == 0
+    for _ in range(2):
+        session.run(VITERBI, batch, profile)
+    after = session.kernel_seconds
+    assert 0 < after < 60
+    session.beside().run(VITERBI_TRACE, batch, profile)
+    assert session.kernel_seconds > after
+    assert session.copy_seconds > 0
+
+
+def test_offset_of_the_first_item(session: OpenCLSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "__kernel void mark(__global uchar *out) { out[get_global_id(0)] = 1; }"
+    monkeypatch.setattr("clalign.opencl.kernels.assemble", lambda name: text)
+    out = session.zeros(8)
+    session.launch("mark", "mark", {}, 3, 1, out, offset=4)
+    assert session.download(out, 8, np.uint8).tolist() == [0, 0, 0, 0, 1, 1, 1, 0]
+
+
+def test_build_report(session: OpenCLSession) -> None:
+    report = session.build_report("viterbi_trace_item", "viterbi_trace", {})
+    assert report["max_group"]
+    assert report["multiple"]
+    assert set(report) == {"registers", "spill_bytes", "private_bytes", "local_bytes", "max_group", "multiple"}
+    if session.device.kind == "cpu":
+        assert report["registers"] is None
+    rng = np.random.default_rng(8)
+    profile = random_profile(rng, 6)
+    batch = random_batch(rng, profile, 4, 20)
+    assert session.run(VITERBI_TRACE, batch, profile) == VITERBI_TRACE.reference(batch, profile)
+
+
+LOG = """
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'other' for 'sm_90'
+ptxas info    : Function properties for other
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 12 registers, 380 bytes cmem[0]
+ptxas info    : Compiling entry function 'viterbi_score' for 'sm_90'
+ptxas info    : Function properties for viterbi_score
+    64 bytes stack frame, 72 bytes spill stores, 80 bytes spill loads
+ptxas info    : Used 168 registers, 512 bytes smem, 388 bytes cmem[0]
+"""
+
+
+def test_log_of_a_compiler() -> None:
+    assert parse_log(LOG, "viterbi_score") == {"registers": 168, "spill_bytes": 72}
+    assert parse_log(LOG, "other") == {"registers": 12, "spill_bytes": 0}
+    assert parse_log(LOG, "missing") == parse_log("", "other") == {"registers": None, "spill_bytes": None}
+
+
+def test_a_device_that_is_not_there(opened: Device) -> None:
+    from clalign.errors import DeviceNotFound
+
+    with pytest.raises(DeviceNotFound):
+        OpenCLSession(replace(opened, id="9:9"))
