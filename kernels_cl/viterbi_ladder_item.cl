@@ -1,0 +1,135 @@
+/* Plan7 Viterbi, HMMER2's integer scores, exact: the laboratory of one work-item a sequence.
+
+   Every rung of the published ladder is this one source with other choices: independent macros, all of
+   which may be combined. It is here to be measured, not to be fast: searches use viterbi_lanes.cl,
+   viterbi_item.cl and viterbi_vector.cl. The recurrence is that of clalign/reference/viterbi.py.
+
+   Buffers
+     residues     uchar or uint                        symbols (letters numbered from 0), see SEQUENCES
+     starts       int                                  SEQUENCES 0: [n] where each sequence begins;
+                                                       1, 2: [longest] where each residue or word begins: the
+                                                       sequences are sorted by falling length
+     lengths      int[n]
+     transitions  int[NODES + 1][N_TRANSITIONS]        node 0 is impossible
+     match        int[NODES][SYMBOLS] or [SYMBOLS][NODE_STRIDE], see EMISSIONS
+     insert       the same
+     special      int[N_SPECIALS] or [N_SPECIALS][n], see SPECIALS
+     rows         int[n][N_SLOTS] or [N_SLOTS][stride], see ROWS; not touched if they are private
+     scores       int[n]                               out: 1/1000 bit
+
+   Macros
+     SCHEDULING  0 straight, 1 independent variables (common/ladder_nodes.h)
+     UNROLL      nodes a turn of the inner loop: 1, 2, 4 or 8
+     FINE        1: one node of one row a launch
+     SABOTAGE    1 plants a fault, for the test of the tests
+     and those of common/ladder.h
+
+   Geometry: one work-item a sequence, work-groups of GROUP. A launch does the rows from first_row (counted
+   from 1) to last_row; with FINE the one row first_row, and of that only the given node. */
+
+#include "common/plan7.h"
+#include "common/ladder.h"
+
+#ifndef SCHEDULING
+#define SCHEDULING 0
+#endif
+#ifndef UNROLL
+#define UNROLL 1
+#endif
+#ifndef FINE
+#define FINE 0
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+#if UNROLL > 1
+#define BLOCK UNROLL
+#define NODES_OF_BLOCK several_nodes
+#include "common/ladder_nodes.h"
+#endif
+#define BLOCK 1
+#define NODES_OF_BLOCK one_node
+#include "common/ladder_nodes.h"
+
+/* The row i (from 1); n_nodes is NODES, but not known to the compiler, which would unroll on its own. */
+void fill_row(const work_t *w, int i, uint symbol, int n_nodes)
+{
+    int k = 1, e = IMPOSSIBLE + IMPOSSIBLE;
+#if UNROLL > 1
+#pragma unroll 1
+    for (; k <= n_nodes - UNROLL + 1; k += UNROLL) e = several_nodes(w, k, i & 1, symbol, e);
+#endif
+#pragma unroll 1
+    for (; k <= n_nodes; k++) e = one_node(w, k, i & 1, symbol, e);
+    close_row(w, i, e + SABOTAGE);
+}
+
+/* One node of the row i; E waits in memory for the launches of the nodes after it. */
+void fill_node(const work_t *w, int i, uint symbol, int n_nodes, int k)
+{
+    const int e = one_node(w, k, i & 1, symbol, k == 1 ? IMPOSSIBLE + IMPOSSIBLE : AT(w, PLACE_E));
+    if (k < n_nodes)
+        AT(w, PLACE_E) = e;
+    else
+        close_row(w, i, e + SABOTAGE);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void viterbi_score(__global const RESIDUES *residues, __global const int *starts, __global const int *lengths,
+                   const uint n, TRANSITIONS_IN const int *transitions, __global const int *match,
+                   __global const int *insert, __global const int *special, __global int *rows, const uint stride,
+                   const int n_nodes, const int first_row, const int last_row, const int node,
+                   __global int *scores)
+{
+    const uint item = get_global_id(0), own = get_local_id(0);
+    work_t w = { 0, 0, 0, 0, 0, residues, starts, item, n, stride };
+#if TRANSITIONS == 2
+    __local int local_transitions[(NODES + 1) * N_TRANSITIONS];
+    for (uint x = own; x < (NODES + 1) * N_TRANSITIONS; x += GROUP) local_transitions[x] = transitions[x];
+    w.transitions = local_transitions;
+#else
+    w.transitions = transitions;
+#endif
+#if EMISSIONS == 2
+    __local int local_emissions[2][SYMBOLS * NODE_STRIDE];
+    for (uint x = own; x < SYMBOLS * NODE_STRIDE; x += GROUP) {
+        local_emissions[0][x] = match[x];
+        local_emissions[1][x] = insert[x];
+    }
+    w.match = local_emissions[0];
+    w.insert = local_emissions[1];
+#else
+    w.match = match;
+    w.insert = insert;
+#endif
+#if SPECIALS == 1
+    __local int local_special[N_WARPS * N_SPECIALS];
+    for (uint x = own; x < N_WARPS * N_SPECIALS; x += GROUP) local_special[x] = special[x % N_SPECIALS];
+    w.special = local_special + own / WARP * N_SPECIALS;
+#else
+    w.special = SPECIALS == 2 ? special + item : special;
+#endif
+#if TRANSITIONS == 2 || EMISSIONS == 2 || SPECIALS == 1
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    if (item >= n || (first_row > 1 && first_row > lengths[item])) return;
+#if ROWS == 2
+    int private_rows[N_SLOTS];
+    w.state = private_rows;
+#else
+    w.state = rows + (ROWS == 1 ? (size_t)item : (size_t)item * N_SLOTS);
+#endif
+    if (first_row == 1 && (!FINE || node == 1)) open_rows(&w);
+    const int last = lengths[item] < last_row ? lengths[item] : last_row;
+    uint word = 0;
+    for (int i = first_row; i <= last; i++) {
+        const uint symbol = residue(&w, i - 1, first_row - 1, &word);
+#if FINE
+        fill_node(&w, i, symbol, n_nodes, node);
+#else
+        fill_row(&w, i, symbol, n_nodes);
+#endif
+    }
+    if (last == lengths[item]) scores[item] = AT(&w, PLACE_C(last & 1)) + SPECIAL(&w, C_MOVE);
+}
