@@ -25,7 +25,7 @@
      and those of common/ladder.h
 
    Geometry: one work-item a sequence, work-groups of GROUP. A launch does the rows from first_row (counted
-   from 1) to last_row; with FINE the one row first_row, and of that only the given node. */
+   from 1) to last_row; with FINE the one row first_row, and of that only the given node (else node is 0). */
 
 #include "common/plan7.h"
 #include "common/ladder.h"
@@ -120,7 +120,7 @@ void viterbi_score(__global const RESIDUES *residues, __global const int *starts
 #else
     w.state = rows + (ROWS == 1 ? (size_t)item : (size_t)item * N_SLOTS);
 #endif
-    if (first_row == 1 && (!FINE || node == 1)) open_rows(&w);
+    if (first_row == 1 && node <= 1) open_rows(&w);
     const int last = lengths[item] < last_row ? lengths[item] : last_row;
     uint word = 0;
     for (int i = first_row; i <= last; i++) {

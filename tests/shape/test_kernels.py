@@ -13,7 +13,8 @@ def incomplete_kernels(root: Path) -> list[str]:
         if shape not in SHAPES:
             found.append(f"{path.name}: its shape is none of {', '.join(SHAPES)}")
             continue
-        companions = (f"clalign/stages/{name}.py", f"clalign/reference/{name}.py", f"tests/stages/test_{name}.py")
+        reference = name.removesuffix("_ladder")  # a laboratory computes what the program's own kernel does
+        companions = (f"clalign/stages/{name}.py", f"clalign/reference/{reference}.py", f"tests/stages/test_{name}.py")
         found += [f"{path.name}: no {companion}" for companion in companions if not (root / companion).is_file()]
     return found
 
@@ -24,13 +25,15 @@ def test_every_kernel_has_stage_reference_and_test():
 
 def test_planted_lonely_kernel_is_found(tmp_path: Path):
     (tmp_path / "kernels_cl").mkdir()
-    for name in ("good_item", "lonely_lanes", "shapeless"):
+    for name in ("good_item", "good_ladder_item", "lonely_lanes", "shapeless"):
         (tmp_path / "kernels_cl" / f"{name}.cl").touch()
     for name in ("clalign/stages/good.py", "clalign/reference/good.py", "tests/stages/test_good.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
     (tmp_path / "clalign/stages/lonely.py").touch()
     assert incomplete_kernels(tmp_path) == [
+        "good_ladder_item.cl: no clalign/stages/good_ladder.py",
+        "good_ladder_item.cl: no tests/stages/test_good_ladder.py",
         "lonely_lanes.cl: no clalign/reference/lonely.py",
         "lonely_lanes.cl: no tests/stages/test_lonely.py",
         "shapeless.cl: its shape is none of item, lanes, vector",
