@@ -48,6 +48,11 @@ def no_page(conductor: Conductor) -> str:
     return "" if conductor.page is not None else "Open a run first, or search."
 
 
+def nothing_to_close(conductor: Conductor) -> str:
+    """Return why there is no page to close."""
+    return "" if conductor.labs.page is not None else no_page(conductor)
+
+
 def no_hits(conductor: Conductor) -> str:
     """Return why nothing can be done with hits."""
     page = conductor.page
@@ -84,6 +89,16 @@ def no_run_form(conductor: Conductor) -> str:
     return "" if conductor.hits.current_spec() is not None else "Open a run, or choose a profile and sequences first."
 
 
+def no_calibration(conductor: Conductor) -> str:
+    """Return why nothing can be calibrated."""
+    profiles = conductor.workspace.profiles
+    if profiles is None or profiles.state != "ready":
+        return "Open a profile file first."
+    if any(card["origin"] == "hmmer3" for card in profiles.cards):
+        return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
+    return no_devices(conductor)
+
+
 def no_devices(conductor: Conductor) -> str:
     """Return why nothing can be done with devices."""
     return "" if conductor.workspace.devices_known else "Devices are still being looked for."
@@ -94,8 +109,8 @@ COMMANDS = (
             tip="Profiles, sequences or runs; the content decides which"),
     Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
     Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
-    Command("close_page", "Close results", "File", "Ctrl+W", "close", no_page,
-            "The run stays on disk and in the list of recent files"),
+    Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
+            "What they are made of stays on disk and in the list of recent files"),
     Command("quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
     Command("hits.copy_hits", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
             "The selected hits, or all that are shown, as tab-separated text with a header"),
@@ -135,6 +150,12 @@ COMMANDS = (
             "Searches the bundled examples on it and compares with their known answers"),
     Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
+    Command("labs.open_ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
+            tip="Every rung of the published ladder, run on your device and checked"),
+    Command("labs.open_comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
+            tip="The same job on several devices: equal scores, speed, start-up, break-even"),
+    Command("labs.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
+            no_calibration, "Fits the scores of random sequences, so that E-values are estimates", separator=True),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
     Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
     Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
@@ -152,7 +173,7 @@ COMMANDS = (
     ),
 )  # fmt: skip
 
-MENUS = ("File", "Edit", "View", "Run", "Devices", "Window", "Help")
+MENUS = ("File", "Edit", "View", "Run", "Devices", "Laboratory", "Window", "Help")
 
 ROLES = {
     "quit": QAction.MenuRole.QuitRole,

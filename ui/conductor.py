@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from clalign.errors import ClalignError
 from clalign.runs import open_run
@@ -15,6 +16,7 @@ from .device_desk import DeviceDesk
 from .hit_desk import HitDesk
 from .inspector import Inspector
 from .job_desk import JobDesk
+from .lab_desk import LabDesk
 from .models.jobs import JobItem, JobQueue
 from .models.reader import Reader
 from .models.run_view import STATE_WORDS, RunView
@@ -53,6 +55,7 @@ class Conductor(QObject):
         self.devices = DeviceDesk(self)
         self.sources = SourceDesk(self)
         self.search = SearchDesk(self)
+        self.labs = LabDesk(self)
         self.pages: dict[str, ResultsPage] = {}
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
@@ -81,6 +84,14 @@ class Conductor(QObject):
         self.window.setWindowTitle("clalign")
         self.update_actions()
 
+    def show_page(self, page: QWidget, title: str) -> None:
+        """Show a page of the centre."""
+        self.window.sheets.close_sheet()
+        self.window.center.setCurrentWidget(page)
+        page.setFocus()
+        self.window.setWindowTitle(f"{title} – clalign")
+        self.update_actions()
+
     def show_run(self, path: str) -> None:
         """Show the results of a run."""
         page = self.pages.get(path)
@@ -106,6 +117,7 @@ class Conductor(QObject):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
+            self.labs.close_page()
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:

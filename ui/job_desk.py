@@ -170,7 +170,11 @@ class JobDesk(QObject):
             page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
-        self._conductor.say("caution", text)
+        spec = item.spec.get("spec") or {}
+        ways: list[Any] = []
+        if text.startswith("No calibration") and spec.get("profiles") in self._conductor.workspace.sources:
+            ways.append(("Calibrate…", lambda: self._conductor.labs.calibrate(spec["profiles"])))
+        self._conductor.say("caution", text, *ways)
 
     def _look_for_stall(self) -> None:
         item = self.queue.current
@@ -194,7 +198,9 @@ class JobDesk(QObject):
         if page is not None:
             page.run.is_live = page.run.is_live and not item.is_search
             page.run.note_change()
-        if item.state == "done":
+        if item.is_lab:
+            self._conductor.labs.end(item)
+        if item.state == "done" and not item.is_lab:
             self._end_well(item)
         elif item.state in ("failed", "lost"):
             self._end_badly(item)

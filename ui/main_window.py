@@ -163,6 +163,9 @@ class MainWindow(QMainWindow):
         details.source.alphabet_chosen.connect(conductor.sources.choose_alphabet)
         details.source.use_asked.connect(conductor.sources.use_source)
         details.source.close_asked.connect(conductor.sources.close_source)
+        details.source.calibrate_asked.connect(conductor.labs.calibrate)
+        devices.compare_asked.connect(conductor.labs.open_comparison)
+        start.lab_asked.connect(self._open_lab)
         details.hit.verify_asked.connect(lambda _: conductor.hits.verify_hit())
         self.jobs.action_asked.connect(conductor.desk.act)
         self.device_words.clicked.connect(conductor.devices.focus_devices)
@@ -213,6 +216,9 @@ class MainWindow(QMainWindow):
     def _pin(self, path: str, pinned: bool) -> None:
         self.settings.pin(path, pinned)
         self.show_recent()
+
+    def _open_lab(self, name: str) -> None:
+        {"ladder": self.conductor.labs.open_ladder, "comparison": self.conductor.labs.open_comparison}[name]()
 
     def dress(self) -> None:
         """Take the colors of the theme."""

@@ -56,7 +56,9 @@ class SearchDesk(QObject):
 
     def _take_advice(self, name: str) -> None:
         sequences = self._conductor.workspace.sequences
-        if sequences is not None and name.startswith("take_as_"):
+        if name == "calibrate":
+            self._conductor.labs.calibrate()
+        elif sequences is not None and name.startswith("take_as_"):
             self._conductor.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
 
     def start_search(self, spec: SearchSpec) -> None:

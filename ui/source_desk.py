@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE_FILTER = (
     "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
-    "*.sto *.stk *.aln *.dat *.gz *.bz2 *.xz *.zst *.clalign);;All files (*)"
+    "*.sto *.stk *.aln *.dat *.gz *.bz2 *.xz *.zst *.clalign *.json);;All files (*)"
 )
 
 
@@ -49,6 +49,8 @@ class SourceDesk(QObject):
                 self._conductor.say("stop", f"{path} is not there. It may have been moved or deleted.")
             elif path.endswith(".clalign"):
                 self._conductor.open_run_page(path)
+            elif path.endswith(".json"):
+                self._conductor.labs.open_document(path)
             else:
                 self._conductor.inspector.read_file(path)
 
@@ -124,6 +126,12 @@ class SourceDesk(QObject):
             self._conductor.workspace.remove(path)
             self._conductor.window.details.show_source(None)
         self._conductor.update_actions()
+
+    def replace(self, old: str, new: str) -> None:
+        """Open a file in place of another, which is closed; the files stay as they are."""
+        self._conductor.workspace.remove(old)
+        self._conductor.workspace.remove(new)
+        self._conductor.inspector.read_file(new)
 
     def choose_source(self, path: str) -> None:
         """Show what a file holds."""

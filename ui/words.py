@@ -91,3 +91,11 @@ def short_path(path: str) -> str:
 def alphabet(name: str) -> str:
     """Return an alphabet's name as users know it."""
     return {"amino": "protein", "dna": "DNA", "rna": "RNA", "auto": "automatic"}.get(name, name)
+
+
+def seconds(value: float) -> str:
+    """Return a measured time with three digits: ``4.21 ms``."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size:
+            return f"{value / size:.3g}{THIN}{unit}" if value < 1000 * size else f"{count(value / size)}{THIN}{unit}"
+    return f"{value * 1e6:.3g}{THIN}µs"

@@ -175,8 +175,98 @@ def export(request: dict, job: Job) -> dict:
     return {"written": n_written, "path": request["path"], "what": request["what"]}
 
 
+def rung(name, factor, published, **more):
+    return {
+        "name": name, "group": "made up", "text": f"changes {name}", "choices": {"rows": "global", "unroll": "1"},
+        "status": "done", "reason": None, "equal": True, "kernel_seconds": 0.2 / factor, "copy_seconds": 0.004,
+        "gcups": 2.0 * factor, "speedup": factor, "registers": 40, "local_bytes": 0, "private_bytes": 64,
+        "occupancy": 0.5, "published": {"seconds": 144.13 / published, "speedup": published}, **more,
+    }  # fmt: skip
+
+
+def ladder_document() -> dict:
+    rows = [
+        rung("basic", 1.0, 1.0), rung("unroll 8", 0.9, 1.03), rung("private scores", 12.4, 21.5),
+        rung("final", 31.0, 52.8, registers=None, occupancy=None),
+        {**rung("local emissions", 1.0, 1.45), "status": "not run", "equal": False, "kernel_seconds": None,
+         "copy_seconds": None, "gcups": None, "speedup": None, "reason": "270 nodes need 66 kB of local memory."},
+    ]  # fmt: skip
+    if manners().get("wrong_rung"):
+        rows[1]["equal"] = False
+    speeds = {"kernel_seconds": 0.01, "gcups": 60.0}
+    return {
+        "kind": "ladder", "engine": "viterbi", "device": GPU.to_dict(), "model": {"name": "Made-up", "length": 270},
+        "database": {"n_sequences": 1000, "n_residues": 350000, "longest": 1500}, "rows": rows,
+        "experiments": {
+            "granularity": [
+                {"name": "coarse", "rows_per_launch": None, "equal": True, "published_speedup": 52.77, **speeds},
+                {"name": "medium", "rows_per_launch": 50, "equal": True, "published_speedup": 18.11, **speeds}],
+            "divergence": [{"name": "equal", "text": "equal sequences", "relative": 1.0, **speeds}],
+            "work_group": [{"group": group, "occupancy": 0.5, **speeds} for group in (32, 256)],
+        },
+        "published": {"device": "made up"}, "versions": {"clalign": "0"}, "created": "2026-01-01T00:00:00",
+    }  # fmt: skip
+
+
+def ladder(request: dict, job: Job) -> dict:
+    document = ladder_document()
+    wanted = request["variants"]
+    for number, row in enumerate(document["rows"]):
+        job.check()
+        if wanted is not None and row["name"] not in wanted:
+            row.update(status="not run", reason="It was not asked for.", speedup=None, equal=False)
+        job.partial(row=row)
+        job.progress("ladder", number + 1, len(document["rows"]), "rungs")
+        time.sleep(manners()["pause"])
+    return {"ladder": document}
+
+
+def compared(device: Device, speed: float, start: float, **more) -> dict:
+    curve = [{"residues": r, "seconds": start + r * 200 / speed / 1e9} for r in (1e4, 1e5, 1e6, 1e7, 1e8)]
+    return {
+        "device": device.to_dict(), "gcups": speed, "kernel_seconds": 4 / speed, "copy_seconds": 0.01,
+        "start_seconds": start, "peak_gops": 20 * speed, "share_of_peak": 0.4, "scores_digest": "ab12",
+        "identical": True, "curve": curve, "error": None, **more,
+    }  # fmt: skip
+
+
+def comparison_document(*devices: Device) -> dict:
+    rows = [compared(d, d.gcups or 0.02, 0.5 if d.kind == "gpu" else 0.02) for d in devices]
+    return {
+        "kind": "comparison", "created": "2026-01-01T00:00:00", "versions": {"clalign": "0"},
+        "job": {"nodes": 200, "n_sequences": 1000, "n_residues": 350000, "cells": 7e7, "seed": 1}, "devices": rows,
+        "break_even": [{"slow": CPU.name, "fast": GPU.name, "residues": 1.333e7}],
+    }  # fmt: skip
+
+
+def bench(request: dict, job: Job) -> dict:
+    chosen = [d for d in (GPU, CPU, REFERENCE) if d.id in request["devices"]]
+    document = comparison_document(*chosen)
+    for row in document["devices"]:
+        job.check()
+        job.partial(device=row)
+        time.sleep(manners()["pause"])
+    return {"comparison": document}
+
+
+def calibrate(request: dict, job: Job) -> dict:
+    if manners()["fail"]:
+        raise ClalignError(manners()["fail"], "Choose another device.")
+    for done in range(0, request["n"] + 1, request["n"] // 5):
+        job.check()
+        job.partial(profile="Made-up", done=done, n=request["n"])
+        time.sleep(manners()["pause"])
+    scores = np.random.default_rng(request["seed"]).gumbel(MU, 1 / SLOPE, request["n"])
+    counts, edges = np.histogram(scores, 60)
+    histogram = {"low": float(edges[0]), "width": float(edges[1] - edges[0]), "counts": counts.tolist()}
+    Path(request["output"]).write_text("HMMER2.0\nNAME calibrated\n")
+    fit = {"name": "Made-up", "length": LENGTH, "mu": MU, "lambda": SLOPE, "n": request["n"], "seed": 7,
+           "histogram": histogram, "longest": 350}  # fmt: skip
+    return {"output": request["output"], "fits": [fit]}
+
+
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
-        "verify": verify, "export": export}  # fmt: skip
+        "verify": verify, "export": export, "ladder": ladder, "bench": bench, "calibrate": calibrate}  # fmt: skip
 
 
 def obey(job: Job) -> None:

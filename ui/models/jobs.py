@@ -62,13 +62,18 @@ class JobItem:
 
     @property
     def kind(self) -> str:
-        """The sort of job: ``search``, ``resume``, ``export`` or ``verify``."""
+        """The sort of job, as the worker calls it."""
         return str(self.spec["job"])
 
     @property
     def is_search(self) -> bool:
         """Whether it writes hits, so that it can be paused and continued."""
-        return self.kind in ("search", "resume")
+        return self.kind in ("search", "scan", "resume")
+
+    @property
+    def is_lab(self) -> bool:
+        """Whether it belongs to the laboratory."""
+        return self.kind in ("ladder", "bench", "calibrate")
 
     @property
     def is_active(self) -> bool:
@@ -163,6 +168,8 @@ def _stopping(item: JobItem) -> str:
 
 
 def _stopped(item: JobItem) -> str:
+    if item.kind in ("ladder", "bench"):
+        return "Stopped; what was measured so far is kept"
     if not item.is_search:
         return "Stopped; nothing was written"
     return f"Stopped at {words.percent(item.fraction)}; the results so far are kept and marked as partial."
@@ -203,6 +210,7 @@ class JobQueue(QObject):
     job_ended = Signal(object)
     job_removed = Signal(object)
     results_added = Signal(object)
+    partial_received = Signal(object, dict)
     warning_received = Signal(object, str)
 
     def __init__(self, command: list[str], parent: QObject | None = None) -> None:
@@ -289,6 +297,8 @@ class JobQueue(QObject):
             self.job_changed.emit(item)
         elif event.kind in ("partial", "started"):
             self.results_added.emit(item)
+            if event.kind == "partial":
+                self.partial_received.emit(item, event.value)
         elif event.kind == "warning":
             item.warnings.append(event.value["text"])
             self.warning_received.emit(item, event.value["text"])

@@ -98,7 +98,8 @@ def _profile_notices(profiles: Source) -> list[Notice]:
     if not rough:
         return []
     which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"
-    return [Notice("caution", f"{which} no calibration, so E-values are rough (upper bounds).")]
+    text = f"{which} no calibration, so E-values are rough (upper bounds)."
+    return [Notice("caution", text, action="calibrate", action_text="Calibrate…")]
 
 
 def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
 from .hit_card import HitCard
+from .parts import clear_layout, facts_grid, label
 from .source_card import ProfileCard, SourceCard
+
+
+class FactsCard(QScrollArea):
+    """A heading, a sentence, and names with their values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        inside = QWidget()
+        self._box = QVBoxLayout(inside)
+        self._box.setContentsMargins(12, 8, 12, 12)
+        self._box.setSpacing(8)
+        self.setWidget(inside)
+
+    def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
+        """Show other facts."""
+        clear_layout(self._box)
+        self._box.addWidget(label(heading, "heading", wrap=True))
+        if text:
+            self._box.addWidget(label(text, "muted", wrap=True))
+        self._box.addWidget(facts_grid(rows))
+        self._box.addStretch(1)
 
 
 class Details(QStackedWidget):
@@ -23,12 +49,19 @@ class Details(QStackedWidget):
         self.profile = ProfileCard()
         self.addWidget(self.hit)
         self.addWidget(self.profile)
+        self.facts = FactsCard()
+        self.addWidget(self.facts)
         self.source.show_source(None)
 
     def show_source(self, source: Source | None) -> None:
         """Show a file."""
         self.source.show_source(source)
         self.setCurrentWidget(self.source)
+
+    def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
+        """Show what is known about something else."""
+        self.facts.show_facts(heading, rows, text)
+        self.setCurrentWidget(self.facts)
 
     def show_run(self, run: RunView | None) -> None:
         """Show the chosen hit of a run."""

@@ -163,6 +163,7 @@ class DevicePicker(QWidget):
     test_asked = Signal(str)
     details_asked = Signal(str)
     refresh_asked = Signal()
+    compare_asked = Signal()
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -180,7 +181,10 @@ class DevicePicker(QWidget):
         self.test = button("Self-test", lambda: self._ask(self.test_asked))
         self.details = button("Details", lambda: self._ask(self.details_asked))
         self.again = button("Look again", self.refresh_asked.emit, tip="Look for devices again and test them")
-        tools = row(self.test, self.details, self.again, None, spacing=6)
+        self.compare = button(
+            "Compare", self.compare_asked.emit, tip="The same job on several devices: scores and speed"
+        )
+        tools = row(self.test, self.details, self.compare, self.again, None, spacing=6)
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
         box.setSpacing(6)

@@ -125,6 +125,7 @@ class SourceCard(QScrollArea):
     alphabet_chosen = Signal(str, str)
     use_asked = Signal(str)
     close_asked = Signal(str)
+    calibrate_asked = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,6 +185,9 @@ class SourceCard(QScrollArea):
     def _show_profiles(self, source: Source) -> None:
         if any(card["origin"] == "hmmer3" for card in source.cards):
             self._box.addWidget(notice_row("caution", HMMER3_REASON))
+        if any(card["origin"] == "hmmer2" and not card.get("calibration") for card in source.cards):
+            ask = button("Calibrate…", lambda: self.calibrate_asked.emit(source.path))
+            self._box.addWidget(notice_row("caution", "No calibration: E-values are rough (upper bounds).", ask))
         for card in source.cards[:50]:
             if len(source.cards) > 1:
                 self._box.addWidget(label(card["name"], "heading"))

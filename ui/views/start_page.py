@@ -72,6 +72,7 @@ class StartPage(QScrollArea):
     paste_asked = Signal()
     example_asked = Signal(object)
     recent_asked = Signal(str)
+    lab_asked = Signal(str)
     pin_asked = Signal(str, bool)
     show_start_changed = Signal(bool)
 
@@ -146,6 +147,13 @@ class StartPage(QScrollArea):
             box.addWidget(card)
         if not self.cards:
             box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))
+        box.addSpacing(12)
+        box.addWidget(label("What can my device do?", "heading"))
+        compare = button("Compare devices", lambda: self.lab_asked.emit("comparison"))
+        compare.setToolTip("The same job on each device: equal scores, speed, break-even")
+        ladder = button("Run the ladder", lambda: self.lab_asked.emit("ladder"))
+        ladder.setToolTip("Every step of a published optimization, run and checked on your device")
+        box.addLayout(row(compare, ladder, None))
         box.addStretch(1)
         return box
 

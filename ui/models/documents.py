@@ -1,0 +1,51 @@
+"""Results of the laboratories as files: JSON with a kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from clalign.errors import InputError
+
+from ..settings import write_whole
+
+KINDS = {"ladder": "a ladder", "comparison": "a device comparison"}
+
+NEEDED = {"ladder": ("device", "model", "database", "rows"), "comparison": ("job", "devices")}
+"""What a document of each kind cannot be shown without."""
+
+
+def read_document(path: str) -> dict[str, Any]:
+    """Read a laboratory's result.
+
+    Raises
+    ------
+    InputError
+        It is not readable, or something else.
+    """
+    hint = "Choose a JSON file that clalign saved from the ladder or from the device comparison."
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(path, f"not readable because: {error.strerror}.", "Check the file.") from error
+    except ValueError as error:
+        raise InputError(path, f"not readable as JSON ({error}).", hint) from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind not in KINDS:
+        raise InputError(path, "neither a ladder nor a device comparison.", hint)
+    missing = [name for name in NEEDED[kind] if name not in document]
+    if missing:
+        raise InputError(path, f"not a whole document: {', '.join(missing)} is missing.", hint)
+    return document
+
+
+def write_document(document: dict[str, Any], path: Path) -> None:
+    """Write a laboratory's result, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    write_whole(path, json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,152 @@
+"""Charts as numbers and words; how they are drawn is the painter's business."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a `BarChart`.
+
+    Attributes
+    ----------
+    value : float or None
+        None: there is no bar, and `note` says why.
+    beside : float or None
+        What somebody else found, drawn as a mark.
+    text : str
+        Stands at the end of the bar.
+    tip : str
+        Shown when the pointer rests on it.
+    """
+
+    name: str
+    value: float | None
+    beside: float | None = None
+    text: str = ""
+    note: str = ""
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Horizontal bars, one below the other.
+
+    Attributes
+    ----------
+    value_name, beside_name : str
+        What the bars and the marks are, for the legend.
+    log : bool
+        The axis is logarithmic and the bars begin at 1; else they begin at 0.
+    """
+
+    title: str
+    axis: str
+    bars: tuple[Bar, ...]
+    value_name: str = ""
+    beside_name: str = ""
+    log: bool = False
+
+    def span(self) -> tuple[float, float]:
+        """Return the ends of the axis."""
+        values = [v for bar in self.bars for v in (bar.value, bar.beside) if v is not None and v > 0]
+        if not self.log:
+            return 0.0, max(values, default=1.0)
+        return min([1.0, *values]) / 1.1, max([2.0, *values])
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a `LineChart`, with its points from left to right."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a `LineChart` with words."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Lines over two logarithmic axes."""
+
+    title: str
+    x_axis: str
+    y_axis: str
+    lines: tuple[Line, ...]
+    marks: tuple[Mark, ...] = ()
+
+    def span(self) -> tuple[Point, Point]:
+        """Return the ends of both axes."""
+        points = [point for line in self.lines for point in line.points] + [(m.x, m.y) for m in self.marks]
+        spans = [[point[axis] for point in points if point[axis] > 0] or [1.0, 10.0] for axis in (0, 1)]
+        (low_x, high_x), (low_y, high_y) = [(min(v), max(v)) for v in spans]
+        return (low_x, max(high_x, 2 * low_x)), (low_y / 1.5, max(high_y, 2 * low_y) * 1.5)
+
+
+@dataclass(frozen=True, slots=True)
+class FitChart:
+    """A histogram with the curve fitted to it.
+
+    Attributes
+    ----------
+    left, width : float
+        Lower bound of the first bar, and the width of each.
+    curve : tuple of points
+        Expected counts.
+    center : float
+        A place on the axis with words, such as the fitted location.
+    """
+
+    title: str
+    axis: str
+    left: float
+    width: float
+    counts: tuple[int, ...]
+    curve: tuple[Point, ...]
+    center: float
+    center_text: str
+    legend: str = ""
+
+
+Chart = BarChart | LineChart | FitChart
+
+
+def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers between two ends, at most about `most` of them."""
+    rough = (high - low) / max(1, most)
+    if rough <= 0:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first = math.ceil(low / step)
+    return [step * place for place in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return powers of ten between two ends; with 2 and 5 of each where there is room."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [f * 10.0**p for p in powers for f in factors if low * 0.999 <= f * 10.0**p <= high * 1.001]
+        if len(ticks) <= most:
+            return ticks
+    step = math.ceil(len(ticks) / most)
+    return [tick for tick in ticks if round(math.log10(tick)) % step == 0]
+
+
+def tick_text(value: float) -> str:
+    """Return a number beside an axis: ``0.01``, ``250``, ``10 k``, ``2 M``, ``1 G``."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= 10 * size or (size > 1e3 and abs(value) >= size):
+            return f"{value / size:g}\u202f{unit}"
+    return f"{value:g}"

@@ -1,0 +1,266 @@
+"""The ladder of Plan7 Viterbi: its document, which grows while the job runs, as tables and charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from .. import words
+from .figures import Bar, BarChart
+from .text_table import Row, TextColumn, TextTable
+
+DONE = "done"
+
+UNTESTED = "not run yet"
+
+
+def _number(row: Row, key: str, form: str) -> str:
+    value = row.get(key)
+    return "" if value is None else format(value, form)
+
+
+def _optional_count(row: Row, key: str) -> str:
+    return "all" if row.get(key) is None else words.count(row[key])
+
+
+def _milliseconds(row: Row) -> str:
+    seconds = row.get("kernel_seconds")
+    return "" if seconds is None else words.seconds(seconds)
+
+
+def _times(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1f}×" if value < 100 else f"{value:.0f}×"
+
+
+def _published(row: Row) -> str:
+    entry = row.get("published") or {}
+    return _times(entry.get("speedup"))
+
+
+def _published_seconds(row: Row) -> str:
+    return _number(row.get("published") or {}, "seconds", ".2f")
+
+
+def _state(row: Row) -> str:
+    """Return the severity of a rung's check; empty before it ran."""
+    if row.get("status") != DONE:
+        return ""
+    return "good" if row["equal"] else "stop"
+
+
+def _equal(row: Row) -> str:
+    if row.get("status") != DONE:
+        return row.get("status") or UNTESTED
+    return "equal" if row["equal"] else "differs"
+
+
+def _bytes(key: str) -> Any:
+    return lambda row: "" if row.get(key) is None else words.size(row[key])
+
+
+def _percent(row: Row) -> str:
+    value = row.get("occupancy")
+    return "" if value is None else words.percent(value)
+
+
+RUNGS = (
+    TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=190),
+    TextColumn("What it changes", "Against the basic rung", lambda r: r.get("text") or "", width=220, stretch=True),
+    TextColumn("Check", "Whether every score equals the reference", _equal, width=92, mark=_state),
+    TextColumn("Kernel", "Time of the kernels alone, median of several runs", _milliseconds, True, 84),
+    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 70),
+    TextColumn("Speed-up", "Against the basic rung on this device", lambda r: _times(r.get("speedup")), True, 78),
+    TextColumn("Thesis", "The thesis's speed-up over its own basic rung", _published, True, 70),
+    TextColumn("Thesis (s)", "The thesis's time in seconds", _published_seconds, True, 80),
+    TextColumn("Registers", "Of a work-item, where the driver tells", lambda r: _number(r, "registers", "d"), True, 76),
+    TextColumn("Local memory", "Of a work-group, where the driver tells", _bytes("local_bytes"), True, 100),
+    TextColumn("Private memory", "Of a work-item, where the driver tells", _bytes("private_bytes"), True, 108),
+    TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 84),
+    TextColumn("Copies", "Time of the copies to and from the device",
+               lambda r: "" if r.get("copy_seconds") is None else words.seconds(r["copy_seconds"]), True, 78),
+)  # fmt: skip
+
+GRANULARITY = (
+    TextColumn("Granularity", "How much of the work a launch does", lambda r: r["name"], width=150, stretch=True),
+    TextColumn("Rows a launch", "Rows of the matrix", lambda r: _optional_count(r, "rows_per_launch"),
+               True, 110),
+    TextColumn("Check", "Whether every score equals the reference",
+               lambda r: "" if r.get("equal") is None else "equal" if r["equal"] else "differs", width=90,
+               mark=lambda r: "" if r.get("equal") is None else "good" if r["equal"] else "stop"),
+    TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
+    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
+    TextColumn("Thesis", "The thesis's speed-up over HMMER2", lambda r: _times(r.get("published_speedup")), True, 80),
+)  # fmt: skip
+
+DIVERGENCE = (
+    TextColumn("Sequences", "Four synthetic sets of the same size", lambda r: r["name"], width=170),
+    TextColumn("What they are", "", lambda r: r.get("text") or "", width=220, stretch=True),
+    TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
+    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
+    TextColumn("Relative", "Speed against the first set", lambda r: _number(r, "relative", ".2f"), True, 80),
+)
+
+WORK_GROUP = (
+    TextColumn("Work-group", "Work-items of a group", lambda r: words.count(r["group"]), True, 100),
+    TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
+    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
+    TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 100, stretch=True),
+)
+
+EXPERIMENTS = {
+    "granularity": ("Granularity", GRANULARITY, "How much of the work one launch does"),
+    "divergence": ("Divergence", DIVERGENCE, "What sequences of different length cost"),
+    "work_group": ("Work-group size", WORK_GROUP, "Work-items of a group"),
+}
+"""Title, columns and chart title of each experiment."""
+
+
+class LadderView(QObject):
+    """What the laboratory page shows: the known rungs, and what came of them.
+
+    Parameters
+    ----------
+    known : list of dict
+        Rungs that can be run: ``name``, ``group``, ``text`` and ``published``.
+    """
+
+    changed = Signal()
+
+    def __init__(self, known: list[Row], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.document: dict[str, Any] = {}
+        self.is_live = False
+        self.is_kept = True
+        self.rungs = TextTable(RUNGS, self, lambda row: row.get("status") != DONE, tick="wanted")
+        self.experiments = {name: TextTable(entry[1], self) for name, entry in EXPERIMENTS.items()}
+        self._known = [{**row, "wanted": True} for row in known]
+        self._show([dict(row) for row in self._known])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rungs, run or not."""
+        return self.rungs.rows
+
+    def wanted(self) -> list[str] | None:
+        """Return the names of the ticked rungs; None if all are."""
+        rows = self.rows
+        return None if all(row["wanted"] for row in rows) else [row["name"] for row in rows if row["wanted"]]
+
+    def want_all(self, wanted: bool) -> None:
+        """Tick all rungs, or none."""
+        self._show([{**row, "wanted": wanted} for row in self.rows])
+
+    def begin(self) -> None:
+        """Take away what an earlier job found, when another begins."""
+        self.document, self.is_live, self.is_kept = {}, True, True
+        ticks = {row["name"]: row["wanted"] for row in self.rows}
+        self._show([{**row, "wanted": ticks.get(row["name"], True)} for row in self._known])
+
+    def add_row(self, row: Row) -> None:
+        """Take over a finished rung."""
+        rows = [dict(known) for known in self.rows]
+        place = next((i for i, known in enumerate(rows) if known["name"] == row["name"]), len(rows))
+        wanted = rows[place]["wanted"] if place < len(rows) else True
+        rows[place : place + 1] = [{**row, "wanted": wanted, "tip": _tip(row)}]
+        self.is_kept = False
+        self._show(rows)
+
+    def take(self, document: dict[str, Any], kept: bool) -> None:
+        """Show a whole document, fresh or from a file.
+
+        Parameters
+        ----------
+        kept : bool
+            Whether it is in a file of the user's choice already.
+        """
+        self.document, self.is_live, self.is_kept = document, False, kept
+        ticks = {row["name"]: row["wanted"] for row in self.rows}
+        rows = [{**row, "wanted": ticks.get(row["name"], True), "tip": _tip(row)} for row in document["rows"]]
+        for name, table in self.experiments.items():
+            table.set_rows(list((document.get("experiments") or {}).get(name) or []))
+        self._show(rows)
+
+    def end(self) -> None:
+        """Keep what arrived of a job that ended before its time."""
+        self.is_live = False
+        self.changed.emit()
+
+    def _show(self, rows: list[Row]) -> None:
+        if not self.document:
+            for table in self.experiments.values():
+                table.set_rows([])
+        self.rungs.set_rows(rows)
+        self.changed.emit()
+
+    @property
+    def n_done(self) -> int:
+        """Number of rungs that ran."""
+        return sum(row.get("status") == DONE for row in self.rows)
+
+    def summary(self) -> str:
+        """Return what was run where, in a line."""
+        document = self.document
+        if not document:
+            if self.n_done:
+                return f"{words.count(self.n_done)} of {words.plural(len(self.rows), 'rung')} so far"
+            return "Every rung of the thesis's ladder, run and checked on your device"
+        device, model, database = document["device"], document["model"], document["database"]
+        sequences = words.plural(database["n_sequences"], "sequence")
+        wrong = sum(row["status"] == DONE and not row["equal"] for row in self.rows)
+        verdict = "all scores equal the reference" if not wrong else f"{words.plural(wrong, 'rung')} differ"
+        return (
+            f"{device['name']} · {model['name']}, {words.plural(model['length'], 'node')} · {sequences}, "
+            f"{words.count(database['n_residues'])} residues · {verdict if self.n_done else 'nothing was run'}"
+        )
+
+    def chart(self) -> BarChart:
+        """Return the speed-ups beside the thesis's."""
+        bars = tuple(_bar(row) for row in self.rows)
+        return BarChart(
+            "Speed-up over the basic rung", "times as fast as the basic rung (logarithmic)", bars, "this device",
+            "the thesis, on its own device", log=True,
+        )  # fmt: skip
+
+    def experiment_chart(self, name: str) -> BarChart:
+        """Return the speeds of an experiment."""
+        _, _, title = EXPERIMENTS[name]
+        rows = self.experiments[name].rows
+        bars = tuple(
+            Bar(_label(row), row.get("gcups"), text=_number(row, "gcups", ".3g"), note="was not run") for row in rows
+        )
+        return BarChart(title, "GCUPS (10⁹ cells a second)", bars)
+
+
+def _label(row: Row) -> str:
+    return str(row["name"]) if "name" in row else f"groups of {words.count(row['group'])}"
+
+
+def _bar(row: Row) -> Bar:
+    published = (row.get("published") or {}).get("speedup")
+    done = row.get("status") == DONE
+    note = "" if done else f"not run: {row['reason']}" if row.get("reason") else UNTESTED
+    value = row.get("speedup") if done else None
+    return Bar(row["name"], value, published, _times(value), note, _tip(row))
+
+
+def _tip(row: Row) -> str:
+    """Return all that is known about a rung in a few lines."""
+    lines = [row["name"], row.get("text") or ""]
+    if row.get("reason"):
+        lines.append(f"Not run: {row['reason']}")
+    choices = row.get("choices") or {}
+    lines.append(", ".join(f"{axis}: {choice}" for axis, choice in choices.items()))
+    published = row.get("published") or {}
+    if published.get("speedup"):
+        lines.append(f"The thesis: {_times(published['speedup'])} as fast as its basic rung")
+    return "\n".join(line for line in lines if line)
+
+
+def rung_facts(row: Row) -> list[tuple[str, str]]:
+    """Return what is known about a rung: names and values."""
+    rows = [(column.title, column.text(row)) for column in RUNGS[1:]]
+    rows += [(axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in (row.get("choices") or {}).items()]
+    return [("Why it was not run", row["reason"])] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]

@@ -1,0 +1,135 @@
+"""Small tables of plain rows: what each column says about a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from .. import theme
+
+Row = dict[str, Any]
+Index = QModelIndex | QPersistentModelIndex
+NO_PARENT = QModelIndex()
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of a `TextTable`.
+
+    Attributes
+    ----------
+    text : callable
+        What a cell says.
+    mark : callable or None
+        Severity of the icon in a cell, or an empty string.
+    """
+
+    title: str
+    tip: str
+    text: Callable[[Row], str]
+    right: bool = False
+    width: int = 90
+    mark: Callable[[Row], str] | None = None
+    stretch: bool = False
+
+
+class TextTable(QAbstractTableModel):
+    """Rows that are few enough to be held.
+
+    Parameters
+    ----------
+    columns : tuple of TextColumn
+    is_dim : callable
+        Whether a row is written in grey.
+    tick : str
+        Key of a row whose truth the first column shows as a box to tick; empty if there is none.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[TextColumn, ...],
+        parent: QObject | None = None,
+        is_dim: Callable[[Row], bool] = lambda row: False,
+        tick: str = "",
+    ) -> None:
+        super().__init__(parent)
+        self.columns = columns
+        self.rows: list[Row] = []
+        self._is_dim = is_dim
+        self._tick = tick
+
+    def set_rows(self, rows: list[Row]) -> None:
+        """Show other rows."""
+        if len(rows) == len(self.rows):
+            self.rows = rows
+            if rows:
+                self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
+            return
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def tsv(self) -> str:
+        """Return the table as tab-separated text with a header line."""
+        lines = ["\t".join(column.title for column in self.columns)]
+        lines += ["\t".join(column.text(row).replace("\u202f", "") for column in self.columns) for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def rowCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of rows."""
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell."""
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsUserCheckable if self._tick and index.column() == 0 else flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        if not index.isValid():
+            return None
+        row, column = self.rows[index.row()], self.columns[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.text(row)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return row.get("tip") or column.text(row)
+        if role == Qt.ItemDataRole.DecorationRole and column.mark is not None and column.mark(row):
+            return theme.mark(column.mark(row))
+        if role == Qt.ItemDataRole.ForegroundRole and self._is_dim(row):
+            return theme.QColor(theme.current().muted)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        if role == Qt.ItemDataRole.CheckStateRole and self._tick and index.column() == 0:
+            return Qt.CheckState.Checked if row[self._tick] else Qt.CheckState.Unchecked
+        return row if role == ROW_ROLE else None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tick a row, or take its tick away."""
+        if role != Qt.ItemDataRole.CheckStateRole or not self._tick or index.column():
+            return False
+        self.rows[index.row()][self._tick] = Qt.CheckState(value) == Qt.CheckState.Checked
+        self.dataChanged.emit(index, index)
+        return True
+
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the title of a column."""
+        if side == Qt.Orientation.Vertical:
+            return None
+        column = self.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.tip
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            return int(flag | Qt.AlignmentFlag.AlignVCenter)
+        return None

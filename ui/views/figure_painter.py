@@ -1,0 +1,294 @@
+"""Draws charts: the same code for the screen, for PNG and for SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+
+from .. import theme
+from ..models.figures import BarChart, Chart, FitChart, LineChart, linear_ticks, log_ticks, tick_text
+
+ROW = 24.0
+"""Height of a bar with the space around it."""
+
+SERIES = {
+    "light": ("#0072B2", "#B85C00", "#00714F", "#9A4D7C", "#1A1E23", "#5A6470"),
+    "dark": ("#56B4E9", "#F0B93A", "#2BC79A", "#E6A3C6", "#E7EAED", "#9AA4AE"),
+}
+"""Colors of lines after Okabe and Ito, dark enough to be read as text too; dashes and names tell them apart as well."""
+
+DASHES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)
+
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+MIDDLE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps numbers to pixels.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the axis.
+    start, end : float
+        Their pixels.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a number."""
+        place: Callable[[float], float] = math.log10 if self.log else float
+        share = (place(value) - place(self.low)) / ((place(self.high) - place(self.low)) or 1.0)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, room: float) -> list[float]:
+        """Return round numbers, one for each `room` pixels."""
+        most = max(2, int(abs(self.end - self.start) / room))
+        return (log_ticks if self.log else linear_ticks)(self.low, self.high, most)
+
+
+def chart_height(chart: Chart) -> int:
+    """Return the least height of a chart in pixels."""
+    return int(len(chart.bars) * ROW) + 76 if isinstance(chart, BarChart) else 220
+
+
+def paint_chart(painter: QPainter, area: QRectF, chart: Chart, colors: theme.Tokens) -> list[tuple[QRectF, str]]:
+    """Draw a chart; returns the places that have a tip."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.fillRect(area, QColor(colors.surface))
+    inner = area.adjusted(12, 8, -16, -8)
+    if isinstance(chart, BarChart):
+        tips = _paint_bars(painter, inner, chart, colors)
+    elif isinstance(chart, LineChart):
+        tips = _paint_lines(painter, inner, chart, colors)
+    else:
+        tips = _paint_fit(painter, inner, chart, colors)
+    painter.restore()
+    return tips
+
+
+def _metrics(painter: QPainter) -> QFontMetricsF:
+    return QFontMetricsF(painter.font(), painter.device())
+
+
+def _words(painter: QPainter, area: QRectF, side: Qt.AlignmentFlag, text: str, color: str) -> None:
+    painter.setPen(QColor(color))
+    painter.drawText(area, int(side), text)
+
+
+def _head(painter: QPainter, area: QRectF, title: str, colors: theme.Tokens) -> QRectF:
+    """Draw the title; returns what is left below it."""
+    height = _metrics(painter).height()
+    font = painter.font()
+    font.setBold(True)
+    painter.save()
+    painter.setFont(font)
+    shown = _metrics(painter).elidedText(title, Qt.TextElideMode.ElideRight, area.width())
+    _words(painter, QRectF(area.left(), area.top(), area.width(), height), LEFT, shown, colors.text)
+    painter.restore()
+    return area.adjusted(0, height + 4, 0, 0)
+
+
+def _bottom_axis(painter: QPainter, area: QRectF, scale: Scale, title: str, colors: theme.Tokens) -> None:
+    """Draw the axis below `area`, with a quiet line at each number."""
+    height = _metrics(painter).height()
+    for tick in scale.ticks(70):
+        x = scale(tick)
+        painter.setPen(QPen(QColor(colors.border), 1))
+        painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+        _words(painter, QRectF(x - 40, area.bottom() + 3, 80, height), MIDDLE, tick_text(tick), colors.muted)
+    below = QRectF(area.left() - 60, area.bottom() + 4 + height, area.width() + 60, height)
+    _words(painter, below, RIGHT, title, colors.muted)
+
+
+def _left_axis(painter: QPainter, area: QRectF, scale: Scale, colors: theme.Tokens) -> None:
+    height = _metrics(painter).height()
+    for tick in scale.ticks(44):
+        y = scale(tick)
+        painter.setPen(QPen(QColor(colors.border), 1))
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+        where = QRectF(area.left() - 66, y - height / 2, 60, height)
+        _words(painter, where, RIGHT, tick_text(tick), colors.muted)
+
+
+def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.Tokens) -> list[tuple[QRectF, str]]:
+    metrics = _metrics(painter)
+    area = _head(painter, area, chart.title, colors)
+    area = _legend(painter, area, chart, colors)
+    names = max((metrics.horizontalAdvance(bar.name) for bar in chart.bars), default=0.0)
+    names = min(names, 0.42 * area.width()) + 10
+    plot = area.adjusted(names, 0, -metrics.horizontalAdvance("0000.00×"), -2 * metrics.height() - 8)
+    low, high = chart.span()
+    scale = Scale(low, high, plot.left(), plot.right(), chart.log)
+    _bottom_axis(painter, plot, scale, chart.axis, colors)
+    row = min(ROW + 8, plot.height() / max(1, len(chart.bars)))
+    tips = []
+    for place, bar in enumerate(chart.bars):
+        line = QRectF(area.left(), plot.top() + place * row, area.width(), row)
+        name = metrics.elidedText(bar.name, Qt.TextElideMode.ElideRight, names - 10)
+        _words(painter, QRectF(line.left(), line.top(), names - 8, row), LEFT, name, colors.text)
+        if bar.value is None:
+            room = QRectF(plot.left() + 4, line.top(), area.right() - plot.left() - 4, row)
+            shown = metrics.elidedText(bar.note, Qt.TextElideMode.ElideRight, room.width())
+            _words(painter, room, LEFT, shown, colors.muted)
+        _paint_bar(painter, line, bar.value, bar.beside, bar.text, scale, colors)
+        tips.append((line, bar.tip or bar.note))
+    return tips
+
+
+def _legend(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.Tokens) -> QRectF:
+    """Say what bars and marks are; returns what is left below it."""
+    if not chart.beside_name:
+        return area.adjusted(0, 2, 0, 0)
+    metrics = _metrics(painter)
+    height, x = metrics.height(), area.left()
+    painter.setPen(QPen(QColor(colors.accent), 1))
+    painter.setBrush(QColor(colors.bar))
+    painter.drawRect(QRectF(x, area.top() + height / 2 - 5, 16, 10))
+    _words(painter, QRectF(x + 22, area.top(), area.width(), height), LEFT, chart.value_name, colors.muted)
+    x += 22 + metrics.horizontalAdvance(chart.value_name) + 20
+    _diamond(painter, QPointF(x + 6, area.top() + height / 2), colors)
+    _words(painter, QRectF(x + 18, area.top(), area.width(), height), LEFT, chart.beside_name, colors.muted)
+    return area.adjusted(0, height + 8, 0, 0)
+
+
+def _diamond(painter: QPainter, at: QPointF, colors: theme.Tokens) -> None:
+    painter.setPen(QPen(QColor(colors.surface), 1))
+    painter.setBrush(QColor(colors.caution_text))
+    sides = (QPointF(0, -6), QPointF(5, 0), QPointF(0, 6), QPointF(-5, 0))
+    painter.drawPolygon(QPolygonF([at + side for side in sides]))
+
+
+def _paint_bar(
+    painter: QPainter,
+    line: QRectF,
+    value: float | None,
+    beside: float | None,
+    text: str,
+    scale: Scale,
+    colors: theme.Tokens,
+) -> None:
+    middle, thick = line.center().y(), min(14.0, line.height() - 6)
+    start = scale(1.0 if scale.log else 0.0)
+    end = start
+    if value is not None:
+        end = scale(max(value, scale.low) if scale.log else value)
+        painter.setPen(QPen(QColor(colors.accent), 1))
+        painter.setBrush(QColor(colors.bar))
+        painter.drawRect(QRectF(min(start, end), middle - thick / 2, max(1.0, abs(end - start)), thick))
+    reach = max(start, end)
+    if beside is not None and beside > 0:
+        _diamond(painter, QPointF(scale(beside), middle), colors)
+        if 0 <= scale(beside) - reach < 70:
+            reach = scale(beside) + 6
+    if value is not None:
+        # The number keeps clear of the mark, whichever is further right.
+        _words(painter, QRectF(reach + 6, line.top(), 120, line.height()), LEFT, text, colors.text)
+
+
+def _paint_lines(painter: QPainter, area: QRectF, chart: LineChart, colors: theme.Tokens) -> list[tuple[QRectF, str]]:
+    metrics = _metrics(painter)
+    area = _head(painter, area, chart.title, colors)
+    area = _line_legend(painter, area, chart, colors)
+    _words(painter, QRectF(area.left(), area.top(), 200, metrics.height()), LEFT, chart.y_axis, colors.muted)
+    plot = area.adjusted(66, metrics.height() + 6, -8, -2 * metrics.height() - 8)
+    (low_x, high_x), (low_y, high_y) = chart.span()
+    across = Scale(low_x, high_x, plot.left(), plot.right(), True)
+    up = Scale(low_y, high_y, plot.bottom(), plot.top(), True)
+    _bottom_axis(painter, plot, across, chart.x_axis, colors)
+    _left_axis(painter, plot, up, colors)
+    tips = []
+    for place, line in enumerate(chart.lines):
+        color = QColor(SERIES[colors.name][place % len(SERIES["light"])])
+        points = [QPointF(across(x), up(y)) for x, y in line.points if x > 0 and y > 0]
+        painter.setPen(QPen(color, 2, DASHES[place % len(DASHES)]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPolyline(QPolygonF(points))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        for at, (x, y) in zip(points, line.points, strict=False):
+            painter.drawEllipse(at, 3, 3)
+            tips.append((QRectF(at.x() - 6, at.y() - 6, 12, 12), f"{line.name}\n{tick_text(x)} residues: {y:.3g} s"))
+    _paint_marks(painter, plot, chart, across, up, colors)
+    return tips
+
+
+def _line_legend(painter: QPainter, area: QRectF, chart: LineChart, colors: theme.Tokens) -> QRectF:
+    """Name the lines, in as many rows as they need; returns what is left below."""
+    metrics = _metrics(painter)
+    height, x, y = metrics.height(), area.left(), area.top()
+    for place, line in enumerate(chart.lines):
+        wide = 34 + metrics.horizontalAdvance(line.name) + 16
+        if x + wide > area.right() and x > area.left():
+            x, y = area.left(), y + height + 2
+        painter.setPen(QPen(QColor(SERIES[colors.name][place % 6]), 2, DASHES[place % len(DASHES)]))
+        painter.drawLine(QPointF(x, y + height / 2), QPointF(x + 26, y + height / 2))
+        _words(painter, QRectF(x + 32, y, wide, height), LEFT, line.name, colors.text)
+        x += wide
+    return area.adjusted(0, y + height + 6 - area.top(), 0, 0)
+
+
+def _paint_marks(
+    painter: QPainter, plot: QRectF, chart: LineChart, across: Scale, up: Scale, colors: theme.Tokens
+) -> None:
+    """Draw the crossing points with their words, each beside its point and inside the plot."""
+    metrics = _metrics(painter)
+    taken: list[QRectF] = []
+    for mark in chart.marks:
+        at = QPointF(across(mark.x), up(mark.y))
+        painter.setPen(QPen(QColor(colors.text), 2))
+        painter.setBrush(QColor(colors.surface))
+        painter.drawEllipse(at, 5, 5)
+        wide, high = metrics.horizontalAdvance(mark.text) + 12, metrics.height() + 4
+        left = at.x() + 10 if at.x() + 10 + wide < plot.right() else at.x() - 10 - wide
+        box = QRectF(max(plot.left(), left), min(at.y() + 8, plot.bottom() - high), wide, high)
+        while any(box.intersects(other) for other in taken) and box.top() > plot.top():
+            box.translate(0, -high - 2)
+        taken.append(box)
+        painter.setPen(QPen(QColor(colors.border), 1))
+        painter.drawRoundedRect(box, 4, 4)
+        _words(painter, box.adjusted(6, 0, -6, 0), LEFT, mark.text, colors.text)
+
+
+def _paint_fit(painter: QPainter, area: QRectF, chart: FitChart, colors: theme.Tokens) -> list[tuple[QRectF, str]]:
+    metrics = _metrics(painter)
+    area = _head(painter, area, chart.title, colors)
+    _words(painter, QRectF(area.left(), area.top(), area.width(), metrics.height()), LEFT, chart.legend, colors.muted)
+    plot = area.adjusted(54, metrics.height() + 10, -8, -2 * metrics.height() - 8)
+    right = chart.left + chart.width * len(chart.counts)
+    across = Scale(chart.left, right, plot.left(), plot.right())
+    most = max([*chart.counts, *(y for _, y in chart.curve), 1])
+    up = Scale(0.0, most * 1.08, plot.bottom(), plot.top())
+    _left_axis(painter, plot, up, colors)
+    _bottom_axis(painter, plot, across, chart.axis, colors)
+    tips = []
+    painter.setPen(QPen(QColor(colors.accent), 1))
+    painter.setBrush(QColor(colors.bar))
+    for place, number in enumerate(chart.counts):
+        low = chart.left + place * chart.width
+        bar = QRectF(QPointF(across(low), up(number)), QPointF(across(low + chart.width), plot.bottom()))
+        if number:
+            painter.drawRect(bar)
+        tips.append((bar, f"{number} from {low:.1f} to {low + chart.width:.1f} bits"))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(colors.caution), 2))
+    painter.drawPolyline(QPolygonF([QPointF(across(x), up(y)) for x, y in chart.curve]))
+    x = across(chart.center)
+    painter.setPen(QPen(QColor(colors.text), 1, Qt.PenStyle.DashLine))
+    painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+    wide = metrics.horizontalAdvance(chart.center_text) + 4
+    left = x + 6 if x + 6 + wide < plot.right() else x - 6 - wide
+    _words(painter, QRectF(left, plot.top(), wide, metrics.height()), LEFT, chart.center_text, colors.text)
+    return tips

@@ -1,0 +1,214 @@
+"""What the pages of the laboratory share: head, table, splitter that turns with the width."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from .. import theme
+from ..models import device_words
+from ..models.text_table import ROW_ROLE, TextTable
+from ..models.workspace import Workspace
+from .parts import ElidedLabel, IconButton, button, label
+
+WIDE = 1000
+"""From this width on the chart stands beside the table."""
+
+ROW_HEIGHT = 26
+
+
+class LabTable(QTableView):
+    """A small table; Ctrl+C copies it."""
+
+    row_chosen = Signal(dict)
+
+    def __init__(self, model: TextTable, name: str) -> None:
+        super().__init__()
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setFont(theme.tabular(self.font()))
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(48)
+        for place, column in enumerate(model.columns):
+            self.setColumnWidth(place, column.width)
+        self._stretched = next((i for i, column in enumerate(model.columns) if column.stretch), -1)
+        self.selectionModel().currentChanged.connect(self._choose)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give what is left of the width to the column that can use it, never less than it needs."""
+        super().resizeEvent(event)
+        model = self.model()
+        if self._stretched >= 0 and isinstance(model, TextTable):
+            others = sum(self.columnWidth(i) for i in range(len(model.columns)) if i != self._stretched)
+            least = model.columns[self._stretched].width
+            self.setColumnWidth(self._stretched, max(least, self.viewport().width() - others))
+
+    def _choose(self, index: QModelIndex | QPersistentModelIndex) -> None:
+        if index.isValid():
+            self.row_chosen.emit(index.data(ROW_ROLE))
+
+    def copy(self) -> None:
+        """Copy the table as tab-separated text."""
+        model = self.model()
+        assert isinstance(model, TextTable)
+        QGuiApplication.clipboard().setText(model.tsv())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy on Ctrl+C, tick on Space, else move."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+            return
+        index = self.currentIndex().siblingAtColumn(0)
+        ticked = index.data(Qt.ItemDataRole.CheckStateRole) if index.isValid() else None
+        if event.key() == Qt.Key.Key_Space and ticked is not None:
+            other = Qt.CheckState.Unchecked if ticked == Qt.CheckState.Checked else Qt.CheckState.Checked
+            self.model().setData(index, other, Qt.ItemDataRole.CheckStateRole)
+            return
+        super().keyPressEvent(event)
+
+
+class TurningSplitter(QSplitter):
+    """Two parts, side by side where there is room, else one above the other."""
+
+    def __init__(self, first: QWidget, second: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.setChildrenCollapsible(False)
+        self.addWidget(first)
+        self.addWidget(second)
+        self.setSizes([300, 300])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Turn with the width."""
+        wanted = Qt.Orientation.Horizontal if self.width() >= WIDE else Qt.Orientation.Vertical
+        if wanted != self.orientation():
+            self.setOrientation(wanted)
+            self.setSizes([300, 200] if wanted == Qt.Orientation.Horizontal else [300, 300])
+        super().resizeEvent(event)
+
+
+class LabPage(QWidget):
+    """Head, setup and middle; everything that is asked for leaves as a signal.
+
+    Parameters
+    ----------
+    title : str
+    run_text : str
+        What the primary button says.
+    """
+
+    run_asked = Signal(dict)
+    stop_asked = Signal()
+    action_asked = Signal(str)
+
+    def __init__(self, title: str, run_text: str, import_tip: str) -> None:
+        super().__init__()
+        self.title = title
+        self.run_button = button(run_text, self.run, "primary")
+        self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
+        self.stop_button.hide()
+        self.summary = ElidedLabel("", "muted")
+        self.setup = QGridLayout()
+        self.setup.setContentsMargins(12, 4, 12, 8)
+        self.setup.setHorizontalSpacing(10)
+        self.setup.setVerticalSpacing(6)
+        self.notices = QVBoxLayout()
+        self.notices.setContentsMargins(12, 0, 12, 6)
+        self.notices.setSpacing(2)
+        self.box = QVBoxLayout(self)
+        self.box.setContentsMargins(0, 0, 0, 0)
+        self.box.setSpacing(0)
+        self.box.addLayout(self._head(import_tip))
+        self.box.addLayout(self.setup)
+        self.box.addLayout(self.notices)
+
+    def _head(self, import_tip: str) -> QVBoxLayout:
+        title = ElidedLabel(self.title)
+        font = title.font()
+        font.setPointSize(font.pointSize() + 3)
+        font.setBold(True)
+        title.setFont(font)
+        ask = self.action_asked.emit
+        self.tools = {
+            "open": IconButton("folder-open-outline", import_tip, lambda: ask("open"), "Open…"),
+            "save": IconButton("content-save-outline", "Save the result as JSON", lambda: ask("save"), "Save…"),
+            "copy": IconButton("content-copy", "Copy the table for a spreadsheet", lambda: ask("copy"), "Copy table"),
+            "picture": IconButton(
+                "image-outline", "Save the chart in view as SVG or PNG", lambda: ask("picture"), "Picture…"
+            ),
+        }
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(title, 1)
+        for tool in self.tools.values():
+            top.addWidget(tool)
+        box = QVBoxLayout()
+        box.setContentsMargins(12, 8, 8, 6)
+        box.setSpacing(2)
+        box.addLayout(top)
+        box.addWidget(self.summary)
+        return box
+
+    def add_field(self, name: str, field: QWidget, place: int, column: int = 0, span: int = 1) -> None:
+        """Put a field with its name into the setup grid; columns come in pairs."""
+        words = label(name, "muted")
+        words.setBuddy(field)
+        field.setAccessibleName(name)
+        self.setup.addWidget(words, place, 2 * column)
+        self.setup.addWidget(field, place, 2 * column + 1, 1, span)
+
+    def show_running(self, live: bool, reason: str) -> None:
+        """Offer to run or to stop."""
+        self.run_button.setVisible(not live)
+        self.stop_button.setVisible(live)
+        self.run_button.setEnabled(not reason)
+        self.run_button.setToolTip(reason)
+
+    def run(self) -> None:
+        """Ask for the job that the setup describes."""
+        raise NotImplementedError
+
+    def chart_in_view(self):  # type: ignore[no-untyped-def]
+        """Return the chart that a picture would show, or None."""
+        raise NotImplementedError
+
+
+def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
+    """List the devices that a laboratory can use."""
+    box.blockSignals(True)
+    box.clear()
+    for device in space.devices:
+        box.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
+        if not device.is_usable:
+            item = box.model().item(box.count() - 1)  # type: ignore[attr-defined]
+            item.setEnabled(False)
+            item.setToolTip(device.problem)
+    place = box.findData(chosen)
+    box.setCurrentIndex(place if place >= 0 else box.findData(space.device.id))
+    box.blockSignals(False)
+
+
+def shrinking(box: QComboBox) -> QComboBox:
+    """Return a box that may be narrower than its longest entry."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(12)
+    return box
