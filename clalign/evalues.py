@@ -165,6 +165,82 @@ def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -
     return GumbelFit(*fit, int(counts[inside].sum()), _judged(fit, scores, counts, inside))
 
 
+@dataclass(frozen=True, slots=True)
+class CensoredFit:
+    """A Gumbel distribution fitted to the right side of a histogram.
+
+    Attributes
+    ----------
+    mu, slope : float
+        In bits and per bit.
+    edge : float
+        Only scores from here on were fitted; of the others only a number was used.
+    n_fitted, n_censored : int
+        Scores that were fitted, and how many were taken to lie below `edge`.
+    n_outliers : int
+        High scores that were left out.
+    """
+
+    mu: float
+    slope: float
+    edge: float
+    n_fitted: int
+    n_censored: int
+    n_outliers: int
+
+
+PEAK_ODDS = 1.0 / (math.e - 1.0)
+"""How many scores lie below the mode of a Gumbel distribution for each one above it."""
+
+
+def fit_right_side(low: int, counts: npt.NDArray[np.int64]) -> CensoredFit | None:
+    """Fit a Gumbel distribution to a histogram as hmmcalibrate of HMMER 2.3.2 does.
+
+    What lies below the fullest bin is censored: many random sequences are short, and their scores
+    make a tail on the left that is no part of the distribution. For the same reason the first fit
+    takes no more scores to be there than a Gumbel distribution has below its mode. Bins above are
+    left out where the fit expects less than one score from them on; then as many scores are taken
+    to be censored as that fit expects, until no more bins are left out.
+
+    Parameters
+    ----------
+    low : int
+        Lower edge of the first bin, in bits; each bin is one bit wide.
+    counts : int64[n]
+        Scores in each bin.
+
+    Returns
+    -------
+    CensoredFit or None
+        None if there are too few different scores from the fullest bin on.
+
+    References
+    ----------
+    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4: maximum likelihood from
+    censored data. Which scores are left out was found by watching the released program fit.
+    """
+    if not counts.any():
+        return None
+    peak, end = int(counts.argmax()), len(counts)
+    edge = float(low + peak)
+    middles = low + np.arange(len(counts)) + 0.5
+    n_fitted = int(counts[peak:].sum())
+    n_censored = min(int(counts[:peak].sum()), int(PEAK_ODDS * n_fitted))
+    while True:
+        fit = _maximum_likelihood(middles[peak:end], counts[peak:end], n_censored, edge)
+        if fit is None:
+            return None
+        expected = [(n_fitted + n_censored) * gumbel_tail(low + i, *fit) for i in range(peak, end)]
+        new_end = peak + sum(number >= 1.0 for number in expected)
+        if not counts[new_end:end].any():
+            outliers = int(counts[end:].sum())
+            return CensoredFit(*fit, edge, n_fitted, n_censored, outliers)
+        end = new_end
+        n_fitted = int(counts[peak:end].sum())
+        tail = gumbel_tail(edge, *fit)
+        n_censored = int(n_fitted * (1.0 - tail) / tail)
+
+
 def _judged(
     fit: tuple[float, float],
     scores: npt.NDArray[np.float64],
@@ -186,18 +262,26 @@ def _judged(
     return "Fit is good"
 
 
-def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float] | None:
-    weights = counts / max(1, counts.sum())
+def _maximum_likelihood(
+    scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], n_censored: int = 0, edge: float = 0.0
+) -> tuple[float, float] | None:
+    """Return mu and slope; of `n_censored` more scores only that they are below `edge` is known."""
     if np.count_nonzero(counts) < 3:
         return None
+    n = float(counts.sum())
+    weights = counts / n
     mean = float((weights * scores).sum())
     centered = scores - mean
     deviation = math.sqrt(float((weights * centered**2).sum()))
     slope = math.pi / (deviation * math.sqrt(6.0))
     low, high = slope / 100.0, slope * 100.0
+    if n_censored:
+        # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.
+        weights, centered = np.append(weights, n_censored / n), np.append(centered, edge - mean)
+    shift = float(centered.min())
     for _ in range(100):
-        powers = weights * np.exp(-slope * (centered - centered.min()))
-        total, first, second = (float((powers * centered**n).sum()) for n in range(3))
+        powers = weights * np.exp(-slope * (centered - shift))
+        total, first, second = (float((powers * centered**k).sum()) for k in range(3))
         value = 1.0 / slope + first / total
         low, high = (slope, high) if value > 0 else (low, slope)
         derivative = -1.0 / slope**2 - second / total + (first / total) ** 2
@@ -206,6 +290,5 @@ def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.
         if abs(new - slope) < 1e-10 * slope:
             break
         slope = new
-    shift = centered.min()
     total = float((weights * np.exp(-slope * (centered - shift))).sum())
     return mean + shift - math.log(total) / slope, slope

@@ -98,6 +98,47 @@ class SearchSpec:
         return cls(**data)
 
 
+MAX_SAMPLES = 10_000_000
+LONGEST_SAMPLE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrateSpec:
+    """The random sequences that profiles are calibrated with; the defaults are those of HMMER2.
+
+    Attributes
+    ----------
+    n : int
+        How many.
+    seed : int
+        The same seed draws the same sequences, whatever the device.
+    mean, sd : float
+        Of their lengths, which are normally distributed, those below 1 drawn again.
+    fixed : int or None
+        The one length of all of them instead.
+    """
+
+    n: int = 5000
+    seed: int = 42
+    mean: float = 325.0
+    sd: float = 200.0
+    fixed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= MAX_SAMPLES:
+            raise OptionError(f"{self.n:,} random sequences are asked for.", f"Ask for 1 to {MAX_SAMPLES:,} of them.")
+        if self.seed < 0:
+            raise OptionError(f"The seed is {self.seed}, but must not be below 0.", "Give another number.")
+        if not (1 <= self.mean <= LONGEST_SAMPLE and 0 <= self.sd <= LONGEST_SAMPLE):
+            raise OptionError(
+                f"Random lengths around {self.mean:g} with a deviation of {self.sd:g} are asked for.",
+                f"Give a mean from 1 and a deviation from 0 on, both up to {LONGEST_SAMPLE:,}.",
+            )
+        if self.fixed is not None and not 1 <= self.fixed <= LONGEST_SAMPLE:
+            raise OptionError(f"Random sequences of {self.fixed:,} residues are asked for.",
+                              f"Give a length from 1 to {LONGEST_SAMPLE:,}.")  # fmt: skip
+
+
 def flag_of(name: str) -> str:
     """Return the command line flag of a field of `SearchSpec`."""
     flags = {f.name: str(f.metadata.get("flag", f.name)) for f in dataclasses.fields(SearchSpec)}

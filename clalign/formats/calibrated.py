@@ -1,0 +1,167 @@
+"""Files of HMMER2 profiles with new calibrations: a copy in which only the EVD lines change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clalign.errors import InputError, OptionError
+from clalign.formats import hmmer3
+from clalign.formats.recognize import identify
+from clalign.formats.sources import CHUNK, RawReader, Source, decoded, opened
+from clalign.formats.writers import whole_file
+from clalign.profiles import Calibration
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NEWER = hmmer3.MAGIC.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelHead:
+    """Name and number of nodes of a model, from its header."""
+
+    name: str
+    length: int
+
+
+@dataclass
+class _Place:
+    """Where in a file of models a line lies.
+
+    Attributes
+    ----------
+    model : int
+        Number of the model, from 0; -1 before the first.
+    part : str
+        ``between`` models, ``header``, the ``table`` line that ends the header, or ``body``.
+    """
+
+    model: int = -1
+    part: str = "between"
+
+    def step(self, line: bytes) -> None:
+        """Move on to the next line."""
+        if self.part == "table":
+            self.part = "body"
+        if self.part == "between":
+            if line.strip():
+                self.model, self.part = self.model + 1, "header"
+        elif line.startswith(b"//"):
+            self.part = "between"
+        elif self.part == "header" and line.startswith(b"HMM "):
+            self.part = "table"
+
+
+def evd_line(calibration: Calibration) -> str:
+    """Return the line of a HMMER2 file that holds a calibration, without its end."""
+    return f"EVD   {calibration.location:10f} {calibration.slope:10f}"
+
+
+def model_heads(path: str) -> list[ModelHead]:
+    """Return what the headers of a HMMER2 file say, without reading the models.
+
+    Raises
+    ------
+    OptionError
+        If a model is a HMMER3 profile.
+    InputError
+        If it is no profile file.
+    """
+    names: list[str] = []
+    lengths: list[int] = []
+    place = _Place()
+    with opened(path) as source:
+        identify(source).profile_format()
+        for line in _raw_lines(source):
+            known = place.model
+            place.step(line)
+            if place.model > known:
+                names.append("")
+                lengths.append(0)
+                _refuse_newer(line, path)
+            elif place.part == "header" and line[:5].strip() == b"NAME":
+                names[-1] = decoded(line[6:].strip())
+            elif place.part == "header" and line[:5].strip() == b"LENG":
+                words = line[6:].split()
+                lengths[-1] = int(words[0]) if words and words[0].isdigit() else 0
+    return [ModelHead(name, length) for name, length in zip(names, lengths, strict=True)]
+
+
+def _refuse_newer(magic: bytes, path: str) -> None:
+    if magic.strip().startswith(_NEWER):
+        raise OptionError(
+            f"{path} holds a HMMER3 profile. Those are calibrated when they are built.",
+            "Give a file with HMMER2 profiles (HMMER2.0 in its first line).",
+        )
+
+
+def _raw_lines(source: Source) -> Iterator[bytes]:
+    """Yield the lines of the decompressed text with their ends, whichever those are."""
+    reader = RawReader(source)
+    try:
+        data, carry = reader.read(CHUNK).removeprefix(_BYTE_ORDER_MARK), b""
+        while data:
+            lines = (carry + data).splitlines(keepends=True)
+            # The last one may go on, and its CR may be followed by LF.
+            carry = lines.pop()
+            yield from lines
+            data = reader.read(CHUNK)
+        if carry:
+            yield carry
+    finally:
+        reader.close()
+
+
+def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, Calibration]]) -> None:
+    """Write a copy of a HMMER2 file with new EVD lines; every other byte is kept.
+
+    Parameters
+    ----------
+    path, output : str
+        They may be the same file, which is then replaced at once. A compressed file is copied
+        decompressed.
+    calibrations : sequence of (str, Calibration)
+        Name and calibration of each model, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file has other models than those.
+    OutputError
+        If the copy cannot be written; nothing is left behind then.
+    """
+    with opened(path) as source, whole_file(output) as stream:
+        for line in _calibrated_lines(path, _raw_lines(source), calibrations):
+            stream.buffer.write(line)
+
+
+def _calibrated_lines(
+    path: str, lines: Iterator[bytes], calibrations: Sequence[tuple[str, Calibration]]
+) -> Iterator[bytes]:
+    place, written = _Place(), False
+    for line in lines:
+        known = place.model
+        place.step(line)
+        if place.model > known:
+            written = False
+            if place.model >= len(calibrations):
+                raise _changed(path)
+        if place.part not in ("header", "table"):
+            yield line
+            continue
+        name, calibration = calibrations[place.model]
+        tag = line[:5].strip()
+        if tag == b"NAME" and decoded(line[6:].strip()) != name:
+            raise _changed(path)
+        if (tag == b"EVD" or place.part == "table") and not written:
+            ending = line[len(line.rstrip(b"\r\n")) :]
+            yield evd_line(calibration).encode() + ending
+            written = True
+        if tag != b"EVD":
+            yield line
+    if place.model + 1 != len(calibrations):
+        raise _changed(path)
+
+
+def _changed(path: str) -> InputError:
+    return InputError(path, "the profiles have changed since they were read.", "Calibrate them again.")
