@@ -187,7 +187,7 @@ class SpecialScores:
     j_loop: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class IntegerProfile:
     """HMMER2's log-odds scores, 1000 units to the bit; `IMPOSSIBLE` is minus infinity.
 

@@ -158,7 +158,7 @@ def _offsets(lengths: list[int]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SequenceBatch:
     """Sequences that go to a device together.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,14 +11,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    key: object
-    """Held, so that no other object can get its id while this entry lives."""
+    key: Callable[[], object]
+    """Returns the key: an entry goes with its key, so that no other object can be taken for it."""
     value: Any
     n_bytes: int
 
 
 class Residents:
-    """Things on a device by name and key object; the least recently used go when the budget is spent.
+    """Things on a device by name and key object.
+
+    An entry goes when its key does; the least recently used ones go when the budget is spent. A key
+    that does not support weak references is held as long as its entry.
 
     Parameters
     ----------
@@ -40,16 +44,34 @@ class Residents:
         """Return what is kept for this very key object, made now if it is not there."""
         place = (name, id(key))
         kept = self._kept.get(place)
-        if kept is not None:
+        if kept is not None and kept.key() is key:
             self._kept.move_to_end(place)
             return kept.value
+        self._forget(place)
         value = make()
-        self._kept[place] = new = _Kept(key, value, sum(self._size_of(leaf) for leaf in _leaves(value)))
+        self._kept[place] = new = _Kept(
+            self._reference(place, key), value, sum(self._size_of(leaf) for leaf in _leaves(value))
+        )
         self.n_bytes += new.n_bytes
         while self.n_bytes > self.budget and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self.n_bytes -= oldest.n_bytes
+            self._forget(next(iter(self._kept)))
         return value
+
+    def _reference(self, place: tuple[str, int], key: object) -> Callable[[], object]:
+        try:
+            return weakref.ref(key, lambda _: self._forget(place))
+        except TypeError:
+            return lambda: key
+
+    def _forget(self, place: tuple[str, int]) -> None:
+        kept = self._kept.pop(place, None)
+        if kept is not None:
+            self.n_bytes -= kept.n_bytes
+
+    def give_way(self) -> None:
+        """Let everything go because memory was short, and keep half as much from now on."""
+        self.budget = min(self.budget, self.n_bytes // 2)
+        self.clear()
 
     def clear(self) -> None:
         """Let everything go."""

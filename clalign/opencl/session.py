@@ -52,8 +52,9 @@ class OpenCLSession:
             self._queue = self._new_queue()
             self._transfers = Transfers(self._context, in_place=device.kind == "cpu")
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
-        self._launched: list[cl.Event] = []
-        self._clock = [0.0]
+        self._launched: list[tuple[cl.Event, tuple[Any, ...]]] = []
+        self._kernel_seconds = 0.0
+        self._is_owner = True
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage's kernel on a batch.
@@ -81,11 +82,11 @@ class OpenCLSession:
         return result
 
     def beside(self) -> OpenCLSession:
-        """Return a session on the same context with a queue of its own; close only this one."""
+        """Return a session on the same context with a queue of its own, which is to be closed first."""
         other = copy.copy(self)
         with self._translated():
             other._queue = self._new_queue()
-        other._launched = []
+        other._launched, other._kernel_seconds, other._is_owner = [], 0.0, False
         return other
 
     def _new_queue(self) -> cl.CommandQueue:
@@ -183,7 +184,8 @@ class OpenCLSession:
                 self._queue, (n_items,), None if group is None else (group,), *arguments,
                 global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
             )  # fmt: skip
-        self._launched.append(done)
+        # Memory of the host that the kernel reads must stay until it is done.
+        self._launched.append((done, arguments))
 
     def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
         key = (source, entry, *sorted(defines.items()))
@@ -207,7 +209,7 @@ class OpenCLSession:
     @property
     def kernel_seconds(self) -> float:
         """Time that the kernels of all collected results took, by the device's own clock."""
-        return self._clock[0]
+        return self._kernel_seconds
 
     @property
     def copy_seconds(self) -> float:
@@ -216,11 +218,11 @@ class OpenCLSession:
 
     def _count_kernels(self) -> None:
         left = []
-        for event in self._launched:
+        for event, arguments in self._launched:
             if is_over(event):
-                self._clock[0] += seconds_of(event)
+                self._kernel_seconds += seconds_of(event)
             else:
-                left.append(event)
+                left.append((event, arguments))
         self._launched = left
 
     def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
@@ -245,7 +247,7 @@ class OpenCLSession:
         except cl.Error as error:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or error.code in _OUT_OF_MEMORY:
-                self._residents.clear()
+                self._residents.give_way()
                 raise OutOfDeviceMemory(
                     f"{name} has too little free memory for this batch ({error}).",
                     "Close other programs that use it, or choose another device.",
@@ -261,5 +263,9 @@ class OpenCLSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._residents.clear()
-        self._kernels.clear()
+        with contextlib.suppress(cl.Error):
+            self._queue.finish()
+        self._launched.clear()
+        if self._is_owner:
+            self._residents.clear()
+            self._kernels.clear()

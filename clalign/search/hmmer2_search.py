@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from clalign.search.domains import ScoredDomain, counting_domains, score_domains
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session
 from clalign.specs import SearchSpec
-from clalign.stages.viterbi_trace import VITERBI_TRACE
+from clalign.stages.viterbi_trace import VITERBI_TRACE, Paths
 
 NO_LIMIT = float("inf")
 
@@ -29,6 +30,9 @@ MOST_BITS = 1e30
 
 OCTAVES = 40
 """Powers of two of the number of sequences for which a least score is kept ready."""
+
+EARLY_OCTAVE = 12
+"""Of sequences with this many powers of two before them only those with a high score are looked at."""
 
 TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
@@ -150,31 +154,62 @@ class Hmmer2Search:
         sequences are counted.
         """
         limits = self.thresholds
-        counts = np.full(len(scores.targets), limits.n_targets)
-        if not limits.fixed_n_targets:
-            places = self.database.order[scores.targets]
-            counts = places + 1.0 - np.searchsorted(self.empty_inputs, places)
-        # P-values are only computed where a cheap lower bound, the least score among the next lower power
-        # of two of sequences, lets them matter.
-        octaves = np.log2(np.clip(counts, 1, 2.0 ** (OCTAVES - 1))).astype(np.int64)
-        likely = np.flatnonzero(scores.values >= self.least_raws[octaves])
+        positions, counts = self._likely(scores)
         passing = []
-        for position in likely:
+        for position, count in zip(positions.tolist(), counts.tolist(), strict=True):
             score = bits(int(scores.values[position]))
-            if score >= limits.score and limits.pvalue(score) * counts[position] <= limits.evalue:
+            if score >= limits.score and limits.pvalue(score) * count <= limits.evalue:
                 passing.append(position)
         return np.array(passing, np.int64)
 
+    def _likely(self, scores: Scores) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the positions that may pass, and with how many sequences each is judged.
+
+        P-values are only computed where a cheap lower bound, the least score among the next lower power
+        of two of sequences, lets them matter; and that only where the score is high or the place early.
+        """
+        limits = self.thresholds
+        if limits.fixed_n_targets:
+            least = limits.least_raw
+            positions = np.flatnonzero(scores.values >= least).astype(np.int64)
+            return positions, np.full(len(positions), limits.n_targets)
+        places = self.database.order[scores.targets]
+        early = places < 2**EARLY_OCTAVE + len(self.empty_inputs)
+        positions = np.flatnonzero(early | (scores.values >= self.least_raws[EARLY_OCTAVE])).astype(np.int64)
+        counts = places[positions] + 1.0 - np.searchsorted(self.empty_inputs, places[positions])
+        octaves = np.log2(np.clip(counts, 1, 2.0 ** (OCTAVES - 1))).astype(np.int64)
+        likely = scores.values[positions] >= self.least_raws[octaves]
+        return positions[likely], counts[likely]
+
     def hits(self, session: Session, scores: Scores, context: JobContext) -> tuple[Hit, ...]:
         """Trace the candidates of a batch and return those that are reported, in the order of rows."""
-        chosen = self.candidates(scores)
-        found: list[Hit] = []
-        for part in self._portions(session, scores, chosen):
-            context.check()
-            rows = scores.targets[part]
-            paths = session.run(VITERBI_TRACE, self.database.select(rows), self.profile)
-            found += self._reported(rows, scores.values[part], paths)
-        return tuple(found)
+        return self.start_hits(session, scores, context)()
+
+    def start_hits(self, session: Session, scores: Scores, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start tracing the candidates of a batch; return what waits for the hits (see `hits`)."""
+        portions = self._portions(session, scores, self.candidates(scores))
+
+        def start() -> tuple[npt.NDArray[np.int64], Callable[[], Paths]] | None:
+            part = next(portions, None)
+            if part is None:
+                return None
+            batch = self.database.select(scores.targets[part])
+            return part, session.start(VITERBI_TRACE, batch, self.profile)
+
+        started = start()
+
+        def collect() -> tuple[Hit, ...]:
+            nonlocal started
+            found: list[Hit] = []
+            while started is not None:
+                context.check()
+                part, wait = started
+                paths = wait()
+                started = start()  # the device traces the next while the host looks at these
+                found += self._reported(scores.targets[part], scores.values[part], paths)
+            return tuple(found)
+
+        return collect
 
     def _portions(
         self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]
@@ -240,6 +275,15 @@ class Hmmer2Search:
             states=domain.path.states,
             text=alignment_text(domain.path, self.profile, self.database.residues(row)),
         )
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, score and E-value of a target that need not be a hit."""
+        score = bits(raw)
+        return {
+            "name": self.database.header(row)[0],
+            "score": float(score),
+            "evalue": self._evalue(score, self.thresholds.n_targets),
+        }
 
     def _evalue(self, score: np.float32, n_targets: float) -> float:
         return self.thresholds.pvalue(score) * n_targets

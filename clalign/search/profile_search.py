@@ -7,34 +7,26 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import clalign
-from clalign.batching import BATCH_SECONDS, MIN_CELLS, batch_end, gaps, residue_limit
+from clalign.batching import BatchCutter, fits, residue_limit, typical_length
 from clalign.devices import Device
-from clalign.errors import ClalignError, InputError, OptionError, OutOfDeviceMemory, RunBusy
-from clalign.evalues import bits
+from clalign.errors import ClalignError, InputError, OptionError, RunBusy
 from clalign.formats.databases import load_database
 from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.profiles import profile_card, read_profiles, repeated_names
 from clalign.formats.reports import InputReport
-from clalign.hits import Scores
 from clalign.jobs import JobContext, QuietContext
-from clalign.profiles import IMPOSSIBLE, Hmm
-from clalign.runs import BatchResult, RunFile, create_run
+from clalign.profiles import Hmm
+from clalign.runs import RunFile, create_run
 from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, empty_inputs, prepare_search, thresholds_for
+from clalign.search.pipeline import Pace, Pipeline
 from clalign.sequences import SequenceDatabase
-from clalign.sessions import Session, open_session
+from clalign.sessions import open_session
 from clalign.specs import SearchSpec
-from clalign.stages.viterbi import VITERBI
-
-RELEASE_RESIDUES = 2**26
-"""From this size on the pages of a database are given back while it is read."""
 
 FIRST_RATE = 2e8
 """Cells a second that the first batch is sized for if the device was never measured."""
@@ -43,33 +35,6 @@ CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds
 
 REFERENCE_RATE = 2e6
 """The same for the reference."""
-
-
-@dataclass
-class _Pace:
-    """What is known of a running search: the measured rate and how much is done."""
-
-    rate: float
-    residue_limit: int
-    total_cells: float
-    done_cells: float = 0.0
-    device_seconds: float = 0.0
-
-    def residues(self, model_length: int) -> int:
-        cells = max(self.rate * BATCH_SECONDS, MIN_CELLS)
-        return max(1, min(int(cells / model_length), self.residue_limit))
-
-    def add(self, cells: float, seconds: float) -> None:
-        self.done_cells += cells
-        self.device_seconds += seconds
-        if cells >= MIN_CELLS / 4:
-            measured = cells / max(seconds, 1e-6)
-            # Never trust one batch with more than a doubling: the first includes compilation.
-            self.rate = min(max(measured, self.rate / 2), self.rate * 2)
-
-    @property
-    def gcups(self) -> float:
-        return self.done_cells / max(self.device_seconds, 1e-9) / 1e9
 
 
 def hmmsearch(
@@ -183,13 +148,16 @@ def _search(
     done, seconds = run.work_done()
     total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
     first_rate = REFERENCE_RATE if device.kind == "reference" else FIRST_RATE
-    pace = _Pace((device.gcups * 1e9) or first_rate, residue_limit(device), total, done, seconds)
+    typical = typical_length([hmm.length for hmm in profiles])
+    pace = Pace((device.gcups * 1e9) or first_rate, residue_limit(device), typical, total, done, seconds)
     empty = empty_inputs(database)
+
+    def search_of(number: int) -> Hmmer2Search:
+        return prepare_search(profiles[number], spec, database, empty)
+
+    cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
     with open_session(device, context.check) as session:
-        for number, hmm in enumerate(profiles):
-            search = prepare_search(hmm, spec, database, empty)
-            _search_profile(run, number, search, session, pace, context)
-            run.set_best(number, _best_target(run, number, search))
+        Pipeline(run, search_of, len(profiles), cutter, session, pace, context).compute()
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
@@ -215,70 +183,6 @@ def _read_profiles(spec: SearchSpec, context: JobContext) -> list[Hmm]:
             "It can be opened and looked at. Search with a HMMER2 profile (HMMER2.0 in its first line).",
         )
     return profiles
-
-
-def _search_profile(
-    run: RunFile, number: int, search: Hmmer2Search, session: Session, pace: _Pace, context: JobContext
-) -> None:
-    database, m = search.database, search.profile.length
-    n_hits = run.n_hits(number)
-    for start, end in gaps(run.finished(number), len(database)):
-        first = start
-        while first < end:
-            context.check()
-            last = batch_end(database, first, end, pace.residues(m))
-            try:
-                result = _search_batch(number, search, session, first, last, context)
-            except OutOfDeviceMemory:
-                if last - first <= 1:
-                    raise
-                pace.residue_limit = max(1, pace.residues(m) // 2)
-                context.warn(f"{session.device.name} has too little free memory; going on with smaller batches.")
-                continue
-            pace.add(result.cells, result.seconds)
-            run.add_batch(result)
-            n_hits += len(result.hits)
-            if database.n_residues > RELEASE_RESIDUES:
-                database.release()
-            first = last
-            context.progress("search", pace.done_cells, pace.total_cells, "cells", gcups=pace.gcups, profile=number)
-            context.partial(profile=number, n_hits=n_hits, n_scored=last)
-
-
-def _search_batch(
-    number: int, search: Hmmer2Search, session: Session, first: int, last: int, context: JobContext
-) -> BatchResult:
-    batch = search.database.batch(first, last)
-    began = time.perf_counter()
-    scores = session.run(VITERBI, batch, search.profile)
-    seconds = time.perf_counter() - began
-    # A sequence without residues has no score; HMMER2 leaves it out.
-    scores = Scores(scores.targets, np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE)))
-    hits = search.hits(session, scores, context)
-    return BatchResult(
-        profile=number,
-        first=first,
-        last=last,
-        scores=scores,
-        hits=hits,
-        cells=float(batch.n_cells(search.profile.length)),
-        seconds=seconds,
-        device=session.device.name,
-    )
-
-
-def _best_target(run: RunFile, number: int, search: Hmmer2Search) -> dict[str, Any] | None:
-    """Return the target with the highest raw score, for a search that reports nothing."""
-    best: tuple[int, int] | None = None
-    for first, _, values in run.scores(number):
-        row = int(values.argmax())
-        if values[row] > IMPOSSIBLE and (best is None or values[row] > best[0]):
-            best = int(values[row]), first + row
-    if best is None:
-        return None
-    score = bits(best[0])
-    evalue = search.thresholds.pvalue(score) * search.thresholds.n_targets
-    return {"name": search.database.header(best[1])[0], "score": float(score), "evalue": evalue}
 
 
 def file_digest(path: str) -> str:

@@ -131,6 +131,17 @@ def test_what_stays_on_the_device(session: OpenCLSession) -> None:
 def test_another_object_at_the_same_address_is_another_key(session: OpenCLSession) -> None:
     values = [session.resident("number", object(), lambda i=i: i) for i in range(50)]
     assert values == list(range(50))
+    batches = (SequenceBatch.from_texts(["A" * (i + 1)]) for i in range(50))
+    assert [session.resident("length", b, lambda b=b: int(b.offsets[-1])) for b in batches] == list(range(1, 51))
+
+
+def test_what_belongs_to_a_batch_goes_with_it(session: OpenCLSession) -> None:
+    batch = SequenceBatch.from_texts(["ACD"])
+    session.residues(batch)
+    assert len(session._residents) == 1
+    assert session._residents.n_bytes >= 3 or session.device.kind == "cpu"
+    del batch
+    assert len(session._residents) == session._residents.n_bytes == 0
 
 
 def test_a_batch_used_again_is_not_copied_again(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +220,10 @@ def test_times_are_counted(session: OpenCLSession) -> None:
         session.run(VITERBI, batch, profile)
     after = session.kernel_seconds
     assert 0 < after < 60
-    session.beside().run(VITERBI_TRACE, batch, profile)
-    assert session.kernel_seconds > after
+    with session.beside() as beside:
+        beside.run(VITERBI_TRACE, batch, profile)
+        assert beside.kernel_seconds > 0
+    assert session.kernel_seconds == after
     assert session.copy_seconds > 0
 
 

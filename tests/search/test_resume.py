@@ -188,7 +188,8 @@ class FailingContext(QuietContext):
             raise OSError("plug pulled")
 
 
-def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("when", ["starting", "collecting"])
+def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     example = next(example for example in load_examples() if example.id == "made1")
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     whole, tight = tmp_path / "whole.clalign", tmp_path / "tight.clalign"
@@ -198,10 +199,13 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
     class Tight(ReferenceSession):
         """Refuses more than a few sequences at once."""
 
-        def run(self, stage: Any, batch: Any, model: Any) -> Any:
-            if len(batch) > 20:
+        def start(self, stage: Any, batch: Any, model: Any) -> Any:
+            def refuse() -> None:
                 raise OutOfDeviceMemory("This device is full.", "Close other programs.")
-            return self.inner.run(stage, batch, model)
+
+            if len(batch) > 20:
+                return refuse() if when == "starting" else refuse
+            return self.inner.start(stage, batch, model)
 
     def open_tight(device: Any, check: Any) -> Tight:
         session = Tight(device, check)
