@@ -14,7 +14,7 @@ PLAIN_SECONDS = 10.0
 BAR_SECONDS = 0.1
 BAR_WIDTH = 30
 
-STAGES = {"read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking"}
+STAGES = {"read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking", "ladder": "Measuring"}
 
 
 class Progress(Protocol):

@@ -191,6 +191,12 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 
+def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
+
+    return {"ladder": run_ladder(LadderSpec.from_dict(request), job)}
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
     "resume": _resume,
@@ -199,4 +205,5 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "selftest": _self_test,
     "verify": _verify,
     "export": _export,
+    "ladder": _ladder,
 }

@@ -1,0 +1,1 @@
+"""Laboratories: published experiments, run again on a user's device."""

@@ -1,0 +1,142 @@
+"""The rungs of the Viterbi ladder: every choice alone, the published combinations, the program's own kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from clalign.devices import Device
+from clalign.errors import OptionError
+from clalign.labs.published_ladder import published_row
+from clalign.stages.viterbi import VARIANTS, ViterbiStage
+from clalign.stages.viterbi_ladder import BASIC, LadderChoices
+
+Group = Literal["alone", "combined", "program"]
+
+EXPERIMENTS = ("granularity", "divergence", "work-group")
+"""What may be asked for beside the rungs."""
+
+PROGRAM_SHAPES = {"lanes": "gpu", "item": "", "vector": "cpu"}
+"""The shapes of the program's own kernel, and the only kind of device that one is made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One row of the ladder.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for.
+    group : str
+        ``alone``, ``combined`` or ``program``.
+    text : str
+        What it is, in words.
+    choices : LadderChoices or None
+    shape : str
+        Of the program's own kernel.
+    """
+
+    name: str
+    group: Group
+    text: str
+    choices: LadderChoices | None = None
+    shape: str = ""
+
+    def program_stage(self, device: Device) -> ViterbiStage | str:
+        """Return the program's own stage in this shape, or why a device has none."""
+        kind = PROGRAM_SHAPES[self.shape]
+        if f"viterbi_{self.shape}" not in VARIANTS:
+            return "This version has no kernel of this shape."
+        if kind and kind != device.kind:
+            return f"This shape is made for {kind.upper()}s."
+        return ViterbiStage(self.shape)
+
+
+def _alone() -> list[Rung]:
+    texts = {
+        "basic": ("all in global memory, as on a processor", BASIC),
+        "scheduling": ("independent variables", LadderChoices(scheduling="on")),
+        "unroll-2": ("2 nodes a turn of the inner loop", LadderChoices(unroll=2)),
+        "unroll-4": ("4 nodes a turn", LadderChoices(unroll=4)),
+        "unroll-8": ("8 nodes a turn", LadderChoices(unroll=8)),
+        "unroll-2+scheduling": ("2 nodes, independent variables", LadderChoices(unroll=2, scheduling="on")),
+        "unroll-4+scheduling": ("4 nodes, independent variables", LadderChoices(unroll=4, scheduling="on")),
+        "unroll-8+scheduling": ("8 nodes, independent variables", LadderChoices(unroll=8, scheduling="on")),
+        "overlapped-copies": ("copies during kernels: halves on two queues", LadderChoices(copies="overlapped")),
+        "interleaved-sequences": ("residues interleaved, longest first", LadderChoices(sequences="interleaved")),
+        "packed-sequences": ("the same, 4 residues a word", LadderChoices(sequences="packed")),
+        "interleaved-rows": ("score rows interleaved", LadderChoices(rows="interleaved")),
+        "padded-rows": ("the same, for a multiple of 32", LadderChoices(rows="padded")),
+        "private-rows": ("score rows in private memory", LadderChoices(rows="private")),
+        "constant-transitions": ("transitions in constant memory", LadderChoices(transitions="constant")),
+        "local-transitions": ("transitions in local memory", LadderChoices(transitions="local")),
+        "local-specials": ("special transitions local, a copy a warp", LadderChoices(specials="local")),
+        "replicated-specials": ("special transitions, a copy a work-item", LadderChoices(specials="replicated")),
+        "transposed-emissions": ("emissions transposed", LadderChoices(emissions="transposed")),
+        "local-emissions": ("the same in local memory, padded to 33", LadderChoices(emissions="local")),
+    }
+    return [Rung(name, "alone", text, choices) for name, (text, choices) in texts.items()]
+
+
+ONE = replace(BASIC, rows="private")
+ONE_TO_THREE = replace(ONE, unroll=8, scheduling="on")
+ONE_TO_FOUR = replace(ONE_TO_THREE, sequences="interleaved")
+BEST = replace(ONE_TO_FOUR, specials="local", transitions="constant")
+"""The published final combination."""
+
+
+def _combined() -> list[Rung]:
+    texts = {
+        "1": ("1: private rows", ONE),
+        "1+2": ("1 + 2: 8 nodes a turn", replace(ONE, unroll=8)),
+        "1+3": ("1 + 3: independent variables", replace(ONE, scheduling="on")),
+        "1+2+3": ("1 + 2 + 3", ONE_TO_THREE),
+        "1+2+3+4": ("... + 4: interleaved sequences, longest first", ONE_TO_FOUR),
+        "1+2+3+4+5": ("... + 5: local emissions", replace(ONE_TO_FOUR, emissions="local")),
+        "1+2+3+4+6": ("1 to 4 + 6: local special transitions", replace(ONE_TO_FOUR, specials="local")),
+        "1+2+3+4+6+7": ("... + 7: constant transitions", BEST),
+        "1+2+3+4p+6+7": ("the same with 4 residues a word", replace(BEST, sequences="packed")),
+    }
+    return [Rung(name, "combined", text, choices) for name, (text, choices) in texts.items()]
+
+
+def _program() -> list[Rung]:
+    texts = {
+        "lanes": "the program's kernel: lanes of a sub-group share a sequence",
+        "item": "the program's kernel: a work-item a sequence, strips of the model in registers",
+        "vector": "the program's kernel: explicit vectors",
+    }
+    return [Rung(shape, "program", text, shape=shape) for shape, text in texts.items()]
+
+
+RUNGS = (*_alone(), *_combined(), *_program())
+
+
+def known_rungs() -> list[dict[str, Any]]:
+    """Return name, group, words and published figures of every rung, as plain data."""
+    return [
+        {"name": rung.name, "group": rung.group, "text": rung.text, "published": published_row(rung.name)}
+        for rung in RUNGS
+    ]
+
+
+def chosen(variants: Sequence[str] | None) -> tuple[list[Rung], list[str]]:
+    """Return the rungs and the experiments that are asked for; all of them by default.
+
+    The basic rung always comes first, because the others are compared with it.
+
+    Raises
+    ------
+    OptionError
+        If one is not known.
+    """
+    if variants is None:
+        return list(RUNGS), list(EXPERIMENTS)
+    known = [rung.name for rung in RUNGS]
+    for name in variants:
+        if name not in known and name not in EXPERIMENTS:
+            raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join([*known, *EXPERIMENTS])}.")
+    rungs = [rung for rung in RUNGS if rung.name in variants or rung.name == "basic"]
+    return rungs, [name for name in EXPERIMENTS if name in variants]

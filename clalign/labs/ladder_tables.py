@@ -1,0 +1,177 @@
+"""A ladder's document as tables: plain text for a terminal, Markdown for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+Column = tuple[str, Callable[[Row], str]]
+
+GROUPS = {
+    "alone": "Each choice alone, against the basic rung",
+    "combined": "Combinations",
+    "program": "The program's own kernels",
+}
+
+
+def seconds(value: float | None) -> str:
+    """Return a time in the unit that suits it."""
+    if value is None:
+        return ""
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e6:.3g} µs"
+
+
+def plain(value: float | None, form: str = ".3g") -> str:
+    """Return a number, or nothing where there is none."""
+    return "" if value is None else format(value, form)
+
+
+def times(value: float | None) -> str:
+    """Return a speed-up."""
+    return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def percent(value: float | None, form: str = ".0%") -> str:
+    """Return a share."""
+    return "" if value is None else format(value, form)
+
+
+def check(row: Row) -> str:
+    """Return what came of the comparison with the reference."""
+    if row["status"] != "done":
+        return "not run"
+    return "equal" if row["equal"] else "DIFFERS"
+
+
+def _published(key: str) -> Callable[[Row], float | None]:
+    return lambda row: (row["published"] or {}).get(key)
+
+
+RUNG_COLUMNS: tuple[Column, ...] = (
+    ("rung", lambda r: str(r["name"])),
+    ("scores", check),
+    ("kernel", lambda r: seconds(r["kernel_seconds"])),
+    ("copies", lambda r: seconds(r["copy_seconds"])),
+    ("GCUPS", lambda r: plain(r["gcups"])),
+    ("speed-up", lambda r: times(r["speedup"])),
+    ("published", lambda r: times(_published("speedup")(r))),
+    ("registers", lambda r: plain(r["registers"], "d")),
+    ("local", lambda r: plain(r["local_bytes"], ",d")),
+    ("private", lambda r: plain(r["private_bytes"], ",d")),
+    ("occupancy", lambda r: percent(r["occupancy"])),
+)
+
+WIDTHS = {"rung": 22, "scores": 8, "registers": 9, "published": 9, "occupancy": 9}
+
+EXPERIMENT_COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
+    "granularity": (
+        "Granularity: how much of the work a launch does; times include the launches",
+        (
+            ("granularity", lambda r: str(r["name"])),
+            ("scores", check),
+            ("time", lambda r: seconds(r["kernel_seconds"])),
+            ("kernels alone", lambda r: seconds(r["busy_seconds"])),
+            ("GCUPS", lambda r: plain(r["gcups"])),
+            ("published, over HMMER2", lambda r: times(r["published_speedup"])),
+        ),
+    ),
+    "divergence": (
+        "Divergence: four synthetic sets, basic rung",
+        (
+            ("set", lambda r: str(r["text"])),
+            ("scores", check),
+            ("kernel", lambda r: seconds(r["kernel_seconds"])),
+            ("GCUPS", lambda r: plain(r["gcups"])),
+            ("speed against the set before", lambda r: times(r["relative"])),
+            ("published seconds", lambda r: plain(r["published_seconds"], ".2f")),
+        ),
+    ),
+    "work_group": (
+        "Work-group size, final combination",
+        (
+            ("work-items", lambda r: str(r["group"])),
+            ("scores", check),
+            ("kernel", lambda r: seconds(r["kernel_seconds"])),
+            ("GCUPS", lambda r: plain(r["gcups"])),
+            ("registers", lambda r: plain(r["registers"], "d")),
+            ("occupancy", lambda r: percent(r["occupancy"])),
+        ),
+    ),
+    "copies": (
+        "Share of copies in the time of kernels and copies",
+        (
+            ("rung", lambda r: str(r["name"])),
+            ("kernel", lambda r: seconds(r["kernel_seconds"])),
+            ("copies", lambda r: seconds(r["copy_seconds"])),
+            ("share", lambda r: percent(r["share"], ".2%")),
+            ("published", lambda r: percent(r["published_share"], ".2%")),
+        ),
+    ),
+}
+"""Title and columns of each experiment."""
+
+
+def heading(document: Row) -> str:
+    """Return in a sentence or two what was measured on what."""
+    model, database = document["model"], document["database"]
+    return (
+        f"{document['device']['name']}: {model['name']}, {model['length']:,} nodes, against"
+        f" {database['n_sequences']:,} sequences ({database['n_residues']:,} residues, longest {database['longest']:,};"
+        f" {database['source']}). Times are medians of up to {document['runs']} runs."
+    )
+
+
+def text_line(row: Row | None) -> str:
+    """Return a rung as a line of a table for a terminal, and why it was not run below it; None: the names."""
+    cells = []
+    for name, cell in RUNG_COLUMNS:
+        text = name if row is None else cell(row)
+        width = WIDTHS.get(name, 8)
+        cells.append(f"{text:<{width}s}" if name in ("rung", "scores") else f"{text:>{width}s}")
+    line = " ".join(cells).rstrip()
+    return line if row is None or not row["reason"] else f"{line}\n    {row['reason']}"
+
+
+def experiment_text(document: Row) -> str:
+    """Return the experiments as tables for a terminal."""
+    parts = []
+    for name, (title, columns) in EXPERIMENT_COLUMNS.items():
+        rows = document["experiments"].get(name) if name != "copies" else None
+        if rows:
+            parts.append("\n".join([f"\n{title}", *_aligned(columns, rows)]))
+    return "\n".join(parts)
+
+
+def _aligned(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
+    table = [[name for name, _ in columns], *([cell(row) for _, cell in columns] for row in rows)]
+    widths = [max(len(line[i]) for line in table) for i in range(len(columns))]
+    lines = []
+    for line in table:
+        first, *others = (text.rjust(width) for text, width in zip(line, widths, strict=True))
+        lines.append("  ".join([first.strip().ljust(widths[0]), *others]).rstrip())
+    return lines
+
+
+def markdown(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+    """Return a Markdown table."""
+    lines = [[name for name, _ in columns], ["---"] * len(columns)]
+    lines += [[cell(row).replace("|", "\\|") for _, cell in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def markdown_tables(document: Row) -> str:
+    """Return a whole document as Markdown: what it was measured on, the rungs, the experiments."""
+    parts = [heading(document)]
+    for group, title in GROUPS.items():
+        rows = [row for row in document["rows"] if row["group"] == group]
+        if rows:
+            parts += [f"**{title}**", markdown(RUNG_COLUMNS, rows)]
+            parts += [f"- {row['name']}: {row['reason']}" for row in rows if row["reason"]]
+    for name, (title, columns) in EXPERIMENT_COLUMNS.items():
+        if document["experiments"].get(name):
+            parts += [f"**{title}**", markdown(columns, document["experiments"][name])]
+    return "\n\n".join(parts)
