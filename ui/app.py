@@ -54,6 +54,13 @@ def _warm_up() -> None:
     from .views import results_page
 
     assert results_page
+    QTimer.singleShot(WARM_MS, _warm_laboratory)
+
+
+def _warm_laboratory() -> None:
+    from .models import rungs
+
+    assert rungs
 
 
 def _follow_system(settings: Settings, window: MainWindow) -> None:

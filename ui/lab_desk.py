@@ -65,10 +65,10 @@ class LabDesk(QObject):
             return self.pages[kind]
         space, page = self._conductor.workspace, None
         if kind == "ladder":
-            from .models.rungs import known_rungs
+            from .models.rungs import known_rungs, published_device
             from .views.ladder_page import LadderPage
 
-            view = LadderView(known_rungs(), self)
+            view = LadderView(known_rungs(), published_device(), self)
             page = LadderPage(view, space)
             job = "ladder"
         else:

@@ -159,6 +159,9 @@ QProgressBar[state="lost"]::chunk { background: $stop; }
 QSplitter::handle { background: $border; }
 QSplitter::handle:vertical { height: 1px; }
 QSplitter::handle:horizontal { width: 1px; }
+QTableView[role="lab"]::item { padding: 0 3px; }
+QTableView::indicator { width: 14px; height: 14px; border: 1px solid $muted; background: $surface; border-radius: 3px; }
+QTableView::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }
 QCheckBox::indicator, QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid $muted;
     background: $surface; }
 QCheckBox::indicator { border-radius: 3px; }

@@ -9,23 +9,39 @@ import numpy as np
 from clalign.evalues import gumbel_density
 
 from .. import words
-from .figures import FitChart
+from .figures import FitChart, Point
+
+AXIS = "score (bits)"
+
+
+def _bars(histogram: dict[str, Any]) -> tuple[float, float, tuple[int, ...]]:
+    return float(histogram["low"]), float(histogram["width"]), tuple(int(n) for n in histogram["counts"])
 
 
 def fit_chart(fit: dict[str, Any]) -> FitChart:
     """Return the scores of random sequences with the fitted curve."""
-    histogram = fit["histogram"]
-    low, width, counts = float(histogram["low"]), float(histogram["width"]), [int(n) for n in histogram["counts"]]
+    low, width, counts = _bars(fit["histogram"])
     scores = np.linspace(low, low + width * len(counts), 400)
-    expected = gumbel_density(scores, fit["mu"], fit["lambda"]) * sum(counts) * width
+    n_fitted = fit.get("n_fitted", 0) + fit.get("n_censored", 0) or sum(counts)
+    expected = gumbel_density(scores, fit["mu"], fit["lambda"]) * n_fitted * width
     curve = tuple(zip(scores.tolist(), expected.tolist(), strict=True))
     legend = f"Bars: {words.plural(sum(counts), 'random sequence')} · line: fitted extreme value distribution"
-    return FitChart(
-        fit["name"], "score (bits)", low, width, tuple(counts), curve, fit["mu"], f"mu {fit['mu']:.2f}", legend
-    )
+    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend)
+
+
+def sample_chart(value: dict[str, Any]) -> FitChart:
+    """Return the scores so far, of a calibration that is still drawing them."""
+    low, width, counts = _bars(value["histogram"])
+    curve: tuple[Point, ...] = ()
+    legend = f"{words.count(value['done'])} of {words.plural(value['n'], 'random sequence')}"
+    return FitChart(value["profile"], AXIS, low, width, counts, curve, None, "", legend)
 
 
 def fit_words(fit: dict[str, Any]) -> str:
-    """Return a fit in a sentence."""
+    """Return a fit in a sentence or two."""
     seed = f", seed {fit['seed']}" if fit.get("seed") is not None else ""
-    return f"{fit['name']}: mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f} from {words.count(fit['n'])} scores{seed}"
+    numbers = (
+        f"{fit['name']}: mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f} from {words.count(fit['n'])} scores{seed}."
+    )
+    verdict = fit.get("words")
+    return f"{numbers} {verdict}." if verdict else numbers

@@ -22,7 +22,7 @@ def _identical(row: Row) -> str:
     if row.get("error"):
         return "not run"
     if row.get("identical") is None:
-        return "nothing to compare with"
+        return "not compared"
     return "identical" if row["identical"] else "differs"
 
 
@@ -42,19 +42,23 @@ def _share(row: Row) -> str:
     return "" if row.get("share_of_peak") is None else words.percent(row["share_of_peak"])
 
 
+def _peak(row: Row) -> str:
+    return "" if row.get("peak_gops") is None else words.count(row["peak_gops"])
+
+
 def _number(key: str, form: str) -> Any:
     return lambda row: "" if row.get(key) is None else format(row[key], form)
 
 
 COLUMNS = (
-    TextColumn("Device", "As its driver calls it", device_name, width=200, stretch=True),
-    TextColumn("Scores", "Whether all devices have the same scores", _identical, width=150, mark=_verdict),
+    TextColumn("Device", "As its driver calls it", device_name, width=160, stretch=True),
+    TextColumn("Scores", "Whether all devices have the same scores", _identical, width=112, mark=_verdict),
     TextColumn("GCUPS", "10⁹ cells a second, kernels alone", _number("gcups", ".3g"), True, 80),
     TextColumn("Of peak", "Share of the integer rate that was measured on the device", _share, True, 76),
-    TextColumn("Peak (Gop/s)", "Integer operations a second, measured", _number("peak_gops", ",.0f"), True, 100),
+    TextColumn("Start-up", "Opening the device and building the kernels", _seconds("start_seconds"), True, 80),
     TextColumn("Kernel", "Time of the kernels alone", _seconds("kernel_seconds"), True, 86),
     TextColumn("Copies", "Time of the copies to and from the device", _seconds("copy_seconds"), True, 86),
-    TextColumn("Start-up", "Opening the device and building the kernels", _seconds("start_seconds"), True, 86),
+    TextColumn("Peak (Gop/s)", "Integer operations a second, measured", _peak, True, 100),
 )
 
 
@@ -133,7 +137,8 @@ class ComparisonView(QObject):
         for entry in self.document.get("break_even") or []:
             if entry["residues"]:
                 size = words.count(_rounded(entry["residues"]))
-                parts.append(f"Below about {size} residues {entry['slow']} is done before {entry['fast']} has started.")
+                slow, fast = entry["slow"], entry["fast"]
+                parts.append(f"Below about {size} residues {slow} is done first, because {fast} takes longer to start.")
         return " ".join(parts)
 
     def speeds(self) -> BarChart:

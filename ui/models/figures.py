@@ -104,7 +104,7 @@ class FitChart:
         Lower bound of the first bar, and the width of each.
     curve : tuple of points
         Expected counts.
-    center : float
+    center : float or None
         A place on the axis with words, such as the fitted location.
     """
 
@@ -114,7 +114,7 @@ class FitChart:
     width: float
     counts: tuple[int, ...]
     curve: tuple[Point, ...]
-    center: float
+    center: float | None
     center_text: str
     legend: str = ""
 

@@ -29,6 +29,14 @@ def _milliseconds(row: Row) -> str:
     return "" if seconds is None else words.seconds(seconds)
 
 
+def _copies(row: Row) -> str:
+    return "" if row.get("copy_seconds") is None else words.seconds(row["copy_seconds"])
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2g}{words.THIN}%"
+
+
 def _times(value: float | None) -> str:
     if value is None:
         return ""
@@ -67,20 +75,20 @@ def _percent(row: Row) -> str:
 
 
 RUNGS = (
-    TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=190),
-    TextColumn("What it changes", "Against the basic rung", lambda r: r.get("text") or "", width=220, stretch=True),
-    TextColumn("Check", "Whether every score equals the reference", _equal, width=92, mark=_state),
-    TextColumn("Kernel", "Time of the kernels alone, median of several runs", _milliseconds, True, 84),
-    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 70),
-    TextColumn("Speed-up", "Against the basic rung on this device", lambda r: _times(r.get("speedup")), True, 78),
-    TextColumn("Thesis", "The thesis's speed-up over its own basic rung", _published, True, 70),
-    TextColumn("Thesis (s)", "The thesis's time in seconds", _published_seconds, True, 80),
+    TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=160),
+    TextColumn("What it changes", "Against the basic rung", lambda r: r.get("text") or "", width=140, stretch=True),
+    TextColumn("Check", "Whether every score equals the reference", _equal, width=84, mark=_state),
+    TextColumn("Kernel", "Time of the kernels alone, median of several runs", _milliseconds, True, 76),
+    TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 64),
+    TextColumn("Speed-up", "Against the basic rung on this device", lambda r: _times(r.get("speedup")), True, 74),
+    TextColumn("Published", "The published speed-up over the basic rung there", _published, True, 76),
+    TextColumn("Published (s)", "The published time in seconds", _published_seconds, True, 96),
     TextColumn("Registers", "Of a work-item, where the driver tells", lambda r: _number(r, "registers", "d"), True, 76),
     TextColumn("Local memory", "Of a work-group, where the driver tells", _bytes("local_bytes"), True, 100),
     TextColumn("Private memory", "Of a work-item, where the driver tells", _bytes("private_bytes"), True, 108),
     TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 84),
     TextColumn("Copies", "Time of the copies to and from the device",
-               lambda r: "" if r.get("copy_seconds") is None else words.seconds(r["copy_seconds"]), True, 78),
+_copies, True, 78),
 )  # fmt: skip
 
 GRANULARITY = (
@@ -92,7 +100,8 @@ GRANULARITY = (
                mark=lambda r: "" if r.get("equal") is None else "good" if r["equal"] else "stop"),
     TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
-    TextColumn("Thesis", "The thesis's speed-up over HMMER2", lambda r: _times(r.get("published_speedup")), True, 80),
+    TextColumn("Published", "The published speed-up over HMMER2", lambda r: _times(r.get("published_speedup")),
+               True, 80),
 )  # fmt: skip
 
 DIVERGENCE = (
@@ -100,20 +109,36 @@ DIVERGENCE = (
     TextColumn("What they are", "", lambda r: r.get("text") or "", width=220, stretch=True),
     TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
-    TextColumn("Relative", "Speed against the first set", lambda r: _number(r, "relative", ".2f"), True, 80),
+    TextColumn("Relative", "Time against the set before", lambda r: _number(r, "relative", ".2f"), True, 80),
+    TextColumn(
+        "Published (s)", "The published time in seconds", lambda r: _number(r, "published_seconds", ".2f"), True, 100
+    ),
 )
 
 WORK_GROUP = (
     TextColumn("Work-group", "Work-items of a group", lambda r: words.count(r["group"]), True, 100),
     TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
-    TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 100, stretch=True),
+    TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 100),
+    TextColumn("Registers", "Of a work-item, where the driver tells", lambda r: _number(r, "registers", "d"), True, 90),
+    TextColumn(
+        "Not run because", "Why this size was not run", lambda r: r.get("reason") or "", width=200, stretch=True
+    ),
+)
+
+COPIES = (
+    TextColumn("Rung", "", lambda r: r["name"], width=170, stretch=True),
+    TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
+    TextColumn("Copies", "Time of the copies", _copies, True, 90),
+    TextColumn("Share", "Of the copies in the time of both", lambda r: _share(r.get("share")), True, 80),
+    TextColumn("Published", "The published share", lambda r: _share(r.get("published_share")), True, 90),
 )
 
 EXPERIMENTS = {
     "granularity": ("Granularity", GRANULARITY, "How much of the work one launch does"),
     "divergence": ("Divergence", DIVERGENCE, "What sequences of different length cost"),
     "work_group": ("Work-group size", WORK_GROUP, "Work-items of a group"),
+    "copies": ("Copies", COPIES, "Share of the copies in the time of kernels and copies"),
 }
 """Title, columns and chart title of each experiment."""
 
@@ -125,17 +150,20 @@ class LadderView(QObject):
     ----------
     known : list of dict
         Rungs that can be run: ``name``, ``group``, ``text`` and ``published``.
+    published_on : str
+        The device of the published figures.
     """
 
     changed = Signal()
 
-    def __init__(self, known: list[Row], parent: QObject | None = None) -> None:
+    def __init__(self, known: list[Row], published_on: str = "", parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.document: dict[str, Any] = {}
         self.is_live = False
         self.is_kept = True
         self.rungs = TextTable(RUNGS, self, lambda row: row.get("status") != DONE, tick="wanted")
         self.experiments = {name: TextTable(entry[1], self) for name, entry in EXPERIMENTS.items()}
+        self._published_on = published_on
         self._known = [{**row, "wanted": True} for row in known]
         self._show([dict(row) for row in self._known])
 
@@ -206,7 +234,7 @@ class LadderView(QObject):
         if not document:
             if self.n_done:
                 return f"{words.count(self.n_done)} of {words.plural(len(self.rows), 'rung')} so far"
-            return "Every rung of the thesis's ladder, run and checked on your device"
+            return "Every step of a published optimization of HMMER2's search, run and checked on your device"
         device, model, database = document["device"], document["model"], document["database"]
         sequences = words.plural(database["n_sequences"], "sequence")
         wrong = sum(row["status"] == DONE and not row["equal"] for row in self.rows)
@@ -221,13 +249,18 @@ class LadderView(QObject):
         bars = tuple(_bar(row) for row in self.rows)
         return BarChart(
             "Speed-up over the basic rung", "times as fast as the basic rung (logarithmic)", bars, "this device",
-            "the thesis, on its own device", log=True,
+            f"published, on a {self._published_on}" if self._published_on else "published", log=True,
         )  # fmt: skip
 
     def experiment_chart(self, name: str) -> BarChart:
         """Return the speeds of an experiment."""
         _, _, title = EXPERIMENTS[name]
         rows = self.experiments[name].rows
+        if name == "copies":
+            shares = tuple(
+                Bar(row["name"], 100 * row["share"], text=_share(row["share"])) for row in rows if "share" in row
+            )
+            return BarChart(title, "percent", shares)
         bars = tuple(
             Bar(_label(row), row.get("gcups"), text=_number(row, "gcups", ".3g"), note="was not run") for row in rows
         )
@@ -255,7 +288,7 @@ def _tip(row: Row) -> str:
     lines.append(", ".join(f"{axis}: {choice}" for axis, choice in choices.items()))
     published = row.get("published") or {}
     if published.get("speedup"):
-        lines.append(f"The thesis: {_times(published['speedup'])} as fast as its basic rung")
+        lines.append(f"Published: {_times(published['speedup'])} as fast as the basic rung there")
     return "\n".join(line for line in lines if line)
 
 

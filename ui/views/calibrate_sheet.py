@@ -9,14 +9,15 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
 from .. import words
-from ..models.calibration import fit_chart, fit_words
+from ..models.calibration import fit_chart, fit_words, sample_chart
+from ..models.figures import FitChart
 from ..models.workspace import Source, Workspace
 from .figure_view import FigureView
 from .lab_page import fill_devices, shrinking
 from .parts import button, label, notice_row, row, set_role
 from .sheet import Sheet
 
-NUMBER = 5000
+NUMBER, SEED = 5000, 42
 
 LEAST, MOST = 100, 10_000_000
 
@@ -49,8 +50,12 @@ class CalibrateSheet(Sheet):
         self.fits: list[dict[str, Any]] = []
         self.devices = shrinking(QComboBox())
         fill_devices(self.devices, workspace, workspace.device.id)
-        self.number, self.seed, self.output = QLineEdit(words.count(NUMBER)), QLineEdit(), QLineEdit(str(output))
-        self.seed.setPlaceholderText("any; give a number to repeat a calibration exactly")
+        self.number, self.seed, self.output = (
+            QLineEdit(words.count(NUMBER)),
+            QLineEdit(str(SEED)),
+            QLineEdit(str(output)),
+        )
+        self.seed.setToolTip("The same seed draws the same sequences on every device")
         self.problem = label("", "caution", wrap=True)
         self.bar, self.words = QProgressBar(), label("", "muted", wrap=True)
         self.bar.setTextVisible(False)
@@ -108,6 +113,7 @@ class CalibrateSheet(Sheet):
         self.stop.setVisible(state == "running")
         self.run_button.setVisible(state == "asking")
         self.result.setVisible(state == "done")
+        self.names.setVisible(len(self.fits) > 1)
         self.search.setVisible(state == "done")
         self.close_button.setText("Cancel" if state == "asking" else "Close")
         self.close_button.setToolTip("The calibration goes on" if state == "running" else "")
@@ -163,6 +169,13 @@ class CalibrateSheet(Sheet):
         """Show how far the job is."""
         self.bar.setRange(0, max(1, int(value["n"])))
         self.bar.setValue(int(value["done"]))
+        if value.get("histogram", {}).get("counts"):
+            first = self.result.isHidden()
+            self.form.hide()
+            self.result.show()
+            self._draw(sample_chart(value))
+            if first:
+                self.resized.emit()
         self.words.setText(f"{value['profile']}: {words.count(value['done'])} of {words.count(value['n'])} scores")
 
     def show_problem(self, text: str) -> None:
@@ -177,16 +190,18 @@ class CalibrateSheet(Sheet):
         self.fits = fits
         self.names.clear()
         self.names.addItems([fit["name"] for fit in fits])
-        self.names.setVisible(len(fits) > 1)
         self.body.insertWidget(0, notice_row("good", f"The calibrated profile is in {words.short_path(output)}, and "
                                                      "searches use it from now on."))  # fmt: skip
         self.show_fit(0)
         self._show_state("done")
         self.search.setFocus()
 
+    def _draw(self, chart: FitChart) -> None:
+        self.figure.show_chart(chart)
+        self.figure.setMinimumHeight(300)
+
     def show_fit(self, place: int) -> None:
         """Draw one of the fits."""
         if 0 <= place < len(self.fits):
-            self.figure.show_chart(fit_chart(self.fits[place]))
-            self.figure.setMinimumHeight(300)
+            self._draw(fit_chart(self.fits[place]))
             self.words.setText(fit_words(self.fits[place]))

@@ -182,14 +182,15 @@ class DevicePicker(QWidget):
         self.details = button("Details", lambda: self._ask(self.details_asked))
         self.again = button("Look again", self.refresh_asked.emit, tip="Look for devices again and test them")
         self.compare = button(
-            "Compare", self.compare_asked.emit, tip="The same job on several devices: scores and speed"
+            "Compare devices…", self.compare_asked.emit, tip="The same job on several devices: scores and speed"
         )
-        tools = row(self.test, self.details, self.compare, self.again, None, spacing=6)
+        tools = row(self.test, self.details, self.again, None, spacing=6)
+        compare = row(self.compare, None)
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
         box.setSpacing(6)
         box.addWidget(self.view, 1)
-        for part in (self.words, tools):
+        for part in (self.words, tools, compare):
             holder = QVBoxLayout()
             holder.setContentsMargins(8, 0, 8, 0)
             add = holder.addWidget if isinstance(part, QWidget) else holder.addLayout

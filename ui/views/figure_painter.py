@@ -130,17 +130,19 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
     names = max((metrics.horizontalAdvance(bar.name) for bar in chart.bars), default=0.0)
     names = min(names, 0.42 * area.width()) + 10
     plot = area.adjusted(names, 0, -metrics.horizontalAdvance("0000.00×"), -2 * metrics.height() - 8)
+    row = min(ROW + 6, plot.height() / max(1, len(chart.bars)))
+    plot.setHeight(row * max(1, len(chart.bars)))
     low, high = chart.span()
     scale = Scale(low, high, plot.left(), plot.right(), chart.log)
     _bottom_axis(painter, plot, scale, chart.axis, colors)
-    row = min(ROW + 8, plot.height() / max(1, len(chart.bars)))
     tips = []
     for place, bar in enumerate(chart.bars):
         line = QRectF(area.left(), plot.top() + place * row, area.width(), row)
         name = metrics.elidedText(bar.name, Qt.TextElideMode.ElideRight, names - 10)
         _words(painter, QRectF(line.left(), line.top(), names - 8, row), LEFT, name, colors.text)
         if bar.value is None:
-            room = QRectF(plot.left() + 4, line.top(), area.right() - plot.left() - 4, row)
+            left = max(plot.left() + 4, scale(bar.beside) + 12 if bar.beside else 0.0)
+            room = QRectF(left, line.top(), area.right() - left, row)
             shown = metrics.elidedText(bar.note, Qt.TextElideMode.ElideRight, room.width())
             _words(painter, room, LEFT, shown, colors.muted)
         _paint_bar(painter, line, bar.value, bar.beside, bar.text, scale, colors)
@@ -252,8 +254,10 @@ def _paint_marks(
         painter.setBrush(QColor(colors.surface))
         painter.drawEllipse(at, 5, 5)
         wide, high = metrics.horizontalAdvance(mark.text) + 12, metrics.height() + 4
-        left = at.x() + 10 if at.x() + 10 + wide < plot.right() else at.x() - 10 - wide
-        box = QRectF(max(plot.left(), left), min(at.y() + 8, plot.bottom() - high), wide, high)
+        # Lines rise to the right: there is room below on the right, and above on the left.
+        fits = at.x() + 10 + wide < plot.right()
+        left, top = (at.x() + 10, at.y() + 8) if fits else (at.x() - 10 - wide, at.y() - 8 - high)
+        box = QRectF(max(plot.left(), left), min(top, plot.bottom() - high), wide, high)
         while any(box.intersects(other) for other in taken) and box.top() > plot.top():
             box.translate(0, -high - 2)
         taken.append(box)
@@ -285,6 +289,8 @@ def _paint_fit(painter: QPainter, area: QRectF, chart: FitChart, colors: theme.T
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colors.caution), 2))
     painter.drawPolyline(QPolygonF([QPointF(across(x), up(y)) for x, y in chart.curve]))
+    if chart.center is None:
+        return tips
     x = across(chart.center)
     painter.setPen(QPen(QColor(colors.text), 1, Qt.PenStyle.DashLine))
     painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))

@@ -35,6 +35,7 @@ class LabTable(QTableView):
     def __init__(self, model: TextTable, name: str) -> None:
         super().__init__()
         self.setModel(model)
+        self.setProperty("role", "lab")
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -90,19 +91,20 @@ class LabTable(QTableView):
 class TurningSplitter(QSplitter):
     """Two parts, side by side where there is room, else one above the other."""
 
-    def __init__(self, first: QWidget, second: QWidget) -> None:
+    def __init__(self, first: QWidget, second: QWidget, first_height: int = 300) -> None:
         super().__init__(Qt.Orientation.Vertical)
+        self._heights = [first_height, 300]
         self.setChildrenCollapsible(False)
         self.addWidget(first)
         self.addWidget(second)
-        self.setSizes([300, 300])
+        self.setSizes(self._heights)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Turn with the width."""
         wanted = Qt.Orientation.Horizontal if self.width() >= WIDE else Qt.Orientation.Vertical
         if wanted != self.orientation():
             self.setOrientation(wanted)
-            self.setSizes([300, 200] if wanted == Qt.Orientation.Horizontal else [300, 300])
+            self.setSizes([300, 200] if wanted == Qt.Orientation.Horizontal else self._heights)
         super().resizeEvent(event)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QTabWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QTabWidget, QWidget
 
 from ..models.ladder import EXPERIMENTS, LadderView
+from ..models.rungs import known_experiments
 from ..models.workspace import Source, Workspace
 from .figure_view import FigureView, scrolled
 from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, shrinking
 from .parts import EmptyPanel, button, clear_layout, notice_row, row
 
-NOT_RUN = "This experiment was not run yet. It is part of the ladder's job: run all rungs."
+NOT_RUN = "This experiment was not run yet. Tick Experiments above and run."
 
 
 class LadderPage(LabPage):
@@ -52,7 +53,7 @@ class LadderPage(LabPage):
     def _experiment(self, name: str, title: str) -> QWidget:
         table, figure = LabTable(self.ladder.experiments[name], title), FigureView(title)
         self.experiments[name] = (table, figure)
-        full, empty = TurningSplitter(table, scrolled(figure)), EmptyPanel("stairs", title, NOT_RUN)
+        full, empty = TurningSplitter(table, scrolled(figure), 190), EmptyPanel("stairs", title, NOT_RUN)
         self._empty[name] = (full, empty)
         holder = QWidget()
         box = row(full, empty, spacing=0)
@@ -67,8 +68,11 @@ class LadderPage(LabPage):
         self.setup.setColumnStretch(3, 1)
         every = button("Tick all", lambda: self.ladder.want_all(True), "flat", "Run every rung")
         none = button("Tick none", lambda: self.ladder.want_all(False), "flat", "Then tick those to be run")
+        self.with_experiments = QCheckBox("Experiments")
+        self.with_experiments.setChecked(True)
+        self.with_experiments.setToolTip("Run granularity, divergence and work-group size too")
         self.setup.addLayout(row(every, none, spacing=2), 0, 4)
-        self.setup.addLayout(row(None, self.stop_button, self.run_button), 1, 4)
+        self.setup.addLayout(row(self.with_experiments, None, self.stop_button, self.run_button), 1, 4)
         self.devices.activated.connect(lambda: self._show_running())
 
     def show_workspace(self) -> None:
@@ -76,9 +80,9 @@ class LadderPage(LabPage):
         space = self.workspace
         fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
         profiles = [s for s in space.of_kind("profiles") if _is_hmmer2(s)]
-        _fill(self.profiles, "Default: a synthetic profile", profiles)
+        _fill(self.profiles, "Synthetic (default)", profiles)
         ready = [s for s in space.of_kind("sequences") if s.state == "ready"]
-        _fill(self.databases, "Default: synthetic sequences", ready)
+        _fill(self.databases, "Synthetic (default)", ready)
         self._show_running()
 
     def show_ladder(self) -> None:
@@ -123,9 +127,17 @@ class LadderPage(LabPage):
             "device": self.devices.currentData(),
             "hmm": self.profiles.currentData() or None,
             "db": self.databases.currentData() or None,
-            "variants": self.ladder.wanted(),
+            "variants": self._wanted(),
         }
         self.run_asked.emit(job)
+
+    def _wanted(self) -> list[str] | None:
+        """Return what is ticked, the experiments among it; None if everything is."""
+        rungs, also = self.ladder.wanted(), self.with_experiments.isChecked()
+        if rungs is None and also:
+            return None
+        names = [row["name"] for row in self.ladder.rows] if rungs is None else rungs
+        return [*names, *(known_experiments() if also else [])]
 
     def table_in_view(self) -> LabTable:
         """Return the table of the tab in view."""
