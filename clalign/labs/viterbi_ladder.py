@@ -195,10 +195,10 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
         If the program's own kernel does not equal the reference on it.
     """
     rungs, experiments = chosen(spec.variants)
+    model = data.ladder_model(spec.hmm, spec.nodes, spec.seed)
     device = pick_device(spec.device)
     if device.kind == "reference":
         raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
-    model = data.ladder_model(spec.hmm, spec.nodes, spec.seed)
     bench = Bench(device, context, spec.runs)
     try:
         rate = basic_rate(bench, model)
@@ -228,7 +228,7 @@ def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> dict[st
     return {
         "kind": "ladder",
         "engine": "viterbi",
-        "device": device.to_dict(),
+        "device": {**device.to_dict(), "extensions": list(device.extensions)},
         "model": {"name": job.model.hmm.name, "length": job.model.length},
         "database": {
             "source": job.source,

@@ -1,0 +1,75 @@
+"""``clalign lab`` from end to end: the table, the document, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import lab, main
+from clalign.devices import Device
+from clalign.errors import ExitCode
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
+PROTEINS = str(GOLDEN / "sequences" / "built.fa")
+
+LADDER = ("lab", "ladder", "viterbi", "-q", "--runs", "1")
+SMALL = ("--sequences", "20", "--nodes", "10")
+
+
+@pytest.fixture
+def ladder(device: Device) -> tuple[str, ...]:
+    """The command on a device that can be measured."""
+    if device.kind == "reference":
+        pytest.skip("the reference builds no kernel")
+    return (*LADDER, "--device", device.id)
+
+
+def test_table_and_document(ladder: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ladder.json"
+    assert main([*ladder, *SMALL, "--variants", "unroll-2,granularity", "--json", str(path)]) == ExitCode.DONE
+    document = json.loads(path.read_text())
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["rung", "scores", "kernel"]
+    assert [line.split()[:2] for line in lines[1:3]] == [["basic", "equal"], ["unroll-2", "equal"]]
+    assert [row["name"] for row in document["rows"]] == ["basic", "unroll-2"]
+    assert any(line.startswith("fine, 1 node") for line in lines)
+    assert "20 sequences" in lines[-1]
+
+
+def test_a_users_files(ladder: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ladder, "--hmm", PROFILE, "--db", PROTEINS, "--variants", "basic", "--json", "-"]) == ExitCode.DONE
+    document = json.loads(capsys.readouterr().out)
+    assert document["model"] == {"name": "rrm_ls", "length": 74}
+    assert PROTEINS in document["database"]["source"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--variants", "basic,texture"], ExitCode.INPUT, "no variant texture"),
+        (["--hmm", "missing.hmm"], ExitCode.UNREADABLE, "does not exist"),
+        (["--hmm", PROFILE, "--nodes", "9"], ExitCode.INPUT, "its own length"),
+        (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
+        (["--json", "missing/folder.json"], ExitCode.CANNOT_WRITE, "does not exist"),
+        (["--runs", "0"], ExitCode.USAGE, "above 0"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*LADDER, *words]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_difference_has_its_exit_code(
+    ladder: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ladder.json"
+    assert main([*ladder, *SMALL, "--variants", "basic", "--json", str(path)]) == ExitCode.DONE
+    document = json.loads(path.read_text())
+    document["rows"][0].update(equal=False, reason="The scores of 3 of 20 sequences differ.")
+    capsys.readouterr()
+    assert lab._finish(document, "-") == ExitCode.DIFFERENT
