@@ -40,7 +40,6 @@ from clalign.stages.viterbi import VITERBI
 from clalign.stages.viterbi_ladder import BASIC, LadderChoices, ViterbiLadderStage
 
 BASIC_SECONDS = 1.0
-"""The basic rung gets a job of about this time."""
 
 RUNS = 5
 RUNG_SECONDS = 10.0
@@ -74,6 +73,10 @@ class LadderSpec:
         Size of the job; by default what suits the device, and the published family's length.
     seed : int
         Of the synthetic data, and of the choice of sequences from a file.
+    seconds : float
+        Where no size is given, the basic rung gets a job of about this time.
+    reports : bool
+        Whether to ask the driver for registers and memory, which compiles every kernel twice.
     """
 
     device: str = "auto"
@@ -84,6 +87,8 @@ class LadderSpec:
     sequences: int | None = None
     nodes: int | None = None
     seed: int = 1
+    seconds: float = BASIC_SECONDS
+    reports: bool = True
 
     @classmethod
     def from_dict(cls, request: dict[str, Any]) -> LadderSpec:
@@ -125,10 +130,10 @@ class Times:
 class Bench:
     """A device to measure on, opened again after a driver's error."""
 
-    def __init__(self, device: Device, context: JobContext, runs: int) -> None:
+    def __init__(self, device: Device, context: JobContext, spec: LadderSpec) -> None:
         self.device = device
         self.context = context
-        self.runs = runs
+        self.spec = spec
         self.session: Any = open_session(device, context.check)
 
     def reopen(self) -> None:
@@ -150,7 +155,7 @@ class Bench:
         session = self.session
         found: list[tuple[float, float, float]] = []
         began = time.perf_counter()
-        while len(found) < (runs or self.runs) and (not found or time.perf_counter() - began < RUNG_SECONDS):
+        while len(found) < (runs or self.spec.runs) and (not found or time.perf_counter() - began < RUNG_SECONDS):
             self.context.check()
             fresh = replace(batch) if stage.name != ViterbiLadderStage.name else batch
             kernel, copies, start = session.kernel_seconds, session.copy_seconds, time.perf_counter()
@@ -165,7 +170,7 @@ class Bench:
         witness = Witness(self.session)
         values: Values = stage.start(witness, batch, model)().values
         self.session.finish()
-        if witness.launched is None:
+        if witness.launched is None or not self.spec.reports:
             return values, {"registers": None, "local_bytes": None, "private_bytes": None, "occupancy": None}
         source, entry, defines, group = witness.launched
         told = self.session.build_report(source, entry, defines)
@@ -199,11 +204,11 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
     device = pick_device(spec.device)
     if device.kind == "reference":
         raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
-    bench = Bench(device, context, spec.runs)
+    bench = Bench(device, context, spec)
     try:
         rate = basic_rate(bench, model)
         step = BASIC.group * device.n_compute_units if device.kind == "cpu" else 1
-        job = data.ladder_data(model, spec.db, spec.sequences, rate * BASIC_SECONDS, step, spec.seed, context)
+        job = data.ladder_data(model, spec.db, spec.sequences, rate * spec.seconds, step, spec.seed, context)
         document = _document(spec, device, job)
         total = len(rungs) + len(experiments)
         context.progress("ladder", 0, total, "rungs")
@@ -215,7 +220,7 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
             context.partial(row=row)
             context.progress("ladder", len(document["rows"]), total, "rungs")
         for number, name in enumerate(experiments, 1):
-            document["experiments"] |= _experiment(name, bench, job, rate, spec.seed)
+            document["experiments"] |= _experiment(name, bench, job, rate)
             context.progress("ladder", len(rungs) + number, total, "rungs")
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         return document
@@ -349,11 +354,11 @@ def _compare(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     row["speedup"] = basic[what] / max(row[what], 1e-9)
 
 
-def _experiment(name: str, bench: Bench, job: data.LadderData, rate: float, seed: int) -> dict[str, Any]:
+def _experiment(name: str, bench: Bench, job: data.LadderData, rate: float) -> dict[str, Any]:
     if name == "granularity":
         return {"granularity": _granularity(bench, job)}
     if name == "divergence":
-        return {"divergence": _divergence(bench, job, rate, seed)}
+        return {"divergence": _divergence(bench, job, rate)}
     return {"work_group": _work_groups(bench, job)}
 
 
@@ -394,9 +399,10 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     return rows
 
 
-def _divergence(bench: Bench, job: data.LadderData, rate: float, seed: int) -> list[dict[str, Any]]:
+def _divergence(bench: Bench, job: data.LadderData, rate: float) -> list[dict[str, Any]]:
     """Time the basic rung on the four published sets; the speed of each second is compared with the one before."""
-    sets = data.divergence_sets(np.random.default_rng(seed), rate * BASIC_SECONDS / job.model.length)
+    n_residues = rate * bench.spec.seconds / job.model.length
+    sets = data.divergence_sets(np.random.default_rng(bench.spec.seed), n_residues)
     stage, rows = ViterbiLadderStage(_within(BASIC, bench.device)), []
     for name, (text, batch) in sets.items():
         part = replace(job, batch=batch)

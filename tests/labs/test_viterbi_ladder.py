@@ -27,14 +27,16 @@ def opencl_device(device: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
     """A device that can be measured, and jobs small enough for a test."""
     if device.kind == "reference":
         pytest.skip("the reference builds no kernel")
-    for name, value in {"BASIC_SECONDS": 0.005, "GPU_LAUNCHES": 60, "OTHER_LAUNCHES": 60}.items():
-        monkeypatch.setattr(lab, name, value)
+    monkeypatch.setattr(lab, "GPU_LAUNCHES", 60)
+    monkeypatch.setattr(lab, "OTHER_LAUNCHES", 60)
     monkeypatch.setattr(lab, "WORK_GROUPS", (32, 100, 2**20))
     return device
 
 
 def spec(device: Device, *variants: str, **more: Any) -> LadderSpec:
-    return LadderSpec(device.id, variants=variants or None, **{"sequences": 40, "nodes": 12, "runs": 2, **more})
+    return LadderSpec(
+        device.id, variants=variants or None, **{"sequences": 40, "nodes": 12, "runs": 2, "seconds": 0.005, **more}
+    )
 
 
 def measured(given: LadderSpec) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -1,0 +1,71 @@
+"""Puts measured tables into ladder.md, so that no figure in it is typed by hand.
+
+Between ``<!-- table NAME WHAT -->`` and ``<!-- end table -->`` goes the table WHAT of
+``benchmarks/results/ladder_NAME.json``: ``facts``, ``alone``, ``combined``, ``program``, ``means`` or an
+experiment.
+
+    python docs/ladder_page.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from clalign.labs.ladder_tables import (
+    EXPERIMENT_COLUMNS,
+    RUNG_COLUMNS,
+    heading,
+    markdown,
+    plain,
+    seconds,
+    times,
+)
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER.parent / "benchmarks" / "results"
+PLACE = re.compile(r"(<!-- table (\w+) (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
+
+MEAN_COLUMNS = (
+    ("rung", lambda r: str(r["name"])),
+    ("families", lambda r: str(r["families"])),
+    ("mean kernel time", lambda r: seconds(r["kernel_seconds"])),
+    ("GCUPS", lambda r: plain(r["gcups"])),
+    ("speed-up", lambda r: times(r["speedup"])),
+    ("published seconds", lambda r: plain((r["published"] or {}).get("seconds"), ".2f")),
+    ("published speed-up", lambda r: times((r["published"] or {}).get("speedup"))),
+)
+
+
+def table(results: dict[str, Any], what: str) -> str:
+    """Return one table of a file of results."""
+    document = results["detail"]
+    if what == "facts":
+        return heading(document)
+    if what == "means":
+        return markdown(MEAN_COLUMNS, results["means"]) if results["means"] else "Not measured yet."
+    if what in EXPERIMENT_COLUMNS:
+        return markdown(EXPERIMENT_COLUMNS[what][1], document["experiments"][what])
+    rows = [row for row in document["rows"] if row["group"] == what]
+    if not rows:
+        raise SystemExit(f"There is no table {what}.")
+    reasons = [f"- {row['name']}: {row['reason']}" for row in rows if row["reason"]]
+    return "\n".join([markdown(RUNG_COLUMNS, rows), *([""] if reasons else []), *reasons])
+
+
+def rendered(text: str, folder: Path = RESULTS) -> str:
+    """Return a page with its tables renewed."""
+
+    def fill(found: re.Match[str]) -> str:
+        path = folder / f"ladder_{found[2]}.json"
+        content = table(json.loads(path.read_text("utf-8")), found[3]) if path.exists() else "Not measured yet."
+        return f"{found[1]}\n{content}\n\n{found[4]}"
+
+    return PLACE.sub(fill, text)
+
+
+if __name__ == "__main__":
+    page = FOLDER / "ladder.md"
+    page.write_text(rendered(page.read_text("utf-8")), "utf-8")
