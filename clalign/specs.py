@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from clalign.errors import OptionError
 
+COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
+"""The command of each direction."""
+
 CutoffName = Literal["none", "ga", "tc", "nc"]
 
 
@@ -33,11 +36,15 @@ class SearchSpec:
         Files; ``-`` is standard input.
     device : str
         What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
+    direction : str
+        ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
+        sequence, its profiles, and E-values count profiles.
     """
 
     profiles: str
     targets: str
     device: str = "auto"
+    direction: Literal["search", "scan"] = "search"
     evalue: float = option(10.0, "-E", "E-value at most", "report sequences with at most this E-value", REPORT)
     score: float | None = option(None, "-T", "Score at least", "report sequences with at least this score", REPORT)
     domain_evalue: float | None = option(
@@ -147,7 +154,7 @@ def flag_of(name: str) -> str:
 
 def command_line(spec: SearchSpec) -> list[str]:
     """Return the words of the command that runs this spec; only what differs from the defaults."""
-    words = ["clalign", "hmmsearch"]
+    words = ["clalign", COMMANDS[spec.direction]]
     if spec.device != "auto":
         words += ["--device", spec.device]
     for f in dataclasses.fields(SearchSpec):

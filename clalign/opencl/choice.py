@@ -15,5 +15,15 @@ def all_devices(refresh: bool = False) -> list[Device]:
 
 
 def pick_device(wish: str) -> Device:
-    """Return the device that a user's words mean (see `clalign.devices.choose_device`)."""
-    return REFERENCE if wish == "reference" else choose_device(wish, all_devices())
+    """Return the device that a user's words mean (see `clalign.devices.choose_device`).
+
+    Where all drivers and devices are known from before they are listed in this process, which is a
+    worker that may be lost; otherwise in a child process.
+    """
+    if wish == "reference":
+        return REFERENCE
+    try:
+        from clalign.opencl.discover import familiar_devices
+    except ImportError:
+        return choose_device(wish, [REFERENCE])
+    return choose_device(wish, familiar_devices() or all_devices())

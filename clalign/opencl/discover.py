@@ -7,11 +7,13 @@ import logging
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
+from filelock import FileLock, Timeout
 
 from clalign.devices import REFERENCE, Device, DeviceKind, Health
 from clalign.errors import DeviceNotFound
@@ -28,6 +30,9 @@ LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
     " (or your system's C compiler package)."
 )
+
+_LISTING, _LOST = "listing-", "lost-listing"
+"""Marks of the processes that ask the drivers for their devices, and of one that did not come back."""
 
 _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
@@ -130,7 +135,45 @@ def discover_devices(refresh: bool = False) -> list[Device]:
         _write_verdicts({**known, **{_key(device): _verdict(device) for device in judged if _is_final(device)}})
     if problem:
         log.warning("%s", problem)
+    else:
+        (verdicts_path().parent / _LOST).unlink(missing_ok=True)
     return [*judged, REFERENCE]
+
+
+def familiar_devices() -> list[Device]:
+    """Return every device, listed in this process; nothing unless all of them were judged before.
+
+    Nor if an earlier process has not come back from this, because its driver hung or crashed, and
+    no child process has listed the devices since.
+    """
+    known = _read_verdicts()
+    folder = verdicts_path().parent
+    if not known or _is_distrusted(folder):
+        return []
+    try:
+        with FileLock(folder / f"{_LISTING}{os.getpid()}.lock") as lock:
+            listed = [describe(number, handle) for number, handle in driver_devices()]
+        Path(lock.lock_file).unlink(missing_ok=True)
+    except OSError:
+        return []
+    if not listed or any(_key(device) not in known for device in listed):
+        return []
+    return [*(_judge(device, known) for device in listed), REFERENCE]
+
+
+def _is_distrusted(folder: Path) -> bool:
+    """Return whether a process was lost, or is hanging, while it listed the devices itself."""
+    for mark in folder.glob(f"{_LISTING}*.lock"):
+        try:
+            with FileLock(mark, blocking=False):  # nobody has it: its process ended before it was done
+                (folder / _LOST).touch()
+            mark.unlink(missing_ok=True)
+        except Timeout:
+            if time.time() - mark.stat().st_mtime > LIST_SECONDS:
+                (folder / _LOST).touch()
+        except OSError:
+            continue
+    return (folder / _LOST).exists()
 
 
 def _list_in_child() -> tuple[list[Device], str]:

@@ -42,8 +42,7 @@ TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 class Thresholds:
     """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
 
-    `n_targets` and `n_domain_targets` are the numbers of sequences that E-values count with;
-    `fixed_n_targets` tells that the user gave the first of them.
+    `n_targets` and `n_domain_targets` are the numbers of targets that E-values count with.
     """
 
     evalue: float
@@ -54,7 +53,6 @@ class Thresholds:
     inclusion_score: float | None
     n_targets: float
     n_domain_targets: float
-    fixed_n_targets: bool
     calibration: Calibration | None
 
     @property
@@ -87,8 +85,8 @@ class Thresholds:
         return hmmer2_pvalue(score, self.calibration)
 
 
-def thresholds_for(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Thresholds:
-    """Return the thresholds of a search; E-values count the sequences that have residues.
+def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Thresholds:
+    """Return the thresholds of a search whose E-values count so many targets, unless the spec says otherwise.
 
     Raises
     ------
@@ -110,17 +108,48 @@ def thresholds_for(hmm: Hmm, spec: SearchSpec, database: SequenceDatabase) -> Th
         score, domain_score = pair
         evalue = domain_evalue = NO_LIMIT
         inclusion_score = score
-    size = spec.n_targets if spec.n_targets is not None else float(len(database) - database.n_empty)
+    size = spec.n_targets if spec.n_targets is not None else n_targets
     domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
     return Thresholds(
         evalue, _single(score), domain_evalue, _single(domain_score), inclusion_evalue, inclusion_score,
-        size, domain_size, spec.n_targets is not None, hmm.calibration,
+        size, domain_size, hmm.calibration,
     )  # fmt: skip
 
 
 def _single(score: float) -> float:
     """Return a limit as the float32 that HMMER2 compares scores with."""
     return score if abs(score) == NO_LIMIT else float(np.float32(np.clip(score, -MOST_BITS, MOST_BITS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What is searched, and what E-values count.
+
+    Attributes
+    ----------
+    database : SequenceDatabase
+    empty_inputs : int64[n]
+        Sorted places in the input of the sequences without residues, which HMMER2 does not count.
+    n_profiles : int or None
+        In a scan the number of profiles, which are the targets of each sequence; None in a search.
+    """
+
+    database: SequenceDatabase
+    empty_inputs: npt.NDArray[np.int64]
+    n_profiles: int | None = None
+
+    @property
+    def n(self) -> float:
+        """The number that E-values count with: profiles, or sequences that have residues."""
+        return float(self.n_profiles or len(self.database) - self.database.n_empty)
+
+
+def targets_of(spec: SearchSpec, database: SequenceDatabase, n_profiles: int) -> Targets:
+    """Return the targets of a search or scan of so many profiles."""
+    empty = np.empty(0, np.int64)
+    if database.n_empty:
+        empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
+    return Targets(database, empty, n_profiles if spec.direction == "scan" else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +166,8 @@ class Hmmer2Search:
         Sorted places in the input of the sequences without residues, which HMMER2 does not count.
     least_raws : int64[OCTAVES]
         Least integer score that may be reported among 2^k sequences.
+    judged_among : float or None
+        Number of targets that every raw score is judged with; None if it is that of the sequences so far.
     """
 
     profile: IntegerProfile
@@ -145,11 +176,12 @@ class Hmmer2Search:
     database: SequenceDatabase
     empty_inputs: npt.NDArray[np.int64]
     least_raws: npt.NDArray[np.int64]
+    judged_among: float | None = None
 
     def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
         """Return the positions in `scores` that go to the traceback.
 
-        HMMER2 judges each raw score with the number of sequences *so far*; what fails there is never
+        HMMER2 judges each raw score with the number of targets *so far*; what fails there is never
         looked at again, and so it is here. What passes there may still fail in the end, when all
         sequences are counted.
         """
@@ -169,10 +201,10 @@ class Hmmer2Search:
         of two of sequences, lets them matter; and that only where the score is high or the place early.
         """
         limits = self.thresholds
-        if limits.fixed_n_targets:
-            least = limits.least_raw
+        if self.judged_among is not None:
+            least = limits.least_raw_among(self.judged_among)
             positions = np.flatnonzero(scores.values >= least).astype(np.int64)
-            return positions, np.full(len(positions), limits.n_targets)
+            return positions, np.full(len(positions), self.judged_among)
         places = self.database.order[scores.targets]
         early = places < 2**EARLY_OCTAVE + len(self.empty_inputs)
         positions = np.flatnonzero(early | (scores.values >= self.least_raws[EARLY_OCTAVE])).astype(np.int64)
@@ -289,18 +321,14 @@ class Hmmer2Search:
         return self.thresholds.pvalue(score) * n_targets
 
 
-def empty_inputs(database: SequenceDatabase) -> npt.NDArray[np.int64]:
-    """Return the sorted places in the input of the sequences without residues (int64[n])."""
-    if not database.n_empty:
-        return np.empty(0, np.int64)
-    empty: npt.NDArray[np.int64] = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
-    return empty
-
-
-def prepare_search(
-    hmm: Hmm, spec: SearchSpec, database: SequenceDatabase, empty: npt.NDArray[np.int64]
-) -> Hmmer2Search:
-    """Return the search of a HMMER2 profile, its scores and thresholds ready (`empty`: see `empty_inputs`)."""
-    limits = thresholds_for(hmm, spec, database)
+def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:
+    """Return the search of a HMMER2 profile, the `number`-th from 0, its scores and thresholds ready."""
+    limits = thresholds_for(hmm, spec, targets.n)
     least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(OCTAVES)], np.int64)
-    return Hmmer2Search(to_integer_profile(hmm), limits, spec.without_null2, database, empty, least_raws)
+    judged_among = spec.n_targets
+    if judged_among is None and targets.n_profiles is not None:
+        judged_among = number + 1.0
+    profile = to_integer_profile(hmm)
+    return Hmmer2Search(
+        profile, limits, spec.without_null2, targets.database, targets.empty_inputs, least_raws, judged_among
+    )

@@ -22,10 +22,11 @@ from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
 from clalign.runs import RunFile, create_run
-from clalign.search.hmmer2_search import Hmmer2Search, Thresholds, empty_inputs, prepare_search, thresholds_for
+from clalign.search.hmmer2_search import Hmmer2Search, prepare_search, targets_of, thresholds_for
+from clalign.search.opening import Opening
 from clalign.search.pipeline import Pace, Pipeline
 from clalign.sequences import SequenceDatabase
-from clalign.sessions import open_session
+from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
 
 FIRST_RATE = 2e8
@@ -132,32 +133,19 @@ def _run_owned(
 def _search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
-    profiles = _read_profiles(spec, context)
-    database, report = load_database(
-        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
-    )
-    if run.fact("database") is not None:
-        check_unchanged(run, spec, report)
-    device = pick_device(spec.device)
-    limits = [thresholds_for(hmm, spec, database) for hmm in profiles]
-    _store_inputs(run, spec, report, profiles, limits, device)
-    changed = run.fact("seen_digest") not in (None, report.digest)
-    for text in [CHANGED_TEXT] * changed + _cautions(profiles, database, device):
-        run.add_message("warning", text)
-        context.warn(text)
-    done, seconds = run.work_done()
-    total = float(database.n_residues) * sum(hmm.length for hmm in profiles)
-    first_rate = REFERENCE_RATE if device.kind == "reference" else FIRST_RATE
-    typical = typical_length([hmm.length for hmm in profiles])
-    pace = Pace((device.gcups * 1e9) or first_rate, residue_limit(device), typical, total, done, seconds)
-    empty = empty_inputs(database)
-
-    def search_of(number: int) -> Hmmer2Search:
-        return prepare_search(profiles[number], spec, database, empty)
-
-    cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
-    with open_session(device, context.check) as session:
-        Pipeline(run, search_of, len(profiles), cutter, session, pace, context).compute()
+    with Opening(lambda: _opened(spec, pick_device, context)) as opening:
+        profiles = _read_profiles(spec, context)
+        database, report = load_database(
+            spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+        )
+        if run.fact("database") is not None:
+            check_unchanged(run, spec, report)
+        session = opening.result(context.check)
+    with session:
+        device = session.device
+        _store_inputs(run, spec, report, profiles, database, device)
+        _tell_cautions(run, report, profiles, database, device, context)
+        pace = _compute(run, spec, profiles, database, session, context)
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
@@ -169,6 +157,36 @@ def _search(
         "gcups": pace.gcups,
         "device": device.name,
     }
+
+
+def _opened(spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext) -> Session:
+    return open_session(pick_device(spec.device), context.check)
+
+
+def _compute(
+    run: RunFile,
+    spec: SearchSpec,
+    profiles: list[Hmm],
+    database: SequenceDatabase,
+    session: Session,
+    context: JobContext,
+) -> Pace:
+    """Compute what the run lacks; return what became known of the speed."""
+    device = session.device
+    lengths = [hmm.length for hmm in profiles]
+    rate = device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
+    pace = Pace(
+        rate, residue_limit(device), typical_length(lengths), float(database.n_residues) * sum(lengths),
+        *run.work_done(),
+    )  # fmt: skip
+    targets = targets_of(spec, database, len(profiles))
+
+    def search_of(number: int) -> Hmmer2Search:
+        return prepare_search(profiles[number], number, spec, targets)
+
+    cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
+    Pipeline(run, search_of, len(profiles), cutter, session, pace, context).compute()
+    return pace
 
 
 def _read_profiles(spec: SearchSpec, context: JobContext) -> list[Hmm]:
@@ -218,9 +236,11 @@ def _store_inputs(
     spec: SearchSpec,
     report: InputReport,
     profiles: list[Hmm],
-    limits: list[Thresholds],
+    database: SequenceDatabase,
     device: Device,
 ) -> None:
+    n_targets = targets_of(spec, database, len(profiles)).n
+    limits = [thresholds_for(hmm, spec, n_targets) for hmm in profiles]
     cards = [
         {
             **profile_card(hmm),
@@ -233,6 +253,7 @@ def _store_inputs(
     run.set_profiles(cards)
     run.set_facts(
         spec=spec.to_dict(),
+        direction=spec.direction,
         database=report.to_dict(),
         profiles_digest=file_digest(spec.profiles),
         device=device.to_dict(),
@@ -251,6 +272,20 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def _tell_cautions(
+    run: RunFile,
+    report: InputReport,
+    profiles: list[Hmm],
+    database: SequenceDatabase,
+    device: Device,
+    context: JobContext,
+) -> None:
+    changed = run.fact("seen_digest") not in (None, report.digest)
+    for text in [CHANGED_TEXT] * changed + _cautions(profiles, database, device):
+        run.add_message("warning", text)
+        context.warn(text)
 
 
 def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:

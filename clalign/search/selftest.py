@@ -13,7 +13,7 @@ from clalign.formats.profiles import load_profiles
 from clalign.hits import Hit
 from clalign.jobs import JobContext
 from clalign.reference.cases import random_batch, random_profile
-from clalign.search.hmmer2_search import empty_inputs, prepare_search
+from clalign.search.hmmer2_search import prepare_search, targets_of
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
 from clalign.stages.viterbi import VITERBI
@@ -58,7 +58,7 @@ def self_test(device: Device, context: JobContext) -> dict[str, Any]:
 def _check_example(example: Example, session: Session, context: JobContext) -> dict[str, Any]:
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     database, _ = load_database(spec.targets, context=context)
-    search = prepare_search(load_profiles(spec.profiles)[0], spec, database, empty_inputs(database))
+    search = prepare_search(load_profiles(spec.profiles)[0], 0, spec, targets_of(spec, database, 1))
     hits: list[Hit] = []
     step = max(1, len(database) // 8)
     for first in range(0, len(database), step):

@@ -13,7 +13,7 @@ from clalign.hits import Hit, Scores
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
-from clalign.search.hmmer2_search import Hmmer2Search, empty_inputs, prepare_search
+from clalign.search.hmmer2_search import Hmmer2Search, prepare_search, targets_of
 from clalign.search.profile_search import check_unchanged
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -49,8 +49,9 @@ def verify_run(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
     check_unchanged(run, spec, report)
-    empty = empty_inputs(database)
-    searches = [prepare_search(hmm, spec, database, empty) for hmm in load_profiles(spec.profiles)]
+    profiles = load_profiles(spec.profiles)
+    targets = targets_of(spec, database, len(profiles))
+    searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
     chosen = _sample_of_hits(run, sample) if hits is None else hits
     verdicts: dict[int, bool] = {}
     details: list[str] = []

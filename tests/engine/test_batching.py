@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clalign.alphabets import AMINO, encode
-from clalign.batching import batch_end, gaps
+from clalign.batching import BatchCutter, batch_end, fits, gaps, typical_length
+from clalign.devices import Device
 from clalign.sequences import Sequence, SequenceDatabase
 
 
@@ -46,3 +47,29 @@ def test_gaps(cuts: set[int], n_rows: int) -> None:
     for a, b in [*found, *finished]:
         covered[a:b] += 1
     assert (covered == 1).all()
+
+
+def test_kept_batches_are_the_same_objects() -> None:
+    whole = database([9, 8, 7, 6, 5, 4])
+    cutter = BatchCutter(whole, 17, keep=True)
+    first = [cutter.cut(row, 6) for row in (0, 2, 4)]
+    assert [batch.targets.tolist() for batch in first] == [[0, 1], [2, 3], [4, 5]]
+    assert all(cutter.cut(row, 6) is batch for row, batch in zip((0, 2, 4), first, strict=True))
+    assert cutter.cut(2, 3).targets.tolist() == [2], "what is left of an interrupted run"
+    cutter.resize(20)
+    assert cutter.cut(0, 6) is first[0], "much the same size is the same"
+    cutter.resize(7)
+    assert cutter.cut(0, 6).targets.tolist() == [0]
+    cutter.resize(9, exactly=True)
+    assert cutter.cut(1, 6).targets.tolist() == [1]
+    passing = BatchCutter(whole, 17, keep=False)
+    assert passing.cut(0, 6) is not passing.cut(0, 6)
+
+
+def test_sizes_by_model_and_memory() -> None:
+    assert typical_length([100]) == 100
+    assert typical_length([23, 100, 488]) == 122, "a batch of the longest takes four times as long at most"
+    assert typical_length([10, 11, 12, 13]) == 12
+    card = Device("0:0", "Card", "gpu", memory_bytes=1000)
+    assert fits(database([30] * 9), card)
+    assert not fits(database([30] * 10), card)

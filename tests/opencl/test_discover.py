@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from clalign.devices import REFERENCE, Device, choose_device
 from clalign.errors import DeviceNotFound, ExitCode
@@ -126,3 +130,58 @@ def test_probe_is_a_process_of_its_own() -> None:
     done = subprocess.run(discover.own_command("probe", "list"), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert done.stdout.strip().startswith("[")
+
+
+@pytest.fixture
+def home_of_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache of its own, with the verdicts that are known."""
+    known = discover_devices()
+    monkeypatch.setattr(discover, "verdicts_path", lambda: tmp_path / "devices.json")
+    discover._write_verdicts({discover._key(device): discover._verdict(device) for device in known[:-1]})
+    return tmp_path
+
+
+def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover.subprocess, "run", lambda *words, **more: pytest.fail("a child was started"))
+
+
+def test_familiar_devices_need_no_child(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
+    devices = discover_devices()
+    assert len(devices) > 1
+    no_child(monkeypatch)
+    assert discover.familiar_devices() == devices
+    assert pick_device("auto") in devices
+    assert [path.name for path in home_of_verdicts.iterdir()] == ["devices.json"]
+
+
+def test_a_device_that_was_never_judged_is_tested_in_a_child(
+    monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path
+) -> None:
+    monkeypatch.setattr(discover, "sources_digest", lambda: "other kernels")
+    assert discover.familiar_devices() == []
+    discover.verdicts_path().unlink()
+    assert discover.familiar_devices() == []
+
+
+def test_after_a_lost_listing_a_child_lists(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
+    """A driver that ends the process which lists its devices does so once, not at every start."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom clalign.opencl import discover\n"
+        "discover.verdicts_path = lambda: Path(sys.argv[1])\n"
+        "discover.driver_devices = lambda: os.abort()\n"
+        "discover.familiar_devices()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(discover.verdicts_path())], timeout=60, check=False)
+    assert done.returncode != 0
+    assert discover.familiar_devices() == []
+    assert discover.familiar_devices() == [], "until a child has listed the devices"
+    devices = discover_devices()
+    no_child(monkeypatch)
+    assert discover.familiar_devices() == devices
+
+
+def test_a_listing_that_hangs_is_not_joined(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
+    with FileLock(home_of_verdicts / "listing-1.lock") as lock:
+        assert len(discover.familiar_devices()) > 1, "another process is asking at the same time"
+        os.utime(lock.lock_file, (0, 0))
+        assert discover.familiar_devices() == []

@@ -1,0 +1,60 @@
+"""Opening a device while the host reads the input."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from clalign.sessions import Check, Session
+
+PATIENCE_SECONDS = 5.0
+"""So long a job that has ended for another reason waits for a driver before it leaves it alone."""
+
+LISTEN_SECONDS = 0.1
+"""While it waits for a driver a job asks this often whether it was told to stop."""
+
+
+class Opening:
+    """A device being opened in a thread; a context manager.
+
+    Parameters
+    ----------
+    open_it : callable
+        Picks the device and opens it; what it raises is raised by `result`.
+    """
+
+    def __init__(self, open_it: Callable[[], Session]) -> None:
+        self._open_it = open_it
+        self._session: Session | None = None
+        self._error: BaseException | None = None
+        # A driver that hangs must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._session = self._open_it()
+        except BaseException as error:
+            self._error = error
+
+    def result(self, check: Check) -> Session:
+        """Wait for the open session and return it; it belongs to the caller from now on."""
+        while self._thread.is_alive():
+            check()
+            self._thread.join(LISTEN_SECONDS)
+        if self._error is not None:
+            raise self._error
+        assert self._session is not None
+        session, self._session = self._session, None
+        return session
+
+    def __enter__(self) -> Opening:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.join(PATIENCE_SECONDS)
+        if self._session is not None:
+            self._session.__exit__(None, None, None)

@@ -1,0 +1,200 @@
+"""Many profiles in one run: one database on the device, two batches in flight, and the results of single runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.batching import MIN_CELLS
+from clalign.devices import REFERENCE
+from clalign.errors import Cancelled
+from clalign.formats.examples import load_examples
+from clalign.jobs import Event, Job, QuietContext
+from clalign.opencl.choice import pick_device
+from clalign.reference.cases import random_profile
+from clalign.runs import BatchResult, create_run, open_run
+from clalign.search import pipeline, profile_search
+from clalign.search.pipeline import Pace
+from clalign.search.profile_search import run_search
+from clalign.sessions import ReferenceSession, Session, open_session
+from clalign.specs import SearchSpec
+from clalign.stages.viterbi import VITERBI
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
+    """Four proteins' profiles in one file, the sequences, and each profile in a file of its own."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    examples = {example.id: example for example in load_examples()}
+    single = []
+    for number, name in enumerate(("rrm_1", "thioesterase", "rrm_1", "thioesterase")):
+        path = folder / f"{number}.hmm"
+        path.write_text(examples[name].profiles.read_text().replace("NAME  ", f"NAME  copy{number}_", 1))
+        single.append(path)
+    together = folder / "together.hmm"
+    together.write_text("".join(path.read_text() for path in single))
+    return together, Path(str(examples["rrm_1"].targets)), single
+
+
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_search, "residue_limit", lambda device: 40_000)
+    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
+
+
+def found(path: Path, profile: int) -> dict[str, Any]:
+    with open_run(path) as run:
+        return {
+            "hits": list(run.hits(profile)),
+            "scores": [int(v) for _, _, values in run.scores(profile) for v in values],
+            "histogram": [list(part) for part in run.histogram(profile)],
+            "best": run.best(profile),
+        }
+
+
+def test_many_profiles_give_what_each_gives_alone(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, targets, single = inputs
+    small_batches(monkeypatch)
+    events: list[Event] = []
+    with create_run(tmp_path / "all.clalign") as run:
+        done = run_search(run, SearchSpec(str(together), str(targets)), pick_device, Job(events.append))
+        assert len(run.finished(0)) > 3
+        assert done["n_hits"] == run.n_hits() > 0
+    partial = [event.value for event in events if event.kind == "partial"]
+    assert [value["profile"] for value in partial] == sorted(value["profile"] for value in partial)
+    for number, path in enumerate(single):
+        with create_run(tmp_path / f"{number}.clalign") as run:
+            run_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
+        assert found(tmp_path / "all.clalign", number) == found(tmp_path / f"{number}.clalign", 0)
+        last = [value for value in partial if value["profile"] == number][-1]
+        assert last["n_hits"] == len(found(tmp_path / "all.clalign", number)["hits"])
+
+
+class Stopping(QuietContext):
+    """Stops a job after some stored batches."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def partial(self, **facts: Any) -> None:
+        self.left -= 1
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise Cancelled
+
+
+def test_stopped_between_profiles_and_continued(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, targets, _ = inputs
+    small_batches(monkeypatch)
+    spec = SearchSpec(str(together), str(targets))
+    with create_run(tmp_path / "whole.clalign") as run:
+        run_search(run, spec, pick_device, QuietContext())
+        n_batches = len(run.finished(0))
+    halted = tmp_path / "halted.clalign"
+    with create_run(halted) as run:
+        for after in (1, n_batches - 1, n_batches + 2):
+            with pytest.raises(Cancelled):
+                run_search(run, spec, pick_device, Stopping(after))
+            assert run.state == "stopped"
+        monkeypatch.setattr(profile_search, "residue_limit", lambda device: 23_000)
+        run_search(run, spec, pick_device, QuietContext())
+        assert run.state == "done"
+    for number in range(4):
+        assert found(halted, number) == found(tmp_path / "whole.clalign", number)
+
+
+class Watching(ReferenceSession):
+    """Notes what is started and collected on the device below."""
+
+    def __init__(self, inner: Session, notes: list[tuple[str, int]]) -> None:
+        super().__init__(inner.device, inner.check)
+        self.inner, self.notes, self.batches = inner, notes, []
+
+    def start(self, stage: Any, batch: Any, model: Any) -> Any:
+        self.batches.append(batch)
+        number = len(self.batches)
+        self.notes.append(("started", number))
+        wait = self.inner.start(stage, batch, model)
+
+        def collect() -> Any:
+            self.notes.append(("collected", number))
+            return wait()
+
+        return collect
+
+    def beside(self) -> Session:
+        return self.inner.beside()
+
+
+def test_the_next_batch_is_started_before_one_is_collected(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, targets, _ = inputs
+    small_batches(monkeypatch)
+    notes: list[tuple[str, int]] = []
+    sessions: list[Watching] = []
+
+    def watching(device: Any, check: Any) -> Session:
+        sessions.append(Watching(open_session(device, check), notes))
+        return sessions[0]
+
+    monkeypatch.setattr(profile_search, "open_session", watching)
+    with create_run(tmp_path / "run.clalign") as run:
+        run_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
+        n_batches = len(run.finished(0))
+    total = len(sessions[0].batches)
+    assert total == 4 * n_batches
+    for number in range(1, total):
+        assert notes.index(("started", number + 1)) < notes.index(("collected", number))
+        if number + 2 <= total:
+            assert notes.index(("collected", number)) < notes.index(("started", number + 2))
+    distinct = {id(batch) for batch in sessions[0].batches}
+    assert len(distinct) == n_batches, "every profile meets the same batches, which stay on the device"
+
+
+def test_rate_without_the_driver_s_times() -> None:
+    pace = Pace(1e9, 10**9, 100, 1e12)
+    assert pace.residues == int(1e9 * pipeline.BATCH_SECONDS / 100)
+    pace.measure(MIN_CELLS, MIN_CELLS / 5e8)
+    assert pace.rate == pytest.approx(5e8)
+    pace.measure(9 * MIN_CELLS, 9 * MIN_CELLS / 5e8)
+    assert pace.rate == pytest.approx(5e8)
+    assert pace.done_cells == 0
+    pace.store(BatchResult(0, 0, 1, VITERBI.reference(*tiny()), (), 1e6, 0.5, "device"))
+    assert (pace.done_cells, pace.gcups) == (1e6, pytest.approx(2e-3))
+
+
+def tiny() -> tuple[Any, Any]:
+    import numpy as np
+
+    from clalign.sequences import SequenceBatch
+
+    return SequenceBatch.from_texts(["ACD"]), random_profile(np.random.default_rng(1), 2)
+
+
+def test_a_device_without_times_is_measured_by_the_clock(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, targets, single = inputs
+
+    def timeless(device: Any, check: Any) -> Session:
+        return Watching(open_session(device, check), [])
+
+    monkeypatch.setattr(profile_search, "open_session", timeless)
+    with create_run(tmp_path / "run.clalign") as run:
+        done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
+    assert 0 < done["device_seconds"] < 60
+
+
+def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Path]], tmp_path: Path) -> None:
+    example = next(example for example in load_examples() if example.id == "motif")
+    spec = SearchSpec(str(example.profiles), str(example.targets), device="reference")
+    with create_run(tmp_path / "run.clalign") as run:
+        done = run_search(run, spec, lambda wish: REFERENCE, QuietContext())
+    assert done["device_seconds"] > 0
