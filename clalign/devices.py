@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from clalign.errors import DeviceNotFound
@@ -37,6 +37,8 @@ class Device:
         Why it is not ready and what to do, in words.
     gcups : float
         Speed measured by the self-test, in 10^9 cells a second; 0 if unknown.
+    tuning : dict
+        What ``clalign tune`` found for this device and driver, by name.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Device:
     health: Health = "not tested"
     problem: str = ""
     gcups: float = 0.0
+    tuning: dict[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def is_usable(self) -> bool:

@@ -8,7 +8,8 @@
 
    Buffers
      codes        uchar[n_residues]                    letter codes, sequence after sequence
-     offsets      int[n + 1]                           where each begins
+     offsets      int[n_rows + 1]                      where each begins
+     rows         int[n]                               those to be scored
      transitions  int[N_TRANSITIONS][NODES][LANES]     node lane * NODES + k at [k][lane]
      emissions    int[N_CODES][2][NODES][LANES]        match, insert
      special      int[N_SPECIALS]
@@ -134,10 +135,10 @@ void deletes(strip_t *s, TABLE *t, const crossing_t *crossing, uint lane, __loca
         s->d[k] = MAX(s->d[k], CLAMP(entering + crossing->before[k]));
 }
 
-void open_strip(strip_t *s, __global const uchar *codes, __global const int *offsets, uint n, uint number,
-                __constant const int *special)
+void open_strip(strip_t *s, __global const uchar *codes, __global const int *offsets, __global const int *rows,
+                uint n, uint number, __constant const int *special)
 {
-    const uint row = number < n ? number : n - 1;
+    const int row = rows[number < n ? number : n - 1];
     s->codes = codes + offsets[row];
     s->length = number < n ? offsets[row + 1] - offsets[row] : 0;
     s->special = specials_at_start(special);
@@ -147,8 +148,8 @@ void open_strip(strip_t *s, __global const uchar *codes, __global const int *off
 }
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void viterbi_score(__global const uchar *codes, __global const int *offsets, const uint n,
-                   __global const int *transitions, __global const int *emissions,
+void viterbi_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
+                   const uint n, __global const int *transitions, __global const int *emissions,
                    __constant const int *special, __global int *scores)
 {
     __local int scratch[LANES];
@@ -169,7 +170,7 @@ void viterbi_score(__global const uchar *codes, __global const int *offsets, con
         int longest = 0;
 #pragma unroll
         for (int q = 0; q < SEQUENCES; q++) {
-            open_strip(&strip[q], codes, offsets, n, first + q, special);
+            open_strip(&strip[q], codes, offsets, rows, n, first + q, special);
             longest = MAX(longest, strip[q].length);
         }
         for (int i = 0; i < longest; i++) {

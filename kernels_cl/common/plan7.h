@@ -2,6 +2,9 @@
 
 #define IMPOSSIBLE (-987654321)
 
+/* Far below every score of a reweighted model (clalign/stages/reweighting.py), which needs no clamping. */
+#define NEVER (-(1 << 28))
+
 /* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not.
    Macros, so that they serve scalars and vectors alike: an argument is evaluated twice, so never pass a
    call that other work-items take part in. */

@@ -16,6 +16,14 @@ from clalign.stages.viterbi import VITERBI, ViterbiStage
 GEOMETRIES = [
     ("vector", {}),
     ("vector", {"LANES": 16}),
+    ("vector", {"SEQUENCES": 1}),
+    ("vector", {"SEQUENCES": 3, "LANES": 16}),
+    ("vector", {"PLAIN": 1}),
+    ("vector", {"PLAIN": 1, "LANES": 16}),
+    ("item", {}),
+    ("item", {"NODES": 5, "GROUP": 33}),
+    ("item", {"NODES": 8, "GROUP": 1}),
+    ("item", {"NODES": 24, "GROUP": 7}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32, "SEQUENCES": 1}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "GROUP": 16, "SEQUENCES": 3}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 4, "GROUP": 4, "LOCAL_TRANSITIONS": 0}),
@@ -97,7 +105,7 @@ def test_order_and_company_change_nothing(session: Session) -> None:
     assert forward.tolist() == backward[::-1].tolist() == alone
 
 
-@pytest.mark.parametrize("shape", ["vector", "lanes"])
+@pytest.mark.parametrize("shape", ["vector", "lanes", "item"])
 def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
     rng = np.random.default_rng(14)
     profile = random_profile(rng, 12)

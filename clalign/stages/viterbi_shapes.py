@@ -1,0 +1,262 @@
+"""How each shape of the Viterbi kernel is launched on a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.devices import Device
+from clalign.profiles import IMPOSSIBLE, IntegerProfile
+from clalign.sequences import SequenceBatch
+from clalign.stages.reweighting import LONGEST, ReweightedScores
+from clalign.stages.viterbi_tables import (
+    N_TRANSITIONS,
+    lanes_tables,
+    reweighted_scores,
+    reweighted_vector_tables,
+    strip_tables,
+    vector_tables,
+)
+from clalign.stages.viterbi_tuning import tuning_of
+
+Values = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int32]
+Choices = Mapping[str, int]
+
+LOCAL_SHARE = 0.9
+"""Share of the local memory that tables may take."""
+
+STRIP_ROWS = 4
+"""Residues a round of the strips (ROWS of the kernel)."""
+
+LONG_SHARE = 1.5
+"""A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
+
+LEAST_LONG, MOST_LONG = 512, 8192
+"""Whatever the average, sequences up to the first are not long, and those beyond the second are."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_item": (
+        {"NODES": 16, "GROUP": 64},
+        {"NODES": 24, "GROUP": 64, "ONE_STRIP": 1},
+        {"NODES": 1, "GROUP": 33, "ONE_STRIP": 1},
+    ),
+    "viterbi_lanes": (
+        {"NODES": 4, "SEQUENCES": 2, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 16, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 160, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
+        {"NODES": 4, "SEQUENCES": 2, "GROUP": 32, "LANE_BACKEND": 0},
+    ),
+    "viterbi_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16, "SEQUENCES": 1}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+def empty_score(model: IntegerProfile) -> np.int32:
+    """Return what the recurrence gives for a sequence without residues."""
+    return np.int32(max(IMPOSSIBLE + model.special.c_move, -(2**31)))
+
+
+def lane_backend(device: Device) -> dict[str, int]:
+    """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
+    vendor = device.vendor.lower()
+    if device.kind == "gpu" and "nvidia" in vendor:
+        return {"LANE_BACKEND": 1, "LANES": 32, "COMPUTE_CAPABILITY": device.compute_capability}
+    if device.kind == "gpu" and "intel" in vendor and "cl_intel_subgroups" in device.extensions:
+        return {"LANE_BACKEND": 2, "LANES": 16}
+    if (
+        device.kind == "gpu"
+        and ("amd" in vendor or "advanced micro" in vendor)
+        and "clover" not in device.platform.lower()
+    ):
+        return {"LANE_BACKEND": 3, "LANES": 32}
+    return {"LANE_BACKEND": 0, "LANES": 32}
+
+
+def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+    """Start the shape for CPUs; return what waits for the scores (int32[n])."""
+    tuning = tuning_of(session.device)
+    lanes = choices.get("LANES", tuning.vector_lanes)
+    defines = {
+        "LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices,
+    }  # fmt: skip
+    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
+    lengths = batch.lengths
+    scores = None if plain or lengths.max() > LONGEST else reweighted_scores(session, model)
+    if scores is None:
+        entry, tables = "viterbi_score", vector_tables(session, model, lanes)
+    else:
+        entry, tables = "viterbi_score_reweighted", reweighted_vector_tables(session, model, scores, lanes)
+    values = session.allocate(4 * len(batch))
+    session.launch(
+        "viterbi_vector", entry, defines, max(1, session.device.n_compute_units), 1,
+        *session.residues(batch), np.uint32(len(batch)), *tables, session.zeros(4), values,
+    )  # fmt: skip
+    fetch: Callable[[], Values] = session.fetch(values, len(batch), np.int32)
+    return lambda: np.where(lengths > 0, fetch(), empty_score(model))
+
+
+def start_lanes(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
+) -> Callable[[], Values]:
+    """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
+    device, tuning = session.device, tuning_of(session.device)
+    backend = {**lane_backend(device), **{k: v for k, v in choices.items() if k in ("LANES", "LANE_BACKEND")}}
+    lanes = backend["LANES"]
+    nodes = -(-model.length // lanes)
+    group = lanes if backend["LANE_BACKEND"] == 0 else min(tuning.lanes_group, device.max_work_group)
+    needed = (N_TRANSITIONS * nodes + 1) * lanes * 4
+    defines: dict[str, int] = {
+        **backend,
+        "NODES": nodes,
+        "SEQUENCES": tuning.lanes_sequences if nodes <= 16 and rows is None else 1,
+        "GROUP": group,
+        "LOCAL_TRANSITIONS": int(needed <= LOCAL_SHARE * device.local_bytes),
+        **choices,
+    }
+    if rows is None:
+        rows = session.resident("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
+        n = len(batch)
+    else:
+        n, rows = len(rows), session.upload(rows)
+    values = session.allocate(4 * n)
+    sharing = defines["GROUP"] // lanes * defines["SEQUENCES"]
+    n_groups = min(-(-n // sharing), device.n_compute_units * 16)
+    session.launch(
+        "viterbi_lanes", "viterbi_score", defines, n_groups * defines["GROUP"], defines["GROUP"],
+        *session.residues(batch), rows, np.uint32(n), *lanes_tables(session, model, lanes), values,
+    )  # fmt: skip
+    fetch: Callable[[], Values] = session.fetch(values, n, np.int32)
+    return fetch
+
+
+@dataclass(frozen=True, slots=True)
+class StripLayout:
+    """A batch laid out for the `item` shape, on a device.
+
+    Attributes
+    ----------
+    short, long : int32[n]
+        Rows that the shape takes, longest first, and those that are too long for it.
+    longest : int
+        Residues of the longest of the former.
+    buffers : tuple
+        Interleaved words, bases and lengths.
+    """
+
+    short: Rows
+    long: Rows
+    longest: int
+    buffers: tuple[Any, ...]
+
+
+def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayout:
+    """Return the layout of a batch for so many work-items, made once a batch."""
+
+    def make() -> StripLayout:
+        lengths = batch.lengths
+        mean_share = float(lengths.sum()) / n_items
+        limit = int(min(max(LONG_SHARE * mean_share, LEAST_LONG), MOST_LONG))
+        order = np.argsort(-lengths, kind="stable").astype(np.int32)
+        n_long = int((lengths > limit).sum())
+        short = order[n_long : int((lengths > 0).sum())]
+        of_short = np.ascontiguousarray(lengths[short], np.int32)
+        n_words = -(-of_short[::32].astype(np.int64) // 4) * 32
+        bases = np.cumsum(n_words) - n_words
+        words = session.allocate(4 * int(n_words.sum()))
+        buffers = (words, session.upload(bases.astype(np.uint32)), session.upload(of_short))
+        session.launch(
+            "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, 64,
+            *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
+        )  # fmt: skip
+        longest = int(of_short.max(initial=0))
+        return StripLayout(short, order[:n_long], longest, buffers)
+
+    layout: StripLayout = session.resident(f"strips of {n_items}", batch, make)
+    return layout
+
+
+def strips_pay(session: Any, batch: SequenceBatch, model: IntegerProfile) -> bool:
+    """Return whether the `item` shape can take this model and is the faster one for this batch."""
+    tuning = tuning_of(session.device)
+    if len(batch) < tuning.strip_least * session.device.n_compute_units:
+        return False
+    return can_strip(session, model)
+
+
+def can_strip(session: Any, model: IntegerProfile) -> bool:
+    """Return whether the `item` shape serves this model."""
+    scores = reweighted_scores(session, model)
+    return scores is not None and scores.fits_16_bits
+
+
+def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+    """Start the column strips; long sequences, and those for which J mattered, go to the `lanes` shape."""
+    scores = reweighted_scores(session, model)
+    assert scores is not None, "ask can_strip first"
+    tuning = tuning_of(session.device)
+    group = choices.get("GROUP", tuning.strip_group)
+    n_groups = session.device.n_compute_units * tuning.strip_groups
+    layout = strip_layout(session, batch, n_groups * group)
+    beside = session.resident("beside", EDGES, session.beside)
+    fetch_long = start_lanes(beside, batch, model, {}, layout.long) if len(layout.long) else None
+    fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
+
+    def collect() -> Values:
+        values = np.full(len(batch), empty_score(model), np.int32)
+        best = fetch_short()
+        values[layout.short] = best + np.int32(scores.leave)
+        again = layout.short[best > scores.single]
+        if len(again):
+            values[again] = start_lanes(session, batch, model, {}, again)()
+        if fetch_long is not None:
+            values[layout.long] = fetch_long()
+            beside.finish()
+        return values
+
+    return collect
+
+
+def _start_strips(
+    session: Any,
+    model: IntegerProfile,
+    scores: ReweightedScores,
+    layout: StripLayout,
+    n_groups: int,
+    choices: Choices,
+) -> Callable[[], Values]:
+    n = len(layout.short)
+    if n == 0:
+        return lambda: np.empty(0, np.int32)
+    device = session.device
+    most = choices.get("NODES", tuning_of(device).strip_nodes)
+    n_strips = -(-model.length // most)
+    nodes = -(-model.length // n_strips)
+    defines = {
+        "COMPUTE_CAPABILITY": device.compute_capability, **choices, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
+    }  # fmt: skip
+    group = defines["GROUP"]
+    n_groups = min(n_groups, -(-n // group))
+    depth = layout.longest + 2 * STRIP_ROWS
+    edges = _edges(session, 8 * (n_groups * depth * group if n_strips > 1 else 1))
+    best = session.allocate(4 * n)
+    session.launch(
+        "viterbi_item", "viterbi_score", defines, n_groups * group, group,
+        *layout.buffers, np.uint32(n), *strip_tables(session, model, scores, nodes), np.uint32(n_strips),
+        np.int32(scores.begin[0] + scores.start), edges, np.uint32(depth), session.zeros(4), best,
+    )  # fmt: skip
+    fetch: Callable[[], Values] = session.fetch(best, n, np.int32)
+    return fetch
+
+
+EDGES = object()
+
+
+def _edges(session: Any, n_bytes: int) -> Any:
+    """Return scratch memory of at least so many bytes, kept for the next launch."""
+    size = 1 << max(10, (n_bytes - 1).bit_length())
+    return session.resident(f"edges of {size}", EDGES, lambda: session.allocate(size))
