@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -160,6 +161,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     """
     asked = 0
     with WorkerProcess(job) as worker:
+        importlib.import_module("clalign.search.export")  # while the worker starts: it is needed in the end
         for event in worker.events():
             if interruptions.n >= 2:
                 worker.stop()
@@ -175,6 +177,52 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
             display.show(event)
             last = event
     return last
+
+
+def watch_job(
+    job: dict[str, Any], display: Progress, stopped: str, take: Callable[[Event], None] = lambda event: None
+) -> dict[str, Any]:
+    """Run a job that makes no run file; show its progress, obey Ctrl-C, and return what it finished with.
+
+    Parameters
+    ----------
+    job : dict
+    display : Progress
+    stopped : str
+        What to say if the user stops it.
+    take : callable
+        Given each of its ``partial`` events.
+
+    Raises
+    ------
+    ClalignError
+        If it failed.
+    ToldError
+        If the user stopped it.
+    """
+    interruptions, asked, last = Interruptions(), False, None
+    with interruptions.counted(), WorkerProcess(job) as worker:
+        try:
+            for event in worker.events():
+                if interruptions.n >= 2:
+                    worker.stop()
+                    break
+                if interruptions.n and not asked:
+                    asked = True
+                    worker.send("cancel")
+                if event is not None:
+                    last = event
+                    display.show(event)
+                if event is not None and event.kind == "partial":
+                    take(event)
+        finally:
+            display.close()
+    if last is not None and last.kind == "failed":
+        raise ReportedError(last.value)
+    if last is None or last.kind != "finished":
+        display.say(stopped)
+        raise ToldError(interruptions.exit_code)
+    return last.value
 
 
 def add_advice(error: ClalignError, place: RunPlace) -> None:

@@ -8,6 +8,7 @@ on standard output, one JSON object a line.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -54,7 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         ) from None
     threading.Thread(target=_obey, args=(job,), daemon=True).start()
-    return perform(request, job)
+    code = perform(request, job)
+    with contextlib.suppress(OSError):
+        events.close()
+    sys.stderr.flush()
+    # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
+    os._exit(code)
 
 
 def _private_stdout() -> TextIO:
@@ -197,6 +203,14 @@ def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"ladder": run_ladder(LadderSpec.from_dict(request), job)}
 
 
+def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import pick_device
+    from clalign.search.calibrate import calibrate, spec_of
+
+    device = pick_device(request.get("device") or "auto")
+    return calibrate(request["profiles"], request["output"], spec_of(request), device, job)
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
     "resume": _resume,
@@ -205,5 +219,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "selftest": _self_test,
     "verify": _verify,
     "export": _export,
+    "calibrate": _calibrate,
     "ladder": _ladder,
 }
