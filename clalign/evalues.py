@@ -223,7 +223,7 @@ def fit_right_side(low: int, counts: npt.NDArray[np.int64]) -> CensoredFit | Non
         return None
     peak, end = int(counts.argmax()), len(counts)
     edge = float(low + peak)
-    middles = low + np.arange(len(counts)) + 0.5
+    middles = np.arange(low, low + len(counts), dtype=np.float64) + 0.5
     n_fitted = int(counts[peak:].sum())
     n_censored = min(int(counts[:peak].sum()), int(PEAK_ODDS * n_fitted))
     while True:

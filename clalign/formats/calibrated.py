@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
@@ -130,9 +132,13 @@ def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, C
     OutputError
         If the copy cannot be written; nothing is left behind then.
     """
-    with opened(path) as source, whole_file(output) as stream:
+    target = Path(output).resolve()  # a link stays one
+    mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
+    with opened(path) as source, whole_file(str(target)) as stream:
         for line in _calibrated_lines(path, _raw_lines(source), calibrations):
             stream.buffer.write(line)
+    if mode is not None:
+        target.chmod(mode)
 
 
 def _calibrated_lines(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from clalign.alphabets import AMINO, Alphabet, code_of
 from clalign.batching import BatchCutter, residue_limit
 from clalign.devices import Device
-from clalign.errors import ClalignError, OptionError
+from clalign.errors import ClalignError, OptionError, OutOfDeviceMemory
 from clalign.evalues import POOR_DISTANCE, CensoredFit, fit_right_side, gumbel_tail
 from clalign.formats.calibrated import model_heads, write_calibrated
 from clalign.formats.profiles import read_profiles
@@ -115,6 +116,14 @@ def random_database(alphabet: Alphabet, spec: CalibrateSpec) -> SequenceDatabase
     )
 
 
+def spec_of(request: dict[str, Any]) -> CalibrateSpec:
+    """Return the spec of a job; an explicit null as seed means any, which the result then names."""
+    named = {key: request[key] for key in ("n", "seed", "mean", "sd", "fixed") if request.get(key) is not None}
+    if "seed" in request and request["seed"] is None:
+        named["seed"] = secrets.randbelow(2**32)
+    return CalibrateSpec(**named)
+
+
 def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, context: JobContext) -> dict[str, Any]:
     """Calibrate all HMMER2 profiles of a file and write a copy of it with the new values.
 
@@ -205,7 +214,13 @@ class _Sampler:
             self.context.check()
             batch = self.cutter.cut(done, len(values))
             began = time.perf_counter()
-            values[done : done + len(batch)] = session.run(VITERBI, batch, profile).values
+            try:
+                values[done : done + len(batch)] = session.run(VITERBI, batch, profile).values
+            except OutOfDeviceMemory:
+                if len(batch) == 1:
+                    raise
+                self.cutter.resize(self.cutter.n_residues // 2, exactly=True)
+                continue
             self.seconds += time.perf_counter() - began
             done += len(batch)
             self.done_cells += batch.n_cells(hmm.length)
