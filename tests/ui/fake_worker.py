@@ -193,7 +193,7 @@ def ladder_document() -> dict:
     ]  # fmt: skip
     if manners().get("wrong_rung"):
         rows[1]["equal"] = False
-    speeds = {"kernel_seconds": 0.01, "gcups": 60.0}
+    speeds = {"kernel_seconds": 0.01, "gcups": 60.0, "status": "done", "reason": None}
     return {
         "kind": "ladder", "engine": "viterbi", "device": GPU.to_dict(), "model": {"name": "Made-up", "length": 270},
         "database": {"n_sequences": 1000, "n_residues": 350000, "longest": 1500}, "rows": rows,
@@ -203,6 +203,7 @@ def ladder_document() -> dict:
                 {"name": "medium", "rows_per_launch": 50, "equal": True, "published_speedup": 18.11, **speeds}],
             "divergence": [{"name": "equal", "text": "equal sequences", "relative": 1.0, **speeds}],
             "work_group": [{"group": group, "occupancy": 0.5, **speeds} for group in (32, 256)],
+            "copies": [{"name": "basic", "kernel_seconds": 0.2, "copy_seconds": 0.004, "share": 0.0196}],
         },
         "published": {"device": "made up"}, "versions": {"clalign": "0"}, "created": "2026-01-01T00:00:00",
     }  # fmt: skip
@@ -254,7 +255,8 @@ def calibrate(request: dict, job: Job) -> dict:
         raise ClalignError(manners()["fail"], "Choose another device.")
     for done in range(0, request["n"] + 1, request["n"] // 5):
         job.check()
-        job.partial(profile="Made-up", done=done, n=request["n"])
+        histogram = {"low": -12, "width": 1, "counts": [done // 4, done // 2, done // 4]}
+        job.partial(profile="Made-up", done=done, n=request["n"], histogram=histogram)
         time.sleep(manners()["pause"])
     scores = np.random.default_rng(request["seed"]).gumbel(MU, 1 / SLOPE, request["n"])
     counts, edges = np.histogram(scores, 60)

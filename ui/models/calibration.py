@@ -25,8 +25,11 @@ def fit_chart(fit: dict[str, Any]) -> FitChart:
     n_fitted = fit.get("n_fitted", 0) + fit.get("n_censored", 0) or sum(counts)
     expected = gumbel_density(scores, fit["mu"], fit["lambda"]) * n_fitted * width
     curve = tuple(zip(scores.tolist(), expected.tolist(), strict=True))
-    legend = f"Bars: {words.plural(sum(counts), 'random sequence')} · line: fitted extreme value distribution"
-    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend)
+    edge = fit.get("edge")
+    reach = "" if edge is None else f", fitted from {edge:g} bits on"
+    legend = f"Bars: {words.plural(sum(counts), 'random sequence')} · line: extreme value distribution{reach}"
+    begin = low if edge is None else float(edge)
+    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend, begin)
 
 
 def sample_chart(value: dict[str, Any]) -> FitChart:

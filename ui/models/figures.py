@@ -104,6 +104,8 @@ class FitChart:
         Lower bound of the first bar, and the width of each.
     curve : tuple of points
         Expected counts.
+    edge : float
+        From here on the curve was fitted; before it, it is only continued.
     center : float or None
         A place on the axis with words, such as the fitted location.
     """
@@ -117,6 +119,7 @@ class FitChart:
     center: float | None
     center_text: str
     legend: str = ""
+    edge: float = -math.inf
 
 
 Chart = BarChart | LineChart | FitChart

@@ -93,16 +93,14 @@ _copies, True, 78),
 
 GRANULARITY = (
     TextColumn("Granularity", "How much of the work a launch does", lambda r: r["name"], width=150, stretch=True),
-    TextColumn("Rows a launch", "Rows of the matrix", lambda r: _optional_count(r, "rows_per_launch"),
-               True, 110),
-    TextColumn("Check", "Whether every score equals the reference",
-               lambda r: "" if r.get("equal") is None else "equal" if r["equal"] else "differs", width=90,
-               mark=lambda r: "" if r.get("equal") is None else "good" if r["equal"] else "stop"),
-    TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
+    TextColumn("Rows a launch", "Rows of the matrix", lambda r: _optional_count(r, "rows_per_launch"), True, 110),
+    TextColumn("Check", "Whether every score equals the reference", _equal, width=90, mark=_state),
+    TextColumn("Time", "Of the kernels and their launches", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
-    TextColumn("Published", "The published speed-up over HMMER2", lambda r: _times(r.get("published_speedup")),
-               True, 80),
-)  # fmt: skip
+    TextColumn(
+        "Published", "The published speed-up over HMMER2", lambda r: _times(r.get("published_speedup")), True, 80
+    ),
+)
 
 DIVERGENCE = (
     TextColumn("Sequences", "Four synthetic sets of the same size", lambda r: r["name"], width=170),
@@ -208,7 +206,8 @@ class LadderView(QObject):
         ticks = {row["name"]: row["wanted"] for row in self.rows}
         rows = [{**row, "wanted": ticks.get(row["name"], True), "tip": _tip(row)} for row in document["rows"]]
         for name, table in self.experiments.items():
-            table.set_rows(list((document.get("experiments") or {}).get(name) or []))
+            found = (document.get("experiments") or {}).get(name) or []
+            table.set_rows([{**row, "tip": row.get("reason") or ""} for row in found])
         self._show(rows)
 
     def end(self) -> None:
@@ -296,4 +295,4 @@ def rung_facts(row: Row) -> list[tuple[str, str]]:
     """Return what is known about a rung: names and values."""
     rows = [(column.title, column.text(row)) for column in RUNGS[1:]]
     rows += [(axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in (row.get("choices") or {}).items()]
-    return [("Why it was not run", row["reason"])] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]
+    return [("Why it was not run", str(row.get("reason")))] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]

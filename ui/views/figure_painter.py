@@ -101,16 +101,20 @@ def _head(painter: QPainter, area: QRectF, title: str, colors: theme.Tokens) -> 
     return area.adjusted(0, height + 4, 0, 0)
 
 
-def _bottom_axis(painter: QPainter, area: QRectF, scale: Scale, title: str, colors: theme.Tokens) -> None:
-    """Draw the axis below `area`, with a quiet line at each number."""
+def _across_axis(
+    painter: QPainter, area: QRectF, scale: Scale, title: str, colors: theme.Tokens, above: bool = False
+) -> None:
+    """Draw the axis below or above `area`, with a quiet line at each number."""
     height = _metrics(painter).height()
+    numbers, words = (area.top() - height - 3, area.top() - 2 * height - 4) if above else (
+        area.bottom() + 3, area.bottom() + 4 + height
+    )  # fmt: skip
     for tick in scale.ticks(70):
         x = scale(tick)
         painter.setPen(QPen(QColor(colors.border), 1))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
-        _words(painter, QRectF(x - 40, area.bottom() + 3, 80, height), MIDDLE, tick_text(tick), colors.muted)
-    below = QRectF(area.left() - 60, area.bottom() + 4 + height, area.width() + 60, height)
-    _words(painter, below, RIGHT, title, colors.muted)
+        _words(painter, QRectF(x - 40, numbers, 80, height), MIDDLE, tick_text(tick), colors.muted)
+    _words(painter, QRectF(area.left() - 60, words, area.width() + 60, height), RIGHT, title, colors.muted)
 
 
 def _left_axis(painter: QPainter, area: QRectF, scale: Scale, colors: theme.Tokens) -> None:
@@ -129,12 +133,13 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
     area = _legend(painter, area, chart, colors)
     names = max((metrics.horizontalAdvance(bar.name) for bar in chart.bars), default=0.0)
     names = min(names, 0.42 * area.width()) + 10
-    plot = area.adjusted(names, 0, -metrics.horizontalAdvance("0000.00×"), -2 * metrics.height() - 8)
+    # The axis stands above the bars, where it is seen however many there are.
+    plot = area.adjusted(names, metrics.height() + 4, -metrics.horizontalAdvance("0000.00×"), 0)
     row = min(ROW + 6, plot.height() / max(1, len(chart.bars)))
     plot.setHeight(row * max(1, len(chart.bars)))
     low, high = chart.span()
     scale = Scale(low, high, plot.left(), plot.right(), chart.log)
-    _bottom_axis(painter, plot, scale, chart.axis, colors)
+    _across_axis(painter, plot, scale, chart.axis, colors, above=True)
     tips = []
     for place, bar in enumerate(chart.bars):
         line = QRectF(area.left(), plot.top() + place * row, area.width(), row)
@@ -152,9 +157,9 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
 
 def _legend(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.Tokens) -> QRectF:
     """Say what bars and marks are; returns what is left below it."""
-    if not chart.beside_name:
-        return area.adjusted(0, 2, 0, 0)
     metrics = _metrics(painter)
+    if not chart.beside_name:
+        return area.adjusted(0, metrics.height() + 4, 0, 0)
     height, x = metrics.height(), area.left()
     painter.setPen(QPen(QColor(colors.accent), 1))
     painter.setBrush(QColor(colors.bar))
@@ -163,7 +168,7 @@ def _legend(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.Toke
     x += 22 + metrics.horizontalAdvance(chart.value_name) + 20
     _diamond(painter, QPointF(x + 6, area.top() + height / 2), colors)
     _words(painter, QRectF(x + 18, area.top(), area.width(), height), LEFT, chart.beside_name, colors.muted)
-    return area.adjusted(0, height + 8, 0, 0)
+    return area.adjusted(0, 2 * height + 8, 0, 0)
 
 
 def _diamond(painter: QPainter, at: QPointF, colors: theme.Tokens) -> None:
@@ -209,7 +214,7 @@ def _paint_lines(painter: QPainter, area: QRectF, chart: LineChart, colors: them
     (low_x, high_x), (low_y, high_y) = chart.span()
     across = Scale(low_x, high_x, plot.left(), plot.right(), True)
     up = Scale(low_y, high_y, plot.bottom(), plot.top(), True)
-    _bottom_axis(painter, plot, across, chart.x_axis, colors)
+    _across_axis(painter, plot, across, chart.x_axis, colors)
     _left_axis(painter, plot, up, colors)
     tips = []
     for place, line in enumerate(chart.lines):
@@ -276,9 +281,10 @@ def _paint_fit(painter: QPainter, area: QRectF, chart: FitChart, colors: theme.T
     most = max([*chart.counts, *(y for _, y in chart.curve), 1])
     up = Scale(0.0, most * 1.08, plot.bottom(), plot.top())
     _left_axis(painter, plot, up, colors)
-    _bottom_axis(painter, plot, across, chart.axis, colors)
+    _across_axis(painter, plot, across, chart.axis, colors)
     tips = []
-    painter.setPen(QPen(QColor(colors.accent), 1))
+    narrow = across(chart.left + chart.width) - plot.left() < 4
+    painter.setPen(QPen(QColor(colors.bar if narrow else colors.accent), 1))
     painter.setBrush(QColor(colors.bar))
     for place, number in enumerate(chart.counts):
         low = chart.left + place * chart.width
@@ -287,8 +293,12 @@ def _paint_fit(painter: QPainter, area: QRectF, chart: FitChart, colors: theme.T
             painter.drawRect(bar)
         tips.append((bar, f"{number} from {low:.1f} to {low + chart.width:.1f} bits"))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(colors.caution), 2))
-    painter.drawPolyline(QPolygonF([QPointF(across(x), up(y)) for x, y in chart.curve]))
+    for dash, points in (
+        (Qt.PenStyle.DotLine, [p for p in chart.curve if p[0] <= chart.edge]),
+        (Qt.PenStyle.SolidLine, [p for p in chart.curve if p[0] >= chart.edge]),
+    ):
+        painter.setPen(QPen(QColor(colors.caution), 2, dash))
+        painter.drawPolyline(QPolygonF([QPointF(across(x), up(y)) for x, y in points]))
     if chart.center is None:
         return tips
     x = across(chart.center)

@@ -1,0 +1,370 @@
+"""The ladder, the comparison of devices and calibration, by clicks; their models without widgets."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+
+from clalign.errors import InputError
+from clalign.ui import words
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.calibration import fit_chart, fit_words
+from clalign.ui.models.comparison import ComparisonView, height_at, merged
+from clalign.ui.models.documents import read_document, write_document
+from clalign.ui.models.figures import Line, linear_ticks, log_ticks, tick_text
+from clalign.ui.models.ladder import LadderView, rung_facts
+from clalign.ui.models.rungs import known_experiments, known_rungs
+from clalign.ui.views.calibrate_sheet import CalibrateSheet
+from clalign.ui.views.comparison_page import ComparisonPage
+from clalign.ui.views.figure_view import save_picture
+from clalign.ui.views.ladder_page import LadderPage
+from clalign.ui.views.run_sheet import RunSheet
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+Press = Callable[[QWidget, str], None]
+
+
+def texts(parent: QWidget) -> str:
+    """Return the words that are seen; what was just added is seen in the next turn."""
+    QTest.qWait(30)
+    return " ".join(shown.text() for shown in parent.findChildren(QLabel) if shown.isVisible())
+
+
+@pytest.fixture
+def ladder_page(window: MainWindow) -> LadderPage:
+    QTest.keyClick(window, Qt.Key.Key_7, CTRL)
+    page = window.conductor.labs.page
+    assert isinstance(page, LadderPage)
+    return page
+
+
+@pytest.fixture
+def comparison_page(window: MainWindow, press: Press) -> ComparisonPage:
+    press(window.devices, "Compare devices…")
+    page = window.conductor.labs.page
+    assert isinstance(page, ComparisonPage)
+    return page
+
+
+def wait_for_end(qtbot: Any, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: window.conductor.queue.current is None, timeout=30000)
+
+
+def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
+    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+) -> None:
+    assert [row["name"] for row in ladder_page.ladder.rows] == [row["name"] for row in known_rungs()]
+    assert not ladder_page.tools["save"].isEnabled()
+    manners(pause=0.2)
+    press(ladder_page, "Run")
+    assert window.conductor.queue.current.spec["variants"] is None
+    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 2, timeout=30000)
+    assert ladder_page.stop_button.isVisible()
+    assert not ladder_page.run_button.isVisible()
+    wait_for_end(qtbot, window)
+    model = ladder_page.ladder.rungs
+    cells = {model.columns[i].title: model.index(2, i).data() for i in range(model.columnCount())}
+    assert cells["Rung"] == "private scores"
+    assert cells["Check"] == "equal"
+    assert (cells["Speed-up"], cells["Published"], cells["Registers"]) == ("12.4×", "21.5×", "40")
+    assert "all scores equal the reference" in ladder_page.summary.text()
+    chart = ladder_page.figure.chart
+    assert (chart.bars[2].value, chart.bars[2].beside) == (12.4, 21.5)
+    assert chart.bars[4].value is None
+    assert "66 kB of local memory" in chart.bars[4].note
+    kept = list((window.settings.data / "laboratory").glob("ladder-*.json"))
+    assert len(kept) == 1
+    assert read_document(str(kept[0]))["rows"][3]["name"] == "final"
+
+
+def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_page: LadderPage, press: Press) -> None:
+    press(ladder_page, "Tick none")
+    assert not ladder_page.run_button.isEnabled()
+    assert "Tick at least one rung" in ladder_page.run_button.toolTip()
+    table = ladder_page.table
+    table.setFocus()
+    table.setCurrentIndex(table.model().index(1, 0))
+    QTest.keyClick(table, Qt.Key.Key_Space)
+    box = table.visualRect(table.model().index(2, 0))
+    QTest.mouseClick(table.viewport(), LEFT, pos=box.topLeft() + QPoint(12, box.height() // 2))
+    names = [row["name"] for row in known_rungs()][1:3]
+    assert ladder_page.ladder.wanted() == names
+    QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
+    press(ladder_page, "Run")
+    assert window.conductor.queue.current.spec["variants"] == names
+    wait_for_end(qtbot, window)
+    QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
+    press(ladder_page, "Run")
+    assert set(known_experiments()) < set(window.conductor.queue.current.spec["variants"])
+    wait_for_end(qtbot, window)
+
+
+def test_a_rung_that_differs_is_told(
+    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+) -> None:
+    manners(wrong_rung=True)
+    press(ladder_page, "Run")
+    wait_for_end(qtbot, window)
+    assert "unroll 8: not every score equals the reference" in texts(ladder_page)
+    assert "1 rung differ" in ladder_page.summary.text()
+
+
+def test_the_ladder_stops_and_keeps_its_rows(
+    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+) -> None:
+    manners(pause=0.3)
+    press(ladder_page, "Run")
+    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 1, timeout=30000)
+    press(ladder_page, "Stop")
+    wait_for_end(qtbot, window)
+    assert 1 <= ladder_page.ladder.n_done < 4
+    assert "so far" in ladder_page.summary.text()
+    assert ladder_page.run_button.isVisible()
+
+
+def test_a_ladder_is_saved_opened_copied_and_drawn(
+    qtbot: Any,
+    window: MainWindow,
+    ladder_page: LadderPage,
+    press: Press,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    press(ladder_page, "Run")
+    wait_for_end(qtbot, window)
+    answers = iter([tmp_path / "ladder.json", tmp_path / "ladder.svg", tmp_path / "group.png", tmp_path / "no" / "x"])
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *rest: (str(next(answers)), ""))
+    press(ladder_page, "Save…")
+    press(ladder_page, "Picture…")
+    svg = QSvgRenderer(str(tmp_path / "ladder.svg"))
+    assert svg.isValid()
+    assert "private scores" in (tmp_path / "ladder.svg").read_text()
+    ladder_page.tabs.setCurrentIndex(3)
+    press(ladder_page, "Picture…")
+    assert QImage(str(tmp_path / "group.png")).width() == 1920
+    press(ladder_page, "Picture…")
+    assert "could not be written" in window.messages.messages[0].text
+    press(ladder_page, "Copy table")
+    assert QGuiApplication.clipboard().text().startswith("Work-group\tKernel")
+    ladder_page.tabs.setCurrentIndex(0)
+    ladder_page.ladder.begin()
+    assert not ladder_page.ladder.n_done
+    ladder_page.ladder.end()
+    window.conductor.show_start()
+    window.conductor.sources.open_paths([str(tmp_path / "ladder.json")])
+    assert window.conductor.labs.page is ladder_page
+    assert ladder_page.ladder.n_done == 4
+    assert "Ladder" in window.windowTitle()
+    QTest.keyClick(window, Qt.Key.Key_W, CTRL)
+    assert window.center.currentWidget() is window.start
+
+
+def test_the_dock_shows_all_that_is_known_about_a_rung(
+    qtbot: Any, window: MainWindow, ladder_page: LadderPage, press: Press
+) -> None:
+    press(ladder_page, "Run")
+    wait_for_end(qtbot, window)
+    ladder_page.table.selectRow(4)
+    assert "270 nodes need 66 kB" in texts(window.details)
+    ladder_page.table.selectRow(2)
+    assert "Private memory" in texts(window.details)
+
+
+def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: ComparisonPage, press: Press) -> None:
+    assert comparison_page.chosen() == ["0:0", "1:0"]
+    assert not comparison_page.ticks["2:0"].isEnabled()
+    assert "3 of 512" in comparison_page.ticks["2:0"].toolTip()
+    press(comparison_page, "Compare")
+    wait_for_end(qtbot, window)
+    shown = texts(comparison_page)
+    assert "All 2 devices have the same scores" in shown
+    assert "Made-up GPU is 10.0 times as fast as Made-up CPU" in shown
+    assert f"Below about 13{words.THIN}000{words.THIN}000 residues Made-up CPU is done first" in shown
+    chart = comparison_page.curves.chart
+    assert [line.name for line in chart.lines] == ["Made-up GPU", "Made-up CPU"]
+    assert chart.marks[0].x == pytest.approx(1.333e7)
+    comparison_page.table.selectRow(1)
+    assert "Made-up CPU" in texts(window.details)
+    comparison_page.charts.setCurrentIndex(1)
+    assert [bar.value for bar in comparison_page.chart_in_view().bars] == [50.0, 5.0]
+
+
+def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: ComparisonPage) -> None:
+    comparison_page.residues.setText("many")
+    assert "Give a number of residues" in comparison_page.run_button.toolTip()
+    comparison_page.residues.setText("20,000")
+    assert comparison_page.sizes() == (200, 20000, "")
+    tick = comparison_page.ticks["1:0"]
+    QTest.mouseClick(tick, LEFT, pos=QPoint(8, tick.height() // 2))
+    assert "Tick at least two devices" in comparison_page.run_button.toolTip()
+
+
+def test_a_comparison_of_another_machine_is_added(
+    qtbot: Any,
+    window: MainWindow,
+    comparison_page: ComparisonPage,
+    press: Press,
+    fake: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    press(comparison_page, "Compare")
+    wait_for_end(qtbot, window)
+    other = fake.comparison_document(fake.CPU)
+    other["devices"][0]["scores_digest"] = "ff"
+    write_document(other, tmp_path / "cluster.json")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *rest: (str(tmp_path / "cluster.json"), ""))
+    press(comparison_page, "Open…")
+    names = [comparison_page.comparison.table.index(i, 0).data() for i in range(3)]
+    assert names == ["Made-up GPU", "Made-up CPU", "Made-up CPU (cluster)"]
+    assert "do not have the same scores" in texts(comparison_page)
+
+
+def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) -> None:
+    for name, text, why in (
+        ("a.json", "{", "not readable as JSON"),
+        ("b.json", "[1]", "neither a ladder nor"),
+        ("c.json", '{"kind": "ladder"}', "not a whole document"),
+    ):
+        (tmp_path / name).write_text(text)
+        window.conductor.sources.open_paths([str(tmp_path / name)])
+        assert why in window.messages.messages[0].text
+        with pytest.raises(InputError, match=why):
+            read_document(str(tmp_path / name))
+
+
+def test_a_profile_is_calibrated_and_takes_its_place(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
+) -> None:
+    window.conductor.sources.open_paths([files["bare.hmm"]])
+    qtbot.waitUntil(lambda: window.conductor.workspace.profiles is not None, timeout=30000)
+    qtbot.waitUntil(lambda: "No calibration" in texts(window.details), timeout=30000)
+    manners(pause=0.1)
+    press(window.details, "Calibrate…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, CalibrateSheet)
+    press(sheet, "Calibrate")
+    qtbot.waitUntil(lambda: sheet.figure.isVisible() and sheet.figure.chart is not None, timeout=30000)
+    wait_for_end(qtbot, window)
+    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    output = window.settings.data / "calibrated" / "bare.hmm"
+    assert window.conductor.workspace.profiles_path == str(output)
+    assert files["bare.hmm"] not in window.conductor.workspace.sources
+    assert "bare" in Path(files["bare.hmm"]).read_text(), "the original stays as it is"
+    assert sheet.figure.chart.center == -10.0
+    assert "mu -10.000, lambda 0.5000" in texts(sheet)
+    press(sheet, "Search with it…")
+    assert isinstance(window.sheets.sheet, RunSheet)
+    assert "no calibration" not in texts(window.sheets.sheet)
+
+
+def test_the_search_sheet_offers_to_calibrate(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Callable[..., None]
+) -> None:
+    drop(window, [files["bare.hmm"], files["made.fasta"]])
+    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
+    press(window.conductor.search.run_sheet, "Calibrate…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, CalibrateSheet)
+    for field, text, why in (
+        (sheet.number, "3", "Give a number of sequences"),
+        (sheet.seed, "x", "A seed is a whole number"),
+        (sheet.output, files["bare.hmm"], "The original stays as it is"),
+    ):
+        before = field.text()
+        field.setText(text)
+        assert why in sheet.run_button.toolTip()
+        assert not sheet.run_button.isEnabled()
+        field.setText(before)
+    assert sheet.run_button.isEnabled()
+
+
+def test_a_calibration_that_ends_early_can_be_tried_again(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
+) -> None:
+    window.conductor.sources.open_paths([files["bare.hmm"]])
+    qtbot.waitUntil(lambda: window.conductor.workspace.profiles is not None, timeout=30000)
+    manners(fail="There is too little memory.")
+    window.conductor.labs.calibrate()
+    sheet = window.sheets.sheet
+    press(sheet, "Calibrate")
+    wait_for_end(qtbot, window)
+    assert "There is too little memory. Choose another device." in texts(sheet)
+    manners(pause=0.3)
+    press(sheet, "Calibrate")
+    QTest.qWait(100)
+    press(sheet, "Stop")
+    wait_for_end(qtbot, window)
+    assert sheet.run_button.isVisible()
+    assert files["bare.hmm"] in window.conductor.workspace.sources
+
+
+# --- models, without widgets ---
+
+
+def test_ticks_are_round_numbers() -> None:
+    assert linear_ticks(0, 50, 5) == [0, 10, 20, 30, 40, 50]
+    assert log_ticks(1, 100, 8) == [1, 2, 5, 10, 20, 50, 100]
+    assert log_ticks(1, 1e12, 4)[0] == 1
+    assert len(log_ticks(1, 1e12, 4)) <= 5
+    assert [tick_text(v) for v in (0.05, 250, 10_000, 2e6, 3e9)] == ["0.05", "250", "10\u202fk", "2\u202fM", "3\u202fG"]
+
+
+def test_lines_are_followed_between_their_points() -> None:
+    line = Line("a", ((10.0, 1.0), (20.0, 3.0)))
+    assert [height_at(line, x) for x in (5, 10, 15, 20, 30)] == [1.0, 1.0, 2.0, 3.0, 3.0]
+
+
+def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:
+    ladder = LadderView(known_rungs())
+    ladder.want_all(False)
+    ladder.begin()
+    ladder.add_row(fake.rung("basic", 1.0, 1.0))
+    ladder.add_row(fake.rung("something new", 2.0, 2.0))
+    assert ladder.n_done == 2
+    assert ladder.wanted() == ["something new"]
+    assert dict(rung_facts(ladder.rows[0]))["Occupancy"] == f"50{words.THIN}%"
+    assert ladder.rungs.tsv().count("\n") == len(known_rungs()) + 2
+
+
+def test_merging_compares_digests_of_the_same_job_only(fake: ModuleType) -> None:
+    here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.CPU)
+    assert merged(here, there, "there")["devices"][1]["identical"]
+    there["job"] = {**there["job"], "nodes": 5}
+    there["devices"][0]["identical"] = None
+    assert merged(here, there, "there")["devices"][1]["identical"] is None
+    view = ComparisonView()
+    view.take(merged(here, there, "there"), kept=True)
+    assert json.loads(json.dumps(view.document))["devices"][1]["machine"] == "there"
+
+
+def test_the_fit_is_drawn_over_all_scores() -> None:
+    fit = {"name": "x", "mu": 1.0, "lambda": 0.7, "n": 4, "seed": 1, "edge": 0.0, "words": "Fit is good",
+           "n_fitted": 3, "n_censored": 1, "histogram": {"low": -2, "width": 1, "counts": [1, 0, 2, 1]}}  # fmt: skip
+    chart = fit_chart(fit)
+    assert (chart.left, chart.counts, chart.edge) == (-2.0, (1, 0, 2, 1), 0.0)
+    highest = max(chart.curve, key=lambda point: point[1])
+    assert highest[0] == pytest.approx(1.0, abs=0.02)
+    assert fit_words(fit).endswith("Fit is good.")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, ending: str) -> None:
+    ladder, comparison = LadderView(known_rungs()), ComparisonView()
+    ladder.take(fake.ladder_document(), kept=True)
+    comparison.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
+    charts = [ladder.chart(), *(ladder.experiment_chart(name) for name in ladder.experiments)]
+    for number, chart in enumerate([*charts, comparison.speeds(), comparison.curves()]):
+        path = tmp_path / f"{number}.{ending}"
+        save_picture(chart, str(path), QGuiApplication.font())
+        assert path.stat().st_size > 1000
