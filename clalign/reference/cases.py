@@ -28,7 +28,8 @@ SWISSPROT_PERCENT = {
 def random_hmm(rng: np.random.Generator, n_nodes: int, local: bool = True) -> Hmm:
     """Return a protein model in HMMER2's multi-hit mode, local (fs) or glocal (ls)."""
     m, k = n_nodes, AMINO.size
-    match = rng.dirichlet(np.full(k, 0.4), m + 1).astype(np.float32)
+    # Priors keep every residue possible, here as in models made from alignments.
+    match = (0.99 * rng.dirichlet(np.full(k, 0.4), m + 1) + 0.01 / k).astype(np.float32)
     insert = rng.dirichlet(np.full(k, 20.0), m + 1).astype(np.float32)
     from_match = rng.dirichlet([60.0, 1.0, 1.0], m + 1)
     from_insert, from_delete = rng.dirichlet([2.0, 1.0], m + 1), rng.dirichlet([2.0, 1.0], m + 1)
