@@ -9,6 +9,7 @@ from typing import Any
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, count
 from clalign.errors import ExitCode
+from clalign.jobs import Event
 
 EXAMPLES = (
     "clalign lab ladder viterbi",
@@ -47,39 +48,22 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, show row after row, and keep the document."""
-    from clalign.cli.processes import ReportedError, WorkerProcess
     from clalign.cli.progress import progress_display
-    from clalign.cli.watch import Interruptions
+    from clalign.cli.watch import watch_job
     from clalign.formats.writers import check_writable
 
     job = _job(arguments)
     if arguments.json:
         check_writable(arguments.json)
-    display, interruptions = progress_display(progress_mode(arguments)), Interruptions()
-    shown, last = arguments.json != "-", None
-    with interruptions.counted(), WorkerProcess(job) as worker:
-        asked = False
-        for event in worker.events():
-            if interruptions.n and not asked:
-                asked = True
-                worker.send("cancel")
-            if interruptions.n > 1:
-                worker.stop()
-                break
-            if event is None:
-                continue
-            last = event
-            if event.kind == "partial" and shown:
-                display.close()
-                _show_row(event.value["row"])
-            display.show(event)
-        display.close()
-    if last is not None and last.kind == "failed":
-        raise ReportedError(last.value)
-    if last is None or last.kind != "finished":
-        display.say("Stopped. Nothing was written, because the ladder is not whole.")
-        return interruptions.exit_code
-    return _finish(last.value["ladder"], arguments.json)
+    display = progress_display(progress_mode(arguments))
+
+    def take(event: Event) -> None:
+        if arguments.json != "-":
+            display.close()
+            _show_row(event.value["row"])
+
+    finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
+    return _finish(finished["ladder"], arguments.json)
 
 
 def _job(arguments: argparse.Namespace) -> dict[str, Any]:

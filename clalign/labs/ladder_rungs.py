@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clalign.devices import Device
 from clalign.errors import OptionError
-from clalign.labs.published_ladder import published_row
-from clalign.stages.viterbi import VARIANTS, ViterbiStage
+from clalign.profiles import IntegerProfile
+from clalign.sequences import SequenceBatch
+from clalign.stages.viterbi import ViterbiStage
 from clalign.stages.viterbi_ladder import BASIC, LadderChoices
 
 Group = Literal["alone", "combined", "program"]
@@ -44,14 +44,14 @@ class Rung:
     choices: LadderChoices | None = None
     shape: str = ""
 
-    def program_stage(self, device: Device) -> ViterbiStage | str:
-        """Return the program's own stage in this shape, or why a device has none."""
-        kind = PROGRAM_SHAPES[self.shape]
-        if f"viterbi_{self.shape}" not in VARIANTS:
-            return "This version has no kernel of this shape."
-        if kind and kind != device.kind:
+    def program_stage(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> ViterbiStage | str:
+        """Return the program's own stage in this shape, or why it cannot be had on a session."""
+        kind, stage = PROGRAM_SHAPES[self.shape], ViterbiStage(self.shape)
+        if kind and kind != session.device.kind:
             return f"This shape is made for {kind.upper()}s."
-        return ViterbiStage(self.shape)
+        if stage.shape_for(session, batch, model) != self.shape:
+            return "This shape cannot serve this model, so the program takes another one."
+        return stage
 
 
 def _alone() -> list[Rung]:
@@ -112,14 +112,6 @@ def _program() -> list[Rung]:
 
 
 RUNGS = (*_alone(), *_combined(), *_program())
-
-
-def known_rungs() -> list[dict[str, Any]]:
-    """Return name, group, words and published figures of every rung, as plain data."""
-    return [
-        {"name": rung.name, "group": rung.group, "text": rung.text, "published": published_row(rung.name)}
-        for rung in RUNGS
-    ]
 
 
 def chosen(variants: Sequence[str] | None) -> tuple[list[Rung], list[str]]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import datetime
 import platform
-import statistics
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import clalign
 from clalign.devices import Device
@@ -22,7 +19,7 @@ from clalign.errors import ClalignError, DeviceError, DeviceNotFound, OptionErro
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs.ladder_rungs import BEST, Rung, chosen
-from clalign.labs.occupancy import occupancy
+from clalign.labs.measuring import Bench, Values
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -34,25 +31,18 @@ from clalign.opencl.choice import pick_device
 from clalign.profiles import IntegerProfile
 from clalign.reference.cases import random_codes
 from clalign.reference.viterbi import viterbi_score
-from clalign.sequences import SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.viterbi import VITERBI
-from clalign.stages.viterbi_ladder import BASIC, LadderChoices, ViterbiLadderStage
+from clalign.stages.viterbi import VITERBI, ViterbiStage
+from clalign.stages.viterbi_ladder import BASIC, SOURCE, LadderChoices, ViterbiLadderStage
 
 BASIC_SECONDS = 1.0
 
 RUNS = 5
-RUNG_SECONDS = 10.0
-"""A rung is not run again once its runs took this long together."""
-
 REFERENCE_SAMPLE = 8
 PROBE_RESIDUES = 64
 GPU_LAUNCHES, OTHER_LAUNCHES = 20_000, 4_000
 """About so many launches the finest granularity may take."""
 
 WORK_GROUPS = tuple(range(32, 513, 32))
-
-Values = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,91 +89,6 @@ class LadderSpec:
         return cls(**given)
 
 
-class Witness:
-    """A session that remembers the kernel it launched last."""
-
-    def __init__(self, session: Any) -> None:
-        self._session = session
-        self.launched: tuple[str, str, dict[str, Any], int | None] | None = None
-
-    def launch(
-        self, source: str, entry: str, defines: Any, n_items: int, group: int | None, *more: Any, **options: Any
-    ) -> None:
-        """Enqueue a kernel and remember it."""
-        self.launched = (source, entry, dict(defines), group)
-        self._session.launch(source, entry, defines, n_items, group, *more, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Medians of several runs, in seconds: of the kernels, of the copies, and from start to end."""
-
-    kernel: float
-    copies: float
-    total: float
-    runs: int
-
-
-class Bench:
-    """A device to measure on, opened again after a driver's error."""
-
-    def __init__(self, device: Device, context: JobContext, spec: LadderSpec) -> None:
-        self.device = device
-        self.context = context
-        self.spec = spec
-        self.session: Any = open_session(device, context.check)
-
-    def reopen(self) -> None:
-        """Leave a session that a driver's error may have spoiled."""
-        self.close()
-        self.session = open_session(self.device, self.context.check)
-
-    def close(self) -> None:
-        """Close the session."""
-        self.session.__exit__(None, None, None)
-
-    def scores(self, stage: Any, batch: SequenceBatch, model: IntegerProfile) -> Values:
-        """Return the scores that a stage computes."""
-        values: Values = self.session.run(stage, batch, model).values
-        return values
-
-    def times(self, stage: Any, batch: SequenceBatch, model: IntegerProfile, runs: int | None = None) -> Times:
-        """Time a stage that has run before; every run copies the sequences anew."""
-        session = self.session
-        found: list[tuple[float, float, float]] = []
-        began = time.perf_counter()
-        while len(found) < (runs or self.spec.runs) and (not found or time.perf_counter() - began < RUNG_SECONDS):
-            self.context.check()
-            fresh = replace(batch) if stage.name != ViterbiLadderStage.name else batch
-            kernel, copies, start = session.kernel_seconds, session.copy_seconds, time.perf_counter()
-            session.run(stage, fresh, model)
-            total = time.perf_counter() - start
-            found.append((session.kernel_seconds - kernel, session.copy_seconds - copies, total))
-        kernel, copies, total = (float(statistics.median(column)) for column in zip(*found, strict=True))
-        return Times(kernel, copies, total, len(found))
-
-    def first_run(self, stage: Any, batch: SequenceBatch, model: IntegerProfile) -> tuple[Values, dict[str, Any]]:
-        """Return the scores of a stage, with what the driver tells of its kernel and the occupancy that follows."""
-        witness = Witness(self.session)
-        values: Values = stage.start(witness, batch, model)().values
-        self.session.finish()
-        if witness.launched is None or not self.spec.reports:
-            return values, {"registers": None, "local_bytes": None, "private_bytes": None, "occupancy": None}
-        source, entry, defines, group = witness.launched
-        told = self.session.build_report(source, entry, defines)
-        share = occupancy(self.device.compute_capability, group or 1, told["registers"], told["local_bytes"] or 0)
-        return values, {
-            "registers": told["registers"],
-            "local_bytes": told["local_bytes"],
-            # CPU drivers tell a number that has nothing to do with the kernel.
-            "private_bytes": told["private_bytes"] if self.device.kind != "cpu" else None,
-            "occupancy": share,
-        }
-
-
 def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
     """Measure the ladder; every row is told as a ``partial`` event as soon as it is done.
 
@@ -204,7 +109,7 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
     device = pick_device(spec.device)
     if device.kind == "reference":
         raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
-    bench = Bench(device, context, spec)
+    bench = Bench(device, context, spec.runs, spec.reports)
     try:
         rate = basic_rate(bench, model)
         step = BASIC.group * device.n_compute_units if device.kind == "cpu" else 1
@@ -220,7 +125,7 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
             context.partial(row=row)
             context.progress("ladder", len(document["rows"]), total, "rungs")
         for number, name in enumerate(experiments, 1):
-            document["experiments"] |= _experiment(name, bench, job, rate)
+            document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec.seed)
             context.progress("ladder", len(rungs) + number, total, "rungs")
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         return document
@@ -283,13 +188,17 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
 def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> dict[str, Any]:
     """Check and time one rung; what cannot run says why."""
     choices = rung.choices and _within(rung.choices, bench.device)
-    stage = rung.program_stage(bench.device) if choices is None else ViterbiLadderStage(choices)
+    if choices is None:
+        stage = rung.program_stage(bench.session, job.batch, job.model)
+        found = _not_run(stage) if isinstance(stage, str) else _measured(bench, stage, job, expected)
+    else:
+        found = _measured(bench, ViterbiLadderStage(choices), job, expected)
     return {
         "name": rung.name,
         "group": rung.group,
         "text": rung.text,
         "choices": {"shape": rung.shape} if choices is None else choices.changed(),
-        **_measured(bench, stage, job, expected),
+        **found,
         "published": published_row(rung.name),
     }
 
@@ -305,16 +214,20 @@ def _not_run(reason: str) -> dict[str, Any]:
 
 
 def _measured(
-    bench: Bench, stage: Any, job: data.LadderData, expected: Values, runs: int | None = None
-) -> dict[str, Any]:
-    if isinstance(stage, str):
-        return _not_run(stage)
+    bench: Bench, stage: ViterbiLadderStage | ViterbiStage, job: data.LadderData, expected: Values,
+    runs: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Check and time a stage, and say why if that is not possible."""
+    program = isinstance(stage, ViterbiStage)
+    source = f"viterbi_{stage.shape}" if isinstance(stage, ViterbiStage) else SOURCE
+    # The program's own kernels keep a batch on the device, so their copies show only with a batch that is new to it.
+    batch = replace(job.batch) if program else job.batch
     try:
-        values, report = bench.first_run(stage, job.batch, job.model)
+        values, known, copies = bench.first_run(stage, source, batch, job.model)
         differing = int((values != expected).sum())
         if differing:
             return {**_not_run(f"The scores of {differing:,} of {len(values):,} sequences differ."), "status": "done"}
-        times = bench.times(stage, job.batch, job.model, runs)
+        times = bench.times(stage, batch, job.model, runs)
     except OptionError as error:
         return _not_run(error.message.removeprefix("These choices cannot run: "))
     except OutOfDeviceMemory as error:
@@ -329,11 +242,11 @@ def _measured(
         "equal": True,
         "runs": times.runs,
         "kernel_seconds": times.kernel,
-        "copy_seconds": times.copies,
+        "copy_seconds": copies if program else times.copies,
         "total_seconds": times.total,
         "gcups": job.cells / max(times.kernel, 1e-9) / 1e9,
         "speedup": None,
-        **report,
+        **known,
     }
 
 
@@ -354,11 +267,11 @@ def _compare(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     row["speedup"] = basic[what] / max(row[what], 1e-9)
 
 
-def _experiment(name: str, bench: Bench, job: data.LadderData, rate: float) -> dict[str, Any]:
+def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, seed: int) -> dict[str, Any]:
     if name == "granularity":
         return {"granularity": _granularity(bench, job)}
     if name == "divergence":
-        return {"divergence": _divergence(bench, job, rate)}
+        return {"divergence": _divergence(bench, job, n_cells / job.model.length, seed)}
     return {"work_group": _work_groups(bench, job)}
 
 
@@ -399,10 +312,9 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     return rows
 
 
-def _divergence(bench: Bench, job: data.LadderData, rate: float) -> list[dict[str, Any]]:
+def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int) -> list[dict[str, Any]]:
     """Time the basic rung on the four published sets; the speed of each second is compared with the one before."""
-    n_residues = rate * bench.spec.seconds / job.model.length
-    sets = data.divergence_sets(np.random.default_rng(bench.spec.seed), n_residues)
+    sets = data.divergence_sets(np.random.default_rng(seed), n_residues)
     stage, rows = ViterbiLadderStage(_within(BASIC, bench.device)), []
     for name, (text, batch) in sets.items():
         part = replace(job, batch=batch)

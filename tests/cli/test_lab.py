@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,19 @@ def test_a_difference_has_its_exit_code(
     document["rows"][0].update(equal=False, reason="The scores of 3 of 20 sequences differ.")
     capsys.readouterr()
     assert lab._finish(document, "-") == ExitCode.DIFFERENT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own to another process")
+def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "ladder.json"
+    command = [sys.executable, "-m", "clalign", *ladder, *SMALL, "--json", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("rung")
+        process.send_signal(signal.SIGINT)
+        rows, told = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Nothing was written" in told
+    assert rows.startswith("basic")
+    assert "work-items" not in rows
+    assert not path.exists()
