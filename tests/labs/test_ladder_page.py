@@ -1,0 +1,63 @@
+"""The tables of docs/ladder.md come from files of results, and are those of today's files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture
+def page() -> ModuleType:
+    found = importlib.util.spec_from_file_location("ladder_page", DOCS / "ladder_page.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def results() -> dict[str, Any]:
+    row = {
+        "name": "basic", "group": "alone", "text": "", "choices": {}, "status": "done", "reason": None, "equal": True,
+        "kernel_seconds": 1.5, "copy_seconds": 2e-3, "gcups": 12.34, "speedup": 1.0, "registers": 32,
+        "local_bytes": 0, "private_bytes": 6540, "occupancy": 0.5, "published": {"seconds": 144.13, "speedup": 1.0},
+    }  # fmt: skip
+    broken = {**row, "name": "local-emissions", "status": "not run", "equal": False, "reason": "Too little memory."}
+    broken |= dict.fromkeys(("kernel_seconds", "copy_seconds", "gcups", "speedup", "registers", "occupancy"))
+    document = {
+        "device": {"name": "made up"}, "model": {"name": "m", "length": 9}, "runs": 3, "rows": [row, broken],
+        "database": {"n_sequences": 2, "n_residues": 7, "longest": 5, "source": "by hand"},
+        "experiments": {"work_group": [{**row, "group": 64}]},
+    }  # fmt: skip
+    return {"detail": document, "means": [{**row, "families": 20}], "families": {}}
+
+
+def test_tables_are_filled_in_and_renewed(page: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "ladder_here.json").write_text(json.dumps(results()))
+    places = [
+        f"<!-- table here {what} -->\nold\n<!-- end table -->" for what in ("facts", "alone", "means", "work_group")
+    ]
+    text = "\n".join(["before", *places, "<!-- table there alone -->\n<!-- end table -->", "after"])
+    filled = page.rendered(text, tmp_path)
+    assert page.rendered(filled, tmp_path) == filled
+    assert "| basic | equal | 1.5 s | 2 ms | 12.3 | 1.00 | 1.00 | 32 | 0 | 6,540 | 50% |" in filled
+    assert "- local-emissions: Too little memory." in filled
+    assert "| 64 | equal | 1.5 s |" in filled
+    assert "made up: m, 9 nodes, against 2 sequences" in filled
+    assert filled.count("Not measured yet.") == 1
+    assert "old" not in filled
+    assert filled.startswith("before\n")
+    assert filled.endswith("\nafter")
+
+
+def test_the_page_shows_the_present_results(page: ModuleType) -> None:
+    text = (DOCS / "ladder.md").read_text("utf-8")
+    assert page.rendered(text) == text
+    assert len(page.PLACE.findall(text)) == 17
