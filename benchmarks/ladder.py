@@ -73,6 +73,7 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="about how long the basic rung takes")
+    parser.add_argument("--sequences", type=int, help="how many (default: as many as take so long, at most 70,000)")
     parser.add_argument("--families", help="only these, parted by commas (default: those not measured yet)")
     parser.add_argument("--output", type=Path, help="another file for the results")
     options = parser.parse_args()
@@ -89,7 +90,7 @@ def main() -> None:
         path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
     if results["detail"] is None:
-        spec = LadderSpec(options.device, runs=options.runs, seconds=options.seconds)
+        spec = LadderSpec(options.device, runs=options.runs, seconds=options.seconds, sequences=options.sequences)
         results["detail"] = run_ladder(spec, watched())
         keep()
     n_sequences = results["detail"]["database"]["n_sequences"]
