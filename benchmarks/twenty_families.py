@@ -113,7 +113,7 @@ def differing(session: Any, batch: SequenceBatch, hmm: Hmm) -> dict[str, int]:
     """Return how many scores differ from the plain kernel's, and in a sample from the reference's."""
     profile = to_integer_profile(hmm)
     found = session.run(VITERBI, batch, profile).values
-    plain = ViterbiStage("vector", PLAIN=1) if session.device.kind == "cpu" else ViterbiStage("lanes")
+    plain = ViterbiStage("vector", PLAIN=1) if session.device.kind == "cpu" else ViterbiStage("lanes", PLAIN=1)
     other = session.run(plain, batch, profile).values
     n = max(3, SAMPLE_CELLS // (354 * hmm.length))
     rows = np.random.default_rng(SEED).choice(len(batch), min(n, len(batch)), replace=False)

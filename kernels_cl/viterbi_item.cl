@@ -6,19 +6,15 @@
    the other goes through memory. `viterbi_score` returns the best way out of the model; where that is
    so good that J could have mattered, the caller scores the sequence with viterbi_lanes.cl.
 
-   Scores are reweighted (clalign/stages/reweighting.py). For node k the strip keeps
-     x[k]   the best that M of node k + 1 can come from, its own begin included
-     w[k]   the best that I of node k can come from, before its emission
-   both after the last residue. Rows are unrolled ROWS times: their chains of deletes overlap.
+   Rows (common/strips.h) are unrolled ROWS times: their chains of deletes overlap.
 
    Buffers
      words        uint[n_words]                residues, four a word, the first lowest; the words of 32
                                                sequences are interleaved (`interleave` makes them)
      bases        uint[ceil(n / 32)]           where each 32 sequences begin in them
      lengths      int[n]                       falling
-     steps        int4[n_strips * NODES][2]    to match from match, insert, delete, begin of the next node;
-                                               insert to insert, match to delete, -, -
-     emissions    int[n_strips][N_CODES][NODES]  match in the low half, insert in the high one
+     steps        int4[n_strips * NODES][2]    see common/strips.h
+     emissions    int[n_strips][N_CODES][NODES]
      edges        int2[n_groups][depth][GROUP] scratch: x and delete at the right edge of the last strip
      next         int[1]                       in: 0; the next sequences to be taken, by the group
      best         int[n]                       out
@@ -32,10 +28,9 @@
      SABOTAGE     1 plants a fault, for the test of the tests
 
    Geometry: any number of groups; depth at least the greatest length + ROWS + 1.
-   Local memory: (N_CODES * STRIDE + 2 * NODES) * 16 + 4 bytes. */
+   Local memory: N_CODES * STRIDE * 16 + 4 bytes. */
 
 #include "common/plan7.h"
-#include "common/halves.h"
 
 #ifndef NODES
 #define NODES 12
@@ -53,9 +48,9 @@
 #define SABOTAGE 0
 #endif
 
+#include "common/strips.h"
+
 #define ROWS 4
-#define N_CODES 32
-#define FOURS ((NODES + 3) / 4)
 
 /* Lay the sequences out for coalesced reading: a work-item copies one of them. */
 __kernel void interleave(__global const uchar *codes, __global const int *offsets, __global const int *rows,
@@ -73,51 +68,6 @@ __kernel void interleave(__global const uchar *codes, __global const int *offset
     }
 }
 
-typedef struct {
-    int x[NODES], w[NODES];
-    int entering; /* x at the left edge, after the last residue */
-    int best;
-} strip_t;
-
-void open_strip(strip_t *s, __local const int4 *steps, int entering)
-{
-    s->entering = entering;
-#pragma unroll
-    for (int k = 0; k < NODES; k++) {
-        s->x[k] = steps[2 * k].w;
-        s->w[k] = 2 * NEVER;
-    }
-}
-
-/* One residue; `left` holds x and D at the left edge after it, and so does what is returned at the right. */
-int2 next_row(strip_t *s, __local const int4 *steps, __local const int4 *emission, int2 left)
-{
-    int entering = s->entering, delete = left.y;
-    s->entering = left.x;
-#pragma unroll
-    for (int four = 0; four < FOURS; four++) {
-        const int4 e = emission[four];
-        const int words[4] = {e.x, e.y, e.z, e.w};
-#pragma unroll
-        for (int u = 0; u < 4; u++) {
-            const int k = four * 4 + u;
-            if (k >= NODES) break;
-            const int4 to_match = steps[2 * k];
-            const int m = ADD_LOW(words[u], entering);
-            const int i = ADD_HIGH(words[u], s->w[k]);
-            int x = max(m + to_match.x, to_match.w);
-            x = max(i + to_match.y, x);
-            x = max(delete + to_match.z, x);
-            s->best = max(s->best, m);
-            s->w[k] = max(i + steps[2 * k + 1].x, m);
-            delete = max(m + steps[2 * k + 1].y, delete);
-            entering = s->x[k];
-            s->x[k] = x;
-        }
-    }
-    return (int2)(s->x[NODES - 1], delete);
-}
-
 /* Where a strip reads its left edge and writes its right one. */
 typedef struct {
     __global const int2 *from;
@@ -125,7 +75,7 @@ typedef struct {
     uint step; /* 0 where the left edge is that of the model: one constant */
 } edge_t;
 
-void take_sequence(strip_t *s, __local const int4 *steps, __local const int4 *table, __global const uint *word,
+void take_sequence(strip_t *s, __local const int4 *table, __global const uint *word,
                    int length, edge_t edge, int2 outside)
 {
     int2 now[ROWS], ahead[ROWS];
@@ -146,14 +96,14 @@ void take_sequence(strip_t *s, __local const int4 *steps, __local const int4 *ta
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const int2 right = next_row(s, steps, table + (codes >> 8 * r & 31) * STRIDE, now[r]);
+            const int2 right = next_row(s, table + (codes >> 8 * r & 31) * STRIDE, now[r]);
             if (!ONE_STRIP) edge.to[r * GROUP] = right;
         }
         edge.to += ROWS * GROUP;
     }
 #pragma unroll 1
     for (; i < length; i++, four >>= 8, edge.to += GROUP) {
-        const int2 right = next_row(s, steps, table + (four & 31) * STRIDE, ahead[0]);
+        const int2 right = next_row(s, table + (four & 31) * STRIDE, ahead[0]);
         if (!ONE_STRIP) *edge.to = right;
 #pragma unroll
         for (int r = 1; r < ROWS; r++) ahead[r - 1] = ahead[r];
@@ -165,7 +115,6 @@ void viterbi_score(__global const uint *words, __global const uint *bases, __glo
                    __global const int4 *steps, __global const int *emissions, const uint n_strips, const int begin,
                    __global int2 *edges, const uint depth, __global int *next, __global int *best)
 {
-    __local int4 strip_steps[2 * NODES];
     __local int4 table[N_CODES * STRIDE];
     __local uint taken;
     const uint item = get_local_id(0);
@@ -185,13 +134,12 @@ void viterbi_score(__global const uint *words, __global const uint *bases, __glo
         s.best = 2 * NEVER;
         for (uint strip = 0; strip < n_strips; strip++) {
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint k = item; k < 2 * NODES; k += GROUP) strip_steps[k] = steps[strip * 2 * NODES + k];
             for (uint k = item; k < N_CODES * NODES; k += GROUP)
                 ((__local int *)table)[k / NODES * STRIDE * 4 + k % NODES] = emissions[strip * N_CODES * NODES + k];
             barrier(CLK_LOCAL_MEM_FENCE);
             const edge_t edge = {strip > 0 ? mine : mine + (size_t)(depth - 1) * GROUP, mine, strip > 0 ? GROUP : 0};
-            open_strip(&s, strip_steps, strip > 0 ? steps[(strip * NODES - 1) * 2].w : begin);
-            take_sequence(&s, strip_steps, table, word, length, edge, outside);
+            open_strip(&s, steps + strip * NODES * 2, strip > 0 ? steps[(strip * NODES - 1) * 2].w : begin);
+            take_sequence(&s, table, word, length, edge, outside);
         }
         if (number < n) best[number] = s.best + SABOTAGE;
     }

@@ -1,10 +1,16 @@
-/* Plan7 Viterbi, HMMER2's integer scores, exact: the shape for GPUs.
+/* Plan7 Viterbi, HMMER2's integer scores, exact: lanes that share a sequence, for GPUs.
 
-   A group of LANES work-items shares SEQUENCES sequences; each lane holds NODES consecutive nodes of
-   the model (LANES * NODES >= M) with M, I and D in registers. For a residue, three shuffles bring
-   the left neighbor's last values; the chain of deletes is a max-plus prefix scan over the lanes:
-   D entering a lane costs the prefix sums of D->D within it. The recurrence is that of
-   clalign/reference/viterbi.py.
+   Each of LANES work-items holds NODES consecutive nodes of the model (LANES * NODES >= M) in registers.
+
+   `viterbi_score` takes a residue at a time through all lanes and serves every model. A group of lanes
+   shares SEQUENCES sequences. Three shuffles bring the left neighbor's last values; the chain of
+   deletes is a max-plus prefix scan over the lanes: D entering a lane costs the prefix sums of D->D
+   within it. The recurrence is that of clalign/reference/viterbi.py.
+
+   `viterbi_score_skewed` (SKEWED 1) holds B constant, as viterbi_item.cl does: returned is the best way
+   out of the model, and where J could have mattered the caller asks `viterbi_score`. Each lane is
+   one residue behind its left neighbor, so that deletes run on from lane to lane, and nothing is
+   reduced or scanned: two shuffles a residue are all.
 
    Buffers
      codes        uchar[n_residues]                    letter codes, sequence after sequence
@@ -14,6 +20,10 @@
      emissions    int[N_CODES][2][NODES][LANES]        match, insert
      special      int[N_SPECIALS]
      scores       int[n]                               out: 1/1000 bit
+   and of the skewed form
+     steps        int4[LANES * NODES][2]               see common/strips.h
+     packed       int4[N_CODES][FOURS][LANES]          its emissions
+     best         int[n]                               out
 
    Macros
      LANES, LANE_BACKEND     see common/lanes.h
@@ -21,10 +31,13 @@
      SEQUENCES  sequences a group works on at once, which share each load of a transition
      GROUP      work-items a work-group, a multiple of LANES (LANES itself with LANE_BACKEND 0)
      LOCAL_TRANSITIONS  1 if the table of transitions fits local memory
+     SKEWED     1 for the skewed form
+     LOCAL_EMISSIONS    1 if its emissions fit local memory
      SABOTAGE   1 plants a fault, for the test of the tests
 
    Geometry: any number of work-groups of GROUP; groups of lanes stride over the sequences.
-   Local memory: (LOCAL_TRANSITIONS * N_TRANSITIONS * NODES + 1) * LANES * 4 bytes. */
+   Local memory: (LOCAL_TRANSITIONS * N_TRANSITIONS * NODES + 1) * LANES * 4 bytes; the skewed form's:
+   (LOCAL_EMISSIONS * N_CODES * FOURS * 4 + 1) * LANES * 4 bytes. */
 
 #include "common/plan7.h"
 #include "common/lanes.h"
@@ -44,6 +57,64 @@
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
+
+#ifndef SKEWED
+#define SKEWED 0
+#endif
+#ifndef LOCAL_EMISSIONS
+#define LOCAL_EMISSIONS 0
+#endif
+
+#if SKEWED
+
+#if LOCAL_EMISSIONS
+#define EMISSIONS __local
+#else
+#define EMISSIONS __global
+#endif
+#define EMISSION_STRIDE LANES
+#include "common/strips.h"
+
+__kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void viterbi_score_skewed(__global const uchar *codes, __global const int *offsets, __global const int *rows,
+                          const uint n, __global const int4 *steps, __global const int4 *packed, const int begin,
+                          __global int *best)
+{
+    __local int scratch[LANES];
+    const uint lane = get_local_id(0) % LANES;
+    const uint group = get_global_id(0) / LANES, n_groups = get_global_size(0) / LANES;
+#if LOCAL_EMISSIONS
+    __local int4 table[N_CODES * FOURS * LANES];
+    for (uint k = get_local_id(0); k < N_CODES * FOURS * LANES; k += GROUP) table[k] = packed[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __local const int4 *emissions = table + lane;
+#else
+    __global const int4 *emissions = packed + lane;
+#endif
+    const int entering = lane > 0 ? steps[(lane * NODES - 1) * 2].w : begin;
+    for (uint number = group; number < n; number += n_groups) {
+        const int row = rows[number], length = offsets[row + 1] - offsets[row];
+        __global const uchar *code = codes + offsets[row];
+        strip_t s;
+        s.best = 2 * NEVER;
+        open_strip(&s, steps + lane * NODES * 2, entering);
+        int2 right = (int2)(2 * NEVER, 2 * NEVER);
+        uint ahead = length > 0 ? code[0] : 0;
+        int i = -(int)lane;
+        for (int step = 0; length > 0 && step < length + LANES - 1; step++, i++) {
+            int2 left;
+            left.x = lane_up(right.x, 1, begin, lane, scratch);
+            left.y = lane_up(right.y, 1, 2 * NEVER, lane, scratch);
+            const uint now = ahead;
+            ahead = code[clamp(i + 1, 0, length - 1)];
+            if (i >= 0 && i < length) right = next_row(&s, emissions + now * FOURS * LANES, left);
+        }
+        const int highest = lane_max(s.best, lane, scratch);
+        if (lane == 0) best[number] = highest + SABOTAGE;
+    }
+}
+
+#else
 
 #define ROW (NODES * LANES)
 
@@ -66,7 +137,7 @@ typedef struct {
     specials_t special;
     int length;
     __global const uchar *codes;
-} strip_t;
+} lane_t;
 
 /* Sums of D->D over the nodes of 1, 2, 4 ... lanes that end with this one: what a delete pays that
    crosses them. before[k]: the same over the nodes of this lane before k. */
@@ -91,7 +162,7 @@ void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scra
 
 /* M and I of one residue; returns this lane's best way out of the model. `emission` points at the
    lane's match scores of the residue. */
-int match_and_insert(strip_t *s, TABLE *t, __global const int *emission, uint lane, __local int *scratch)
+int match_and_insert(lane_t *s, TABLE *t, __global const int *emission, uint lane, __local int *scratch)
 {
     int left_m = lane_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int left_i = lane_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
@@ -117,7 +188,7 @@ int match_and_insert(strip_t *s, TABLE *t, __global const int *emission, uint la
 }
 
 /* D of one residue, after M: within the lane first, then what comes in from the lanes before. */
-void deletes(strip_t *s, TABLE *t, const crossing_t *crossing, uint lane, __local int *scratch)
+void deletes(lane_t *s, TABLE *t, const crossing_t *crossing, uint lane, __local int *scratch)
 {
     int d = IMPOSSIBLE;
 #pragma unroll UNROLL
@@ -135,7 +206,7 @@ void deletes(strip_t *s, TABLE *t, const crossing_t *crossing, uint lane, __loca
         s->d[k] = MAX(s->d[k], CLAMP(entering + crossing->before[k]));
 }
 
-void open_strip(strip_t *s, __global const uchar *codes, __global const int *offsets, __global const int *rows,
+void open_lane(lane_t *s, __global const uchar *codes, __global const int *offsets, __global const int *rows,
                 uint n, uint number, __constant const int *special)
 {
     const int row = rows[number < n ? number : n - 1];
@@ -166,11 +237,11 @@ void viterbi_score(__global const uchar *codes, __global const int *offsets, __g
     crossing_t crossing;
     find_crossings(&crossing, t, lane, scratch);
     for (uint first = group * SEQUENCES; first < n; first += n_groups * SEQUENCES) {
-        strip_t strip[SEQUENCES];
+        lane_t strip[SEQUENCES];
         int longest = 0;
 #pragma unroll
         for (int q = 0; q < SEQUENCES; q++) {
-            open_strip(&strip[q], codes, offsets, rows, n, first + q, special);
+            open_lane(&strip[q], codes, offsets, rows, n, first + q, special);
             longest = MAX(longest, strip[q].length);
         }
         for (int i = 0; i < longest; i++) {
@@ -190,3 +261,5 @@ void viterbi_score(__global const uchar *codes, __global const int *offsets, __g
                 scores[first + q] = strip[q].special.c + special[C_MOVE];
     }
 }
+
+#endif

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.alphabets import N_CODES
 from clalign.devices import Device
 from clalign.profiles import IMPOSSIBLE, IntegerProfile
 from clalign.sequences import SequenceBatch
@@ -18,6 +19,7 @@ from clalign.stages.viterbi_tables import (
     lanes_tables,
     reweighted_scores,
     reweighted_vector_tables,
+    skewed_tables,
     strip_tables,
     vector_tables,
 )
@@ -50,6 +52,9 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
         {"NODES": 16, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3},
         {"NODES": 160, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
         {"NODES": 4, "SEQUENCES": 2, "GROUP": 32, "LANE_BACKEND": 0},
+        {"NODES": 8, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_EMISSIONS": 1},
+        {"NODES": 16, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1},
+        {"NODES": 1, "GROUP": 32, "LANE_BACKEND": 0, "SKEWED": 1},
     ),
     "viterbi_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16, "SEQUENCES": 1}),
 }
@@ -104,31 +109,85 @@ def start_lanes(
     session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
 ) -> Callable[[], Values]:
     """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
+    backend = {**lane_backend(session.device), **{k: choices[k] for k in ("LANES", "LANE_BACKEND") if k in choices}}
+    nodes = -(-model.length // backend["LANES"])
+    scores = reweighted_scores(session, model)
+    narrow = nodes <= tuning_of(session.device).strip_nodes
+    defines = {**backend, "NODES": nodes, **choices}
+    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
+    if plain or not narrow or scores is None or not scores.fits_16_bits:
+        return _start_plain(session, batch, model, defines, rows)
+    fetch = _start_skewed(session, batch, model, scores, defines, rows)
+    lengths = batch.lengths if rows is None else batch.lengths[rows]
+
+    def collect() -> Values:
+        best = fetch()
+        values: Values = np.where(lengths > 0, best + np.int32(scores.leave), empty_score(model))
+        again = np.flatnonzero(best > scores.single).astype(np.int32)
+        if len(again):
+            chosen = again if rows is None else rows[again]
+            values[again] = _start_plain(session, batch, model, {**backend, "NODES": nodes}, chosen)()
+        return values
+
+    return collect
+
+
+def _start_plain(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None
+) -> Callable[[], Values]:
     device, tuning = session.device, tuning_of(session.device)
-    backend = {**lane_backend(device), **{k: v for k, v in choices.items() if k in ("LANES", "LANE_BACKEND")}}
-    lanes = backend["LANES"]
-    nodes = -(-model.length // lanes)
-    group = lanes if backend["LANE_BACKEND"] == 0 else min(tuning.lanes_group, device.max_work_group)
+    lanes, nodes = choices["LANES"], choices["NODES"]
     needed = (N_TRANSITIONS * nodes + 1) * lanes * 4
     defines: dict[str, int] = {
-        **backend,
-        "NODES": nodes,
         "SEQUENCES": tuning.lanes_sequences if nodes <= 16 and rows is None else 1,
-        "GROUP": group,
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning.lanes_group, device.max_work_group),
         "LOCAL_TRANSITIONS": int(needed <= LOCAL_SHARE * device.local_bytes),
         **choices,
     }
+    tables = lanes_tables(session, model, lanes)
+    return _launch_lanes(session, "viterbi_score", defines, batch, rows, tables, defines["SEQUENCES"])
+
+
+def _start_skewed(
+    session: Any,
+    batch: SequenceBatch,
+    model: IntegerProfile,
+    scores: ReweightedScores,
+    choices: Choices,
+    rows: Rows | None,
+) -> Callable[[], Values]:
+    device, lanes = session.device, choices["LANES"]
+    fours = -(-choices["NODES"] // 4)
+    defines: dict[str, int] = {
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning_of(device).lanes_group, device.max_work_group),
+        "LOCAL_EMISSIONS": int(16 * N_CODES * fours * lanes + 4 * lanes <= LOCAL_SHARE * device.local_bytes),
+        "SKEWED": 1,
+        **choices,
+    }
+    tables = [*skewed_tables(session, model, scores, lanes), np.int32(scores.begin[0] + scores.start)]
+    return _launch_lanes(session, "viterbi_score_skewed", defines, batch, rows, tables, 1)
+
+
+def _launch_lanes(
+    session: Any,
+    entry: str,
+    defines: Choices,
+    batch: SequenceBatch,
+    rows: Rows | None,
+    tables: list[Any],
+    sequences: int,
+) -> Callable[[], Values]:
+    """Launch a form of the `lanes` shape, a group of lanes for so many sequences."""
     if rows is None:
-        rows = session.resident("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
-        n = len(batch)
+        chosen = session.resident("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
     else:
-        n, rows = len(rows), session.upload(rows)
+        chosen = session.upload(rows)
+    n, group = len(batch) if rows is None else len(rows), defines["GROUP"]
     values = session.allocate(4 * n)
-    sharing = defines["GROUP"] // lanes * defines["SEQUENCES"]
-    n_groups = min(-(-n // sharing), device.n_compute_units * 16)
+    n_groups = min(-(-n // (group // defines["LANES"] * sequences)), session.device.n_compute_units * 16)
     session.launch(
-        "viterbi_lanes", "viterbi_score", defines, n_groups * defines["GROUP"], defines["GROUP"],
-        *session.residues(batch), rows, np.uint32(n), *lanes_tables(session, model, lanes), values,
+        "viterbi_lanes", entry, defines, n_groups * group, group,
+        *session.residues(batch), chosen, np.uint32(n), *tables, values,
     )  # fmt: skip
     fetch: Callable[[], Values] = session.fetch(values, n, np.int32)
     return fetch

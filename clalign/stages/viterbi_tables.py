@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.alphabets import N_CODES
 from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 from clalign.stages.reweighting import NEVER, ReweightedScores, reweighted
 
@@ -91,25 +92,51 @@ def reweighted_scores(session: Any, model: IntegerProfile) -> ReweightedScores |
     return scores
 
 
+def _steps(scores: ReweightedScores, n_nodes: int) -> Table:
+    """Return the steps of ``common/strips.h`` for so many nodes, those beyond the model without a way in."""
+    m = len(scores.begin)
+    steps = np.zeros((n_nodes, 8), np.int32)
+    steps[:] = [NEVER, NEVER, NEVER, 2 * NEVER, 0, NEVER, 0, 0]
+    columns = (
+        scores.match_to_match, scores.insert_to_match, scores.delete_to_match,
+        np.append(scores.begin[1:] + scores.start, 2 * NEVER),
+        scores.insert_to_insert, scores.match_to_delete,
+    )  # fmt: skip
+    for column, values in enumerate(columns):
+        steps[:m, column] = values
+    return steps
+
+
+def _halves(scores: ReweightedScores) -> Table:
+    """Return match scores in the low, insert scores in the high half of a word (int32[N_CODES, M])."""
+    halves: Table = ((scores.match & 0xFFFF) | (scores.insert << 16)).astype(np.uint32).view(np.int32)
+    return halves
+
+
 def strip_tables(session: Any, model: IntegerProfile, scores: ReweightedScores, nodes: int) -> list[Any]:
     """Return the tables of ``viterbi_item.cl`` on a device, made once a model and width of a strip."""
 
     def make() -> list[Any]:
         n_strips = -(-model.length // nodes)
-        steps = np.zeros((n_strips * nodes, 8), np.int32)
-        steps[:] = [NEVER, NEVER, NEVER, 2 * NEVER, 0, NEVER, 0, 0]
-        columns = (
-            scores.match_to_match, scores.insert_to_match, scores.delete_to_match,
-            np.append(scores.begin[1:] + scores.start, 2 * NEVER),
-            scores.insert_to_insert, scores.match_to_delete,
-        )  # fmt: skip
-        for column, values in enumerate(columns):
-            steps[: model.length, column] = values
-        halves = (scores.match & 0xFFFF) | (scores.insert << 16)
-        emissions = spread(halves.astype(np.uint32).view(np.int32), n_strips, nodes, 0)
-        return [session.upload(steps), session.upload(emissions.transpose(1, 0, 2))]
+        emissions = spread(_halves(scores), n_strips, nodes, 0)
+        return [session.upload(_steps(scores, n_strips * nodes)), session.upload(emissions.transpose(1, 0, 2))]
 
     tables: list[Any] = session.resident(f"strips{nodes}", model, make)
+    return tables
+
+
+def skewed_tables(session: Any, model: IntegerProfile, scores: ReweightedScores, lanes: int) -> list[Any]:
+    """Return the tables of the skewed form of ``viterbi_lanes.cl`` on a device, made once a model."""
+
+    def make() -> list[Any]:
+        nodes = -(-model.length // lanes)
+        fours = -(-nodes // 4)
+        emissions = np.zeros((N_CODES, lanes, 4 * fours), np.int32)
+        emissions[:, :, :nodes] = spread(_halves(scores), lanes, nodes, 0)
+        packed = emissions.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3)
+        return [session.upload(_steps(scores, lanes * nodes)), session.upload(packed)]
+
+    tables: list[Any] = session.resident(f"skewed{lanes}", model, make)
     return tables
 
 
