@@ -22,7 +22,8 @@ from clalign.stages.viterbi_ladder import ENTRY
 STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""
 
-UNKNOWN: dict[str, Any] = {"registers": None, "local_bytes": None, "private_bytes": None, "occupancy": None}
+UNKNOWN: dict[str, Any] = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
+"""What a driver may tell of a kernel."""
 
 Values = npt.NDArray[np.int32]
 
@@ -119,6 +120,7 @@ class Bench:
         local = told["local_bytes"]
         known = {
             "registers": told["registers"],
+            "spill_bytes": told["spill_bytes"],
             "local_bytes": local,
             # CPU drivers tell a number that has nothing to do with the kernel.
             "private_bytes": told["private_bytes"] if self.device.kind != "cpu" else None,

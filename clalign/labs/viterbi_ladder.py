@@ -19,7 +19,7 @@ from clalign.errors import ClalignError, DeviceError, DeviceNotFound, OptionErro
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs.ladder_rungs import BEST, Rung, chosen
-from clalign.labs.measuring import Bench, Values
+from clalign.labs.measuring import UNKNOWN, Bench, Values
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -203,10 +203,9 @@ def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> d
     }
 
 
-NOT_MEASURED: dict[str, Any] = dict.fromkeys(
-    ("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup", "registers", "local_bytes",
-     "private_bytes", "occupancy")
-)  # fmt: skip
+NOT_MEASURED: dict[str, Any] = {
+    **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
+}  # fmt: skip
 
 
 def _not_run(reason: str) -> dict[str, Any]:
