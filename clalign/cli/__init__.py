@@ -20,6 +20,7 @@ from clalign.errors import ClalignError, ExitCode
 COMMANDS = {
     "hmmsearch": "search profile HMMs against sequences",
     "calibrate": "fit the score statistics of HMMER2 profiles",
+    "hmmscan": "find the profiles of a library that match each sequence",
     "resume": "continue a search that stopped early",
     "export": "write the results of a run as tables, sequences or alignments",
     "verify": "compute results of a run again on the reference",

@@ -6,7 +6,7 @@ import argparse
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clalign.cli.options import (
     add_device_option,
@@ -39,6 +39,12 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text); - is standard input")
     parser.add_argument("targets", metavar="SEQDB", help="sequences, also compressed; - is standard input")
+    add_search_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_search_options(parser: CommandParser) -> None:
+    """Add what searches and scans have in common."""
     add_output_options(parser)
     parser.add_argument_group("Run").add_argument(
         "--run",
@@ -50,15 +56,19 @@ def add_parser(subparsers: Any) -> None:
     add_device_option(parser)
     add_spec_options(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and write the outputs."""
+    return submit(arguments, COMMAND, "search")
+
+
+def submit(arguments: argparse.Namespace, command: str, direction: Literal["search", "scan"]) -> int:
+    """Let a worker search or scan, and write the outputs; return the exit code."""
     from clalign.cli.watch import run_place, watch
 
-    outputs = outputs_of(arguments, COMMAND)
-    spec_of(arguments, arguments.profiles, arguments.targets)
+    outputs = outputs_of(arguments, command)
+    spec_of(arguments, arguments.profiles, arguments.targets, direction)
     for path in (arguments.profiles, arguments.targets):
         if path != "-" and not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
@@ -67,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     place = run_place(arguments.run_file)
     try:
         profiles, targets = (_in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
-        spec = spec_of(arguments, profiles, targets)
+        spec = spec_of(arguments, profiles, targets, direction)
     except BaseException:
         place.discard()
         raise

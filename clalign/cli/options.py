@@ -111,11 +111,13 @@ def device_of(arguments: argparse.Namespace) -> str:
     return str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto")
 
 
-def spec_of(arguments: argparse.Namespace, profiles: str, targets: str) -> SearchSpec:
+def spec_of(
+    arguments: argparse.Namespace, profiles: str, targets: str, direction: Literal["search", "scan"] = "search"
+) -> SearchSpec:
     """Return the spec that the flags describe."""
     names = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
     options = {name: getattr(arguments, name) for name in names}
-    return SearchSpec(profiles=profiles, targets=targets, device=device_of(arguments), **options)
+    return SearchSpec(profiles=profiles, targets=targets, device=device_of(arguments), direction=direction, **options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,21 +89,25 @@ def domain_row(card: Card, hit: Hit, domain: Domain, width: int) -> str:
     """Return the line of a domain; ``[`` and ``]`` mark ends that are the ends of sequence or profile."""
     number = f"{domain.number}/{hit.n_domains}"
     return (
-        f"{hit.name:<{width}s} {number:>7s} {_span(domain.target_range, hit.length)}"
-        f" {_span(domain.profile_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
+        f"{hit.name:<{width}s} {number:>7s} {span(domain.target_range, hit.length)}"
+        f" {span(domain.profile_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
     )
 
 
-def _span(ends: tuple[int, int], length: int) -> str:
+def span(ends: tuple[int, int], length: int) -> str:
+    """Return the columns of two ends; ``[`` and ``]`` mark those that are the ends of the whole."""
     start, end = ends[0] + 1, ends[1]
     return f"{start:5d} {end:5d} {'[' if start == 1 else '.'}{']' if end == length else '.'}"
 
 
-def alignment_lines(card: Card, hit: Hit, domain: Domain) -> Iterator[str]:
-    """Yield an alignment: annotation of the profile, its consensus, matches and the sequence."""
+def alignment_lines(card: Card, hit: Hit, domain: Domain, title: str | None = None) -> Iterator[str]:
+    """Yield an alignment: annotation of the profile, its consensus, matches and the sequence.
+
+    Its title is the name of the sequence unless another one is given.
+    """
     first, last = domain.target_range[0] + 1, domain.target_range[1]
     yield (
-        f"{hit.name}: domain {domain.number} of {hit.n_domains}, from {first} to {last}:"
+        f"{title or hit.name}: domain {domain.number} of {hit.n_domains}, from {first} to {last}:"
         f" score {domain.score:.1f}, E = {domain.evalue:.2g}"
     )
     label = hit.name[:LONGEST_LABEL]

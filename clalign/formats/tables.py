@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clalign.hits import Domain, Hit
@@ -51,6 +51,8 @@ class Provenance:
         When the search began (since 1970).
     partial : bool
         Whether some sequences have not been searched.
+    program : str
+        The command: ``hmmsearch`` or ``hmmscan``.
     """
 
     version: str
@@ -60,6 +62,7 @@ class Provenance:
     device: str
     seconds: float
     partial: bool = False
+    program: str = "hmmsearch"
 
     @property
     def date(self) -> str:
@@ -73,6 +76,15 @@ class Widths:
 
     name: int
     accession: int
+
+
+def swapped(card: Card, hit: Hit) -> tuple[Card, Hit]:
+    """Return profile and sequence in each other's place, as tables of a scan have them."""
+    sequence = {**card, "name": hit.name, "accession": hit.accession, "length": hit.length}
+    profile = replace(
+        hit, name=card["name"], accession=card["accession"], description=card["description"], length=card["length"]
+    )
+    return sequence, profile
 
 
 def digits(value: float | None) -> str:
@@ -193,9 +205,9 @@ def domtblout_row(card: Card, hit: Hit, domain: Domain, widths: Widths, card_wid
 def footer(origin: Provenance) -> Iterator[str]:
     """Yield the lines that end HMMER3's tables: what was searched, and whether all of it was."""
     yield "#"
-    yield "# Program:         clalign hmmsearch"
+    yield f"# Program:         clalign {origin.program}"
     yield f"# Version:         {origin.version}"
-    yield "# Pipeline mode:   SEARCH"
+    yield f"# Pipeline mode:   {origin.program.removeprefix('hmm').upper()}"
     yield f"# Query file:      {origin.query}"
     yield f"# Target file:     {origin.target}"
     yield f"# Option settings: {origin.command}"

@@ -6,7 +6,7 @@ import itertools
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,6 +15,7 @@ import numpy as np
 import clalign
 from clalign.errors import InputError, OptionError
 from clalign.evalues import bits, hmmer2_pvalue
+from clalign.formats import hmmscan_text as scan_text
 from clalign.formats import hmmsearch_text as text
 from clalign.formats import tables
 from clalign.formats.tables import Card, Provenance, Widths
@@ -23,7 +24,7 @@ from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.runs import RunFile, open_run
-from clalign.specs import SearchSpec, command_line
+from clalign.specs import COMMANDS, SearchSpec, command_line
 
 HITS_BETWEEN_CHECKS = 256
 """An export looks this often whether it was asked to stop."""
@@ -123,6 +124,7 @@ def open_source(run: RunFile, choice: Choice, context: JobContext) -> Source:
         device=run.fact("device", {}).get("name", "not known"),
         seconds=run.fact("created", 0.0),
         partial=run.state != "done",
+        program=COMMANDS[spec.direction],
     )
     if choice.hits is not None:
         run.connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
@@ -166,6 +168,36 @@ def _hits(source: Source, number: int) -> Iterator[Hit]:
             yield hit
 
 
+def _scanned(source: Source) -> Iterator[tuple[int, Hit]]:
+    """Yield number of the profile and hit, sequence after sequence of the input, the best profile first."""
+    chosen = "WHERE id IN (SELECT id FROM chosen)" if source.choice.hits is not None else ""
+    keys = source.run.connection.execute(
+        f"SELECT id, profile FROM hits {chosen} ORDER BY input_index, evalue, score DESC, profile"
+    ).fetchall()
+    for done, (key, number) in enumerate(keys):
+        if done % HITS_BETWEEN_CHECKS == 0:
+            source.context.check()
+            source.context.progress("export", done, len(keys), "hits")
+        hit = source.run.hit(key)
+        if not source.choice.significant or is_significant(source.spec, source.cards[number], hit):
+            yield number, hit
+
+
+def _entries(source: Source) -> Iterator[tuple[int, Hit, Callable[[], tuple[Card, Hit]]]]:
+    """Yield number of the profile, hit, and what gives query and target of its line, in the order of tables."""
+    if source.spec.direction == "scan":
+        for number, hit in _scanned(source):
+            yield number, hit, partial(tables.swapped, source.cards[number], hit)
+        return
+    for number, card in enumerate(source.cards):
+        for hit in _hits(source, number):
+            yield number, hit, partial(_as_they_are, card, hit)
+
+
+def _as_they_are(card: Card, hit: Hit) -> tuple[Card, Hit]:
+    return card, hit
+
+
 def _domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
     for domain in hit.domains:
         if not source.choice.significant or is_significant_domain(source.spec, source.cards[number], domain):
@@ -173,13 +205,15 @@ def _domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
 
 
 def _widths(source: Source) -> tuple[Widths, Widths]:
-    """Return the widths that aligned tables need, for targets and for profiles."""
+    """Return the widths that aligned tables need, for targets and for queries."""
     name, accession = source.run.connection.execute(
         "SELECT coalesce(max(length(name)), 0), coalesce(max(length(accession)), 0) FROM hits"
     ).fetchone()
     cards = source.cards
     names, accessions = [len(card["name"]) for card in cards], [len(card["accession"]) for card in cards]
-    return Widths(name, accession), Widths(max(names, default=0), max(accessions, default=0))
+    sequences = Widths(name, accession)
+    profiles = Widths(max(names, default=0), max(accessions, default=0))
+    return (profiles, sequences) if source.spec.direction == "scan" else (sequences, profiles)
 
 
 def _write(stream: TextIO, rows: Iterable[str]) -> int:
@@ -192,9 +226,7 @@ def _write(stream: TextIO, rows: Iterable[str]) -> int:
 
 def _tsv(source: Source, stream: TextIO) -> int:
     _write(stream, [tables.tsv_header()])
-    count = 0
-    for number, card in enumerate(source.cards):
-        count += _write(stream, (tables.tsv_row(card, hit) for hit in _hits(source, number)))
+    count = _write(stream, (tables.tsv_row(*sides()) for _, _, sides in _entries(source)))
     _write(stream, [tables.PARTIAL] if source.origin.partial else [])
     return count
 
@@ -202,9 +234,9 @@ def _tsv(source: Source, stream: TextIO) -> int:
 def _domtsv(source: Source, stream: TextIO) -> int:
     _write(stream, [tables.domtsv_header()])
     count = 0
-    for number, card in enumerate(source.cards):
-        for hit in _hits(source, number):
-            count += _write(stream, (tables.domtsv_row(card, hit, d) for d in _domains(source, number, hit)))
+    for number, hit, sides in _entries(source):
+        query, target = sides()
+        count += _write(stream, (tables.domtsv_row(query, target, d) for d in _domains(source, number, hit)))
     _write(stream, [tables.PARTIAL] if source.origin.partial else [])
     return count
 
@@ -213,11 +245,11 @@ def _tblout(source: Source, stream: TextIO) -> int:
     widths = _widths(source)
     _write(stream, tables.tblout_header(*widths))
     count = 0
-    for number, card in enumerate(source.cards):
-        for hit in _hits(source, number):
-            included = is_significant(source.spec, card, hit)
-            n = sum(included and is_significant_domain(source.spec, card, d) for d in hit.domains)
-            count += _write(stream, [tables.tblout_row(card, hit, *widths, n)])
+    for number, hit, sides in _entries(source):
+        card = source.cards[number]
+        included = is_significant(source.spec, card, hit)
+        n = sum(included and is_significant_domain(source.spec, card, d) for d in hit.domains)
+        count += _write(stream, [tables.tblout_row(*sides(), *widths, n)])
     _write(stream, tables.footer(source.origin))
     return count
 
@@ -226,10 +258,10 @@ def _domtblout(source: Source, stream: TextIO) -> int:
     widths = _widths(source)
     _write(stream, tables.domtblout_header(*widths))
     count = 0
-    for number, card in enumerate(source.cards):
-        for hit in _hits(source, number):
-            domains = _domains(source, number, hit)
-            count += _write(stream, (tables.domtblout_row(card, hit, domain, *widths) for domain in domains))
+    for number, hit, sides in _entries(source):
+        query, target = sides()
+        domains = _domains(source, number, hit)
+        count += _write(stream, (tables.domtblout_row(query, target, domain, *widths) for domain in domains))
     _write(stream, tables.footer(source.origin))
     return count
 
@@ -284,7 +316,7 @@ def _fasta(source: Source, stream: TextIO) -> int:
             "Put the file back as it was, export the matched parts, or search again.",
         )
     seen: set[int] = set()
-    for hit in itertools.chain.from_iterable(_hits(source, number) for number in range(len(source.cards))):
+    for _, hit, _ in _entries(source):
         if hit.row not in seen:
             seen.add(hit.row)
             stream.write(fasta_record(hit.name, hit.description, database[hit.row].text))
@@ -294,19 +326,20 @@ def _fasta(source: Source, stream: TextIO) -> int:
 def _fasta_matched(source: Source, stream: TextIO) -> int:
     """Write the part that each domain covers, named ``name/from-to``."""
     count = 0
-    for number in range(len(source.cards)):
-        for hit in _hits(source, number):
-            for domain in _domains(source, number, hit):
-                letters = zip(domain.states, domain.text.target, strict=True)
-                residues = "".join(letter.upper() for state, letter in letters if state != "D")
-                start, end = domain.target_range
-                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", hit.description, residues))
-                count += 1
+    for number, hit, _ in _entries(source):
+        for domain in _domains(source, number, hit):
+            letters = zip(domain.states, domain.text.target, strict=True)
+            residues = "".join(letter.upper() for state, letter in letters if state != "D")
+            start, end = domain.target_range
+            stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", hit.description, residues))
+            count += 1
     return count
 
 
 def _text(source: Source, stream: TextIO) -> int:
     """Write the text that people read; the sections of several profiles are parted by ``//``."""
+    if source.spec.direction == "scan":
+        return _text_of_scan(source, stream)
     _write(stream, text.opening(source.origin))
     count = 0
     for number, card in enumerate(source.cards):
@@ -338,6 +371,44 @@ def _text_of_profile(source: Source, stream: TextIO, number: int) -> int:
     n_targets = report["n_sequences"] - report["n_empty"] if report else None
     _write(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
     return n_hits
+
+
+def _text_of_scan(source: Source, stream: TextIO) -> int:
+    """Write the text of a scan; the sections of the sequences that match a profile are parted by ``//``."""
+    cards = source.cards
+    n_uncalibrated = sum(card["calibration"] is None for card in cards)
+    _write(stream, scan_text.opening(source.origin))
+    _write(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
+    n_hits = n_sequences = 0
+    for _, group in itertools.groupby(_scanned(source), key=lambda entry: entry[1].row):
+        found = list(group)
+        _text_of_sequence(source, stream, found)
+        n_hits += len(found)
+        n_sequences += 1
+    searched = min((n_searched(source.run, number) for number in range(len(cards))), default=0)
+    report = source.run.fact("database", {})
+    n_targets = report["n_sequences"] - report["n_empty"] if report else None
+    _write(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
+    _write(stream, [text.closing(source.origin)])
+    return n_hits
+
+
+def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]]) -> None:
+    entries = [(source.cards[number], hit) for number, hit in found]
+    domains = [(source.cards[number], hit, domain) for number, hit in found for domain in _domains(source, number, hit)]
+    domains.sort(key=lambda entry: entry[2].target_range[0])
+    width = max(12, _widths(source)[0].name)
+    description_width = max(52 - width, 11)
+    _write(stream, scan_text.sequence_head(found[0][1]))
+    _write(stream, scan_text.profile_header(width, description_width))
+    _write(stream, (scan_text.profile_row(card, hit, width, description_width) for card, hit in entries))
+    _write(stream, scan_text.domain_header(width))
+    _write(stream, (scan_text.domain_row(*entry, width) for entry in domains))
+    if source.choice.alignments and domains:
+        _write(stream, ["", "Alignments of top-scoring domains:"])
+        for entry in domains:
+            _write(stream, scan_text.alignment(*entry))
+    _write(stream, ["//"])
 
 
 def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain]]:

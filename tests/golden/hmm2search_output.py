@@ -69,9 +69,13 @@ def parse_output(text: str) -> GoldenAnswer:
     """Return the answer for the one profile in `text`."""
     lines = text.splitlines()
     total = next(int(found[1]) for line in lines if (found := _TOTAL.match(line)))
+    return replace(_parsed(lines, SEQUENCES), n_searched=total)
+
+
+def _parsed(lines: list[str], first_part: str) -> GoldenAnswer:
     hits = [
         GoldenHit(found[1], found[2], found[3], int(found[4]))
-        for line in _section(lines, SEQUENCES, DOMAINS)
+        for line in _section(lines, first_part, DOMAINS)
         if (found := _SEQUENCE.match(line))
     ]
     rows = _alignments(_section(lines, ALIGNMENTS, "Histogram of all scores", "Total sequences searched"))
@@ -86,7 +90,7 @@ def parse_output(text: str) -> GoldenAnswer:
             ranges = (start, end, marks[0], int(numbers[0]), int(numbers[1]), marks[1])
             queue = rows.get(key)
             domains.append(GoldenDomain(name, i, n, *ranges, *numbers[2:], queue.pop(0) if queue else None))
-    return GoldenAnswer(total, tuple(hits), tuple(domains))
+    return GoldenAnswer(0, tuple(hits), tuple(domains))
 
 
 def _section(lines: list[str], start: str, *ends: str) -> list[str]:
@@ -139,8 +143,10 @@ def _rows(lines: list[str]) -> tuple[str, str, str]:
 UNKNOWN_TO_HMMER2 = "JjOo*-.~_"
 """Letters that hmmsearch shows as X, and clalign as they are."""
 
+UNKNOWN_IN_DNA = f"{UNKNOWN_TO_HMMER2}EeFfIiLlPpQqZz"
 
-def differences(expected: GoldenAnswer, found: GoldenAnswer) -> list[str]:
+
+def differences(expected: GoldenAnswer, found: GoldenAnswer, unknown: str = UNKNOWN_TO_HMMER2) -> list[str]:
     """Return a sentence for each difference of two answers; the order of equal scores is free."""
     texts = []
     if expected.n_searched != found.n_searched:
@@ -153,7 +159,7 @@ def differences(expected: GoldenAnswer, found: GoldenAnswer) -> list[str]:
     for key in theirs.keys() & ours.keys():
         if len(theirs[key]) != len(ours[key]):
             texts.append(f"{len(ours[key])} times instead of {len(theirs[key])}: {key}")
-        elif not all(map(_same_rows, theirs[key], ours[key])):
+        elif not all(_same_rows(*rows, unknown) for rows in zip(theirs[key], ours[key], strict=True)):
             texts.append(f"another alignment of {key}: {ours[key]} instead of {theirs[key]}")
     return texts
 
@@ -165,10 +171,26 @@ def _by_numbers(domains: tuple[GoldenDomain, ...]) -> dict[GoldenDomain, list[tu
     return table
 
 
-def _same_rows(expected: tuple[str, str, str] | None, found: tuple[str, str, str] | None) -> bool:
+def _same_rows(expected: tuple[str, str, str] | None, found: tuple[str, str, str] | None, unknown: str) -> bool:
     if expected is None or found is None:
         return expected is found
     if expected[:2] != found[:2] or len(expected[2]) != len(found[2]):
         return False
     pairs = zip(expected[2], found[2], strict=True)
-    return all(a == b or (a in "Xx" and b in UNKNOWN_TO_HMMER2) for a, b in pairs)
+    return all(a == b or (a in "Xx" and b in unknown) for a, b in pairs)
+
+
+FAMILIES = "Scores for sequence family classification"
+QUERY = "Query sequence: "
+
+
+def parse_scan(text: str) -> list[tuple[str, GoldenAnswer]]:
+    """Return the answer for each sequence in the text of a scan that matches anything; names are those of profiles."""
+    found = []
+    for part in text.split(f"\n{QUERY}")[1:]:
+        lines = part.splitlines()
+        end = lines.index("//") if "//" in lines else len(lines)
+        answer = _parsed(lines[:end], FAMILIES)
+        if answer.hits:
+            found.append((lines[0].strip(), answer))
+    return found

@@ -1,8 +1,9 @@
 """Make the golden answers again with the programs of HMMER 2.3.2.
 
 ``python make.py inputs DATA`` builds the profiles and the sequence files from the folder of test data
-(see README.md for the files it needs); ``python make.py answers`` runs hmmsearch on them and stores
-what it printed. The second step needs nothing but the files beside this one.
+(see README.md for the files it needs); ``python make.py answers`` runs hmmsearch and hmmpfam on them and
+stores what they printed, ``python make.py scans`` hmmpfam alone. These steps need nothing but the files
+beside this one.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hmm2search_output import parse_output
+from hmm2search_output import parse_output, parse_scan
 
 HERE = Path(__file__).parent
-PROFILES, SEQUENCES, ANSWERS = HERE / "profiles", HERE / "sequences", HERE / "answers"
+PROFILES, SEQUENCES, ANSWERS, SCANNED = (HERE / name for name in ("profiles", "sequences", "answers", "scans"))
 
 CASES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("katdna_ls", "kat", ()),
@@ -62,6 +63,19 @@ CASES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("letters20_ls", "odd_protein", ("-E", "1000")),
 )
 """Profile, sequences and options (those of clalign)."""
+
+SCANS: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
+    ("families", ("globins_ls", "rrm_ls", "xyppx_fs", "thioesterase"), "odd_protein", ()),
+    ("families", ("globins_ls", "rrm_ls", "xyppx_fs", "thioesterase"), "built", ("-E", "1e-3", "--nonull2")),
+    ("library", ("rrm_fs", "pkinase", "globins_s", "nif3", "orn_dap_arg_dec", "rrm_ls", "pkinase_fs", "globins_fs",
+                 "cytochrom_b_c", "globins_ls"), "built", ("-E", "0.5")),
+    ("library", ("rrm_fs", "pkinase", "globins_s", "nif3", "orn_dap_arg_dec", "rrm_ls", "pkinase_fs", "globins_fs",
+                 "cytochrom_b_c", "globins_ls"), "proteins", ("-Z", "1000", "--domT", "0")),
+    ("pfam", ("orn_dap_arg_dec", "rrm_ls", "rrm_fs", "xyppx_fs"), "built", ("--cut_ga",)),
+    ("dna", ("katdna_ls", "made1_ls", "ecori_fs", "made1_fs", "katdna_s"), "odd_dna", ()),
+    ("dna", ("katdna_ls", "made1_ls", "ecori_fs", "made1_fs", "katdna_s"), "dna", ("-T", "3", "--domE", "1")),
+)  # fmt: skip
+"""Name of a library, its profiles, sequences and options of scans."""
 
 BUILT = (
     # name, alignment, options of hmmbuild, seed of the calibration (0: none)
@@ -107,6 +121,8 @@ def main() -> None:
         make_sequences(Path(sys.argv[2]))
     elif sys.argv[1:] == ["answers"]:
         make_answers()
+    elif sys.argv[1:] == ["scans"]:
+        make_scans()
     else:
         sys.exit(__doc__)
 
@@ -303,6 +319,27 @@ def make_answers() -> None:
         path = ANSWERS / f"{case_name(profile, sequences, options)}.json"
         path.write_text(json.dumps(data, indent=0) + "\n")
         print(f"{path.name}: {len(answer.hits)} sequences, {len(answer.domains)} domains")  # noqa: T201
+    make_scans()
+
+
+def make_scans() -> None:
+    for old in SCANNED.glob("*.json"):
+        old.unlink()
+    SCANNED.mkdir(exist_ok=True)
+    for name, profiles, sequences, options in SCANS:
+        with tempfile.TemporaryDirectory() as scratch:
+            library = Path(scratch) / "library.hmm"
+            library.write_text("".join((PROFILES / f"{profile}.hmm").read_text() for profile in profiles))
+            theirs = ["--null2" if word == "--nonull2" else word for word in options]
+            words = ["hmm2pfam", "--cpu", "0", *theirs, *["-n"] * (name == "dna")]
+            answers = parse_scan(run(*words, library, f"sequences/{sequences}.fa", cwd=HERE))
+        data = {
+            "command": " ".join(words), "profiles": profiles, "sequences": sequences, "options": list(options),
+            "answers": [{"query": query, **answer.to_dict()} for query, answer in answers],
+        }  # fmt: skip
+        path = SCANNED / f"{case_name(name, sequences, options)}.json"
+        path.write_text(json.dumps(data, indent=0) + "\n")
+        print(f"{path.name}: {len(answers)} sequences, {sum(len(a.hits) for _, a in answers)} profiles")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+"""``clalign hmmscan`` from end to end: profiles are the targets, sequences the queries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.runs import open_run
+from clalign.specs import SearchSpec, command_line
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FAMILIES = ("globins_ls", "rrm_ls", "thioesterase")
+SEQUENCES = str(GOLDEN / "sequences" / "built.fa")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> str:
+    path = tmp_path / "families.hmm"
+    path.write_text("".join((GOLDEN / "profiles" / f"{name}.hmm").read_text() for name in FAMILIES))
+    return str(path)
+
+
+def scan(*words: str) -> int:
+    return main(["hmmscan", "-q", "--device", "reference", *words])
+
+
+def test_every_output(library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = {
+        "-o": "a.txt", "--tblout": "b.tbl", "--domtblout": "c.tbl", "--tsv": "d.tsv", "--domtsv": "e.tsv",
+        "-A": "f.sto", "--fasta": "g.fa", "--run": "h.clalign",
+    }  # fmt: skip
+    words = [word for flag, name in flags.items() for word in (flag, str(tmp_path / name))]
+    assert scan(*words, "-E", "1e-5", library, SEQUENCES) == 0
+    assert capsys.readouterr().out == ""
+    table = (tmp_path / "b.tbl").read_text().splitlines()
+    rows = [line.split() for line in table if not line.startswith("#")]
+    assert {row[0] for row in rows} == {"globins_ls", "rrm_ls"}
+    assert {row[2] for row in rows} >= {"both_families", "globin0", "tandem"}
+    assert "# Program:         clalign hmmscan" in table
+    assert "# Pipeline mode:   SCAN" in table
+    assert "clalign hmmscan" in next(line for line in table if line.startswith("# Option settings"))
+    both = [row[0] for row in rows if row[2] == "both_families"]
+    assert len(both) == 2, "both profiles of a sequence stand together"
+    assert [row[2] for row in rows] == [row[0] for row in tsv(tmp_path / "d.tsv")]
+    assert [row[0] for row in rows] == [row[1] for row in tsv(tmp_path / "d.tsv")]
+    assert (tmp_path / "f.sto").read_text().count("# STOCKHOLM 1.0") == 2
+    assert (tmp_path / "g.fa").read_text().count(">both_families") == 1
+
+
+def tsv(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text().splitlines()[1:]]
+
+
+def test_lengths_are_those_of_their_columns(library: str, tmp_path: Path) -> None:
+    table = tmp_path / "c.tbl"
+    assert scan("--domtblout", str(table), "-o", str(tmp_path / "a.txt"), "-E", "1e-5", library, SEQUENCES) == 0
+    sequences = {
+        part.split()[0]: sum(map(len, part.split("\n")[1:])) for part in Path(SEQUENCES).read_text().split(">")[1:]
+    }
+    profiles = {"globins_ls": 150, "rrm_ls": 74}
+    rows = [line.split() for line in table.read_text().splitlines() if not line.startswith("#")]
+    assert len(rows) > 12
+    for row in rows:
+        assert int(row[2]) == profiles[row[0]]
+        assert int(row[5]) == sequences[row[3]]
+        assert int(row[16]) <= profiles[row[0]]
+        assert int(row[18]) <= sequences[row[3]]
+
+
+def test_text_by_sequence(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert scan("-E", "1e-5", library, SEQUENCES) == 0
+    text = capsys.readouterr().out
+    part = text.split("Query sequence: both_families")[1].split("\n//")[0]
+    starts = [int(line.split()[2]) for line in part.splitlines() if "/" in line and line[:7] in ("globins", "rrm_ls ")]
+    assert starts == sorted(starts)
+    assert len(starts) == 3
+    assert "globins_ls: domain 1 of 2, from" in part
+    assert "Profiles for E-values:      3" in text
+    assert text.rstrip().endswith("# [ok]")
+    assert text.count("\n//\n") == text.count("Query sequence:")
+
+
+def test_evalues_count_profiles(library: str, tmp_path: Path) -> None:
+    alone = str(GOLDEN / "profiles" / "globins_ls.hmm")
+    evalues = {}
+    for name, profiles, more in (("one", alone, ()), ("three", library, ()), ("given", library, ("-Z", "600"))):
+        path = tmp_path / f"{name}.tsv"
+        assert scan("--tsv", str(path), "-o", str(tmp_path / "a.txt"), "-E", "1e-9", *more, profiles, SEQUENCES) == 0
+        row = next(row for row in tsv(path) if row[:2] == ["globin0", "globins_ls"])
+        evalues[name] = float(row[4])
+    assert evalues["three"] == pytest.approx(3 * evalues["one"], rel=1e-5)
+    assert evalues["given"] == pytest.approx(600 * evalues["one"], rel=1e-5)
+
+
+def test_nothing_found(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert scan("-T", "100000", library, SEQUENCES) == 0
+    text = capsys.readouterr().out
+    assert "Query sequence:" not in text
+    assert "Sequences with a match:     0" in text
+
+
+def test_the_run_says_what_it_is_and_can_be_verified(library: str, tmp_path: Path) -> None:
+    run = tmp_path / "scan.clalign"
+    assert scan("--run", str(run), "-o", str(tmp_path / "a.txt"), library, SEQUENCES) == 0
+    with open_run(run) as kept:
+        assert kept.fact("direction") == "scan"
+        spec = SearchSpec.from_dict(kept.fact("spec"))
+        assert spec.direction == "scan"
+        assert command_line(spec)[:2] == ["clalign", "hmmscan"]
+        assert {card["n_targets"] for card in kept.profiles()} == {3}
+    assert main(["verify", "--device", "reference", str(run)]) == 0
+    out = tmp_path / "again.tbl"
+    assert main(["export", "--tblout", str(out), str(run)]) == 0
+    assert "Pipeline mode:   SCAN" in out.read_text()
+
+
+def test_mistakes_are_told_under_the_right_name(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hmmscan", library]) != 0
+    assert "clalign hmmscan: missing: SEQFILE" in capsys.readouterr().err
+    assert main(["hmmscan", "-o", "-", "--tsv", "-", library, SEQUENCES]) != 0
+    assert "clalign hmmscan" in capsys.readouterr().err
+
+
+def test_progress_is_that_of_a_search(library: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["--device", "reference", "--progress", "json", "-o", str(tmp_path / "a.txt")]
+    assert main(["hmmscan", *words, library, SEQUENCES]) == 0
+    events = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert events[-1]["kind"] == "finished"
+    assert {e["value"]["profile"] for e in events if e["kind"] == "partial"} == {0, 1, 2}
