@@ -65,7 +65,7 @@ class SearchDesk(QObject):
         """Start a search and show its results."""
         defaults = SearchSpec("", "")
         values = spec.to_dict()
-        left_out = ("profiles", "targets", "device", "alphabet", "sequence_format")
+        left_out = ("profiles", "targets", "device", "direction", "alphabet", "sequence_format")
         options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
         self._conductor.settings.change(options=options)
         try:
@@ -83,4 +83,4 @@ class SearchDesk(QObject):
             return
         spec = page.run.facts["spec"]
         self._conductor.sources.open_quietly([spec["profiles"], spec["targets"]])
-        self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none")
+        self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

@@ -92,7 +92,8 @@ def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
 def prepare(run: RunFile, spec: dict, n_batches: int, n_profiles: int = 1) -> None:
     run.set_profiles([card(f"Made-up-{i + 1}") for i in range(n_profiles)])
     run.set_facts(
-        spec=spec, database=report(spec["targets"], n_batches * BATCH_ROWS), device=GPU.to_dict(),
+        spec=spec, direction=spec.get("direction", "search"),
+        database=report(spec["targets"], n_batches * BATCH_ROWS), device=GPU.to_dict(),
         n_targets=n_batches * BATCH_ROWS, versions={"clalign": "0"}, state="running",
     )  # fmt: skip
 
@@ -113,7 +114,7 @@ def search(request: dict, job: Job) -> dict:
         if manner["fail"]:
             raise ClalignError(manner["fail"], "Choose another device.")
         with create_run(path, spec=request["spec"], state="new") as run:
-            prepare(run, request["spec"], manner["batches"])
+            prepare(run, request["spec"], manner["batches"], 3 if request["spec"]["direction"] == "scan" else 1)
     with open_run(path, writable=True) as run:
         done = len(run.finished(0))
         for number in range(done, manner["batches"]):
@@ -124,7 +125,8 @@ def search(request: dict, job: Job) -> dict:
                 raise
             if manner["die_after"] is not None and number >= manner["die_after"] and request["job"] == "search":
                 os._exit(11)
-            add_batch(run, number, manner["hits"])
+            for profile in range(len(run.profiles())):
+                add_batch(run, number, manner["hits"], profile)
             total = manner["batches"] * 1e7
             job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, profile=0)
             job.partial(profile=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)

@@ -16,12 +16,14 @@ from clalign.ui.models.reader import Reader
 
 MANY = 30_000
 
+CARDS = [{"name": "Made-up", "length": 60, "include_score": 10.0}]
+
 
 @pytest.fixture
 def model(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
     made = HitsModel(made_run(), reader)
     tester = QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    made.set_profile(0, 60, 10.0)
+    made.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: made.n_shown == 200, timeout=30000)
     yield made
     made.close()
@@ -162,7 +164,7 @@ def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
 
 def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:
     model = HitsModel(many, reader)
-    model.set_profile(0, 60, 10.0)
+    model.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=30000)
     for place in range(0, MANY, 293):
         assert model.row_at(place) is not None

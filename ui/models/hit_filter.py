@@ -50,12 +50,21 @@ class HitFilter:
     problem: str = ""
 
 
-def parse_filter(text: str) -> HitFilter:
+PROFILE_COLUMN = "(SELECT name FROM profiles WHERE profiles.id = hits.profile)"
+
+
+def parse_filter(text: str, with_profiles: bool = False) -> HitFilter:
     """Return the filter that a text means; all its parts must hold.
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
     with ``-`` before them they must be missing.
+
+    Parameters
+    ----------
+    with_profiles : bool
+        They are looked for in the name of the profile too.
     """
+    columns = (*TEXT_COLUMNS, PROFILE_COLUMN) if with_profiles else TEXT_COLUMNS
     conditions: list[str] = []
     values: list[float | str] = []
     for term in _TERM.finditer(text.strip()):
@@ -75,9 +84,9 @@ def parse_filter(text: str) -> HitFilter:
             continue
         phrase, negated = _phrase(term)
         if phrase:
-            anywhere = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in TEXT_COLUMNS)
+            anywhere = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
             conditions.append(f"{'NOT ' * negated}({anywhere})")
-            values += [f"%{_escaped(phrase)}%"] * len(TEXT_COLUMNS)
+            values += [f"%{_escaped(phrase)}%"] * len(columns)
     return HitFilter(" AND ".join(conditions), tuple(values))
 
 

@@ -13,6 +13,9 @@ from .hit_filter import HitFilter
 PAGE = 256
 """Rows read at once."""
 
+ALL_PROFILES = -1
+"""In place of the number of a profile: the hits of all of them, one sequence after the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class HitRow:
@@ -36,6 +39,7 @@ class HitRow:
     best_score: float | None
     best_evalue: float | None
     verified: str
+    profile: int
     spans: tuple[tuple[int, int, int, int, float], ...] = ()
 
     def coverage(self, profile_length: int) -> float:
@@ -59,6 +63,7 @@ SORTS = {
     "best_score": "best_score",
     "best_evalue": "best_evalue",
     "verified": "verified",
+    "profile": "(SELECT name FROM main.profiles WHERE profiles.id = hits.profile) COLLATE NOCASE",
     "start": "(SELECT min(ali_start) FROM domains WHERE hit = hits.id)",
     "model_start": "(SELECT min(hmm_start) FROM domains WHERE hit = hits.id)",
     "coverage": "(SELECT sum(hmm_end - hmm_start) FROM domains WHERE hit = hits.id)",
@@ -68,7 +73,10 @@ SORTS = {
 NEARLY_UNIQUE = ("name", "accession")
 """Orders with so few ties that what decides them does not matter."""
 
-_COLUMNS = "id, name, accession, description, length, score, bias, evalue, n_domains, best_score, best_evalue, verified"
+_COLUMNS = (
+    "id, name, accession, description, length, score, bias, evalue, n_domains, best_score, best_evalue, verified, "
+    "profile"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,8 @@ class HitQuery:
         """Return the SQL condition and its values."""
         parts: list[str] = ["profile = ?"]
         values: list[float | str] = [self.profile]
+        if self.profile == ALL_PROFILES:
+            parts, values = ["1"], []
         if self.least_score is not None:
             parts.append("score >= ?")
             values.append(self.least_score)
@@ -117,19 +127,23 @@ class HitPages:
         self._connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=20, check_same_thread=False)
         where, values = query.condition()
         order = "score DESC, input_index"
+        if query.profile == ALL_PROFILES:
+            order = "input_index, score DESC, profile"
         if query.sort is not None:
             ties = "id" if query.sort in NEARLY_UNIQUE else order
             order = f"{SORTS[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
         # The index has only score and place; for anything else it would fetch a million rows out of their order.
-        indexed = "" if query.sort is None and not query.filter.where else "NOT INDEXED"
+        simple = query.sort is None and not query.filter.where and query.profile != ALL_PROFILES
+        indexed = "" if simple else "NOT INDEXED"
         self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
         self._connection.execute(
             f"INSERT INTO shown (id) SELECT id FROM main.hits {indexed} WHERE {where} ORDER BY {order}", values
         )
         self._connection.commit()
         self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
+        where, values = HitQuery(query.path, query.profile).condition()
         self.n_all = int(
-            self._connection.execute("SELECT count(*) FROM main.hits WHERE profile = ?", (query.profile,)).fetchone()[0]
+            self._connection.execute(f"SELECT count(*) FROM main.hits WHERE {where}", values).fetchone()[0]
         )
         self.kept = self.place_of(keep) if keep is not None else None
 
@@ -163,12 +177,11 @@ class HitPages:
         self._connection.close()
 
 
-def count_hits(path: Path, profile: int, scores: list[float]) -> list[int]:
-    """Return how many hits of a profile have at least each of some scores."""
+def count_hits(path: Path, limits: list[list[tuple[int, float]]]) -> list[int]:
+    """Return for each list of profiles and least scores how many hits there are."""
+    question = "SELECT count(*) FROM hits WHERE profile = ? AND score >= ?"
     with open_run(path) as run:
         return [
-            run.connection.execute(
-                "SELECT count(*) FROM hits WHERE profile = ? AND score >= ?", (profile, score)
-            ).fetchone()[0]
-            for score in scores
+            sum(run.connection.execute(question, (profile, score)).fetchone()[0] for profile, score in wanted)
+            for wanted in limits
         ]

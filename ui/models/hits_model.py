@@ -13,7 +13,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from .. import theme, words
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import PAGE, HitPages, HitQuery, HitRow
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
 from .reader import Reader
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -77,7 +77,7 @@ COLUMNS = (
     Column("best_score", "Best domain (bits)", "Score of the best domain",
            lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
     Column("coverage", "Profile %", "Share of the profile that the domains cover",
-           lambda r, m: f"{100 * r.coverage(m.profile_length):.0f}", "coverage", True, False, 76),
+           lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
     Column("length", "Length", "Residues of the sequence", lambda r, m: words.count(r.length), "length", True, False,
            70),
     Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
@@ -88,6 +88,8 @@ COLUMNS = (
            True, False, 110),
     Column("verified", "Verified", "Computed again on the reference: equal, or differs",
            lambda r, m: r.verified or "—", "verified", False, False, 76),
+    Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
+           120),
 )  # fmt: skip
 
 
@@ -107,8 +109,9 @@ class HitsModel(QAbstractTableModel):
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
         self.query = HitQuery(path, 0)
-        self.profile_length = 1
-        self.include_score = float("-inf")
+        self.names: list[str] = []
+        self.lengths: list[int] = []
+        self.include_scores: list[float] = []
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
         self.problem = ""
@@ -134,20 +137,28 @@ class HitsModel(QAbstractTableModel):
         """Whether new pages are on their way."""
         return self._busy
 
-    def set_profile(self, profile: int, length: int, include_score: float) -> None:
-        """Show the hits of another profile."""
-        self.profile_length, self.include_score = length, include_score
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the hits of all profiles are shown, one sequence after the other."""
+        return self.query.profile == ALL_PROFILES and self.query.sort is None
+
+    def set_profile(self, profile: int, cards: list[dict[str, Any]]) -> None:
+        """Show the hits of another profile, or of all; thresholds are those of the cards again."""
+        self.names = [str(card["name"]) for card in cards]
+        self.lengths = [int(card["length"]) for card in cards]
+        least = [card.get("include_score") for card in cards]
+        self.include_scores = [float("-inf") if score is None else float(score) for score in least]
         self._ask(replace(self.query, profile=profile))
 
     def set_include_score(self, score: float) -> None:
-        """Move the score from which on a hit is called significant."""
-        self.include_score = score
+        """Move the score from which on a hit of the profile in view is called significant."""
+        self.include_scores[self.query.profile] = score
         if self.n_shown:
             self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(COLUMNS) - 1))
 
     def set_filter(self, text: str) -> HitFilter:
         """Filter by the text of the filter box; what cannot be understood changes nothing."""
-        parsed = parse_filter(text)
+        parsed = parse_filter(text, self.query.profile == ALL_PROFILES)
         if not parsed.problem:
             self._ask(replace(self.query, filter=parsed))
         return parsed
@@ -237,7 +248,7 @@ class HitsModel(QAbstractTableModel):
 
     def is_significant(self, row: HitRow) -> bool:
         """Return whether a hit passes the inclusion threshold."""
-        return row.score >= self.include_score
+        return row.score >= self.include_scores[row.profile]
 
     def status(self, row: HitRow) -> str:
         """Return the word for what a hit passes."""
@@ -245,10 +256,22 @@ class HitsModel(QAbstractTableModel):
 
     def has_rule_above(self, row: int) -> bool:
         """Return whether the threshold line is drawn above a row: where significant turns into reported."""
-        if row == 0 or self.query.sort not in (None, "score", "evalue"):
+        in_order = self.query.sort in ("score", "evalue") or (self.query.sort is None and not self.is_grouped)
+        if row == 0 or not in_order or self.query.profile == ALL_PROFILES:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
         return bool(here and before) and self.is_significant(here) != self.is_significant(before)
+
+    def starts_group(self, row: int) -> bool:
+        """Return whether another sequence begins with a row."""
+        if row == 0 or not self.is_grouped:
+            return False
+        here, before = self.row_at(row), self.row_at(row - 1)
+        return bool(here and before) and here.name != before.name
+
+    def rule(self, row: int) -> str:
+        """Return the line drawn above a row: ``threshold``, ``group``, or none."""
+        return "threshold" if self.has_rule_above(row) else "group" if self.starts_group(row) else ""
 
     def tsv(self, rows: list[int], columns: list[int]) -> str:
         """Return some cells as tab-separated text with a header line."""
@@ -292,7 +315,7 @@ class HitsModel(QAbstractTableModel):
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         if role == ROW_ROLE:
             return row
-        return self.has_rule_above(index.row()) if role == RULE_ROLE else None
+        return self.rule(index.row()) if role == RULE_ROLE else None
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the title of a column or the place of a row."""

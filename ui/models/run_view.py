@@ -17,7 +17,7 @@ from clalign.runs import RunFile, open_run
 
 from .. import words
 from .histogram import Histogram, finite, read_histogram
-from .hit_pages import HitRow, count_hits
+from .hit_pages import ALL_PROFILES, HitRow, count_hits
 from .hits_model import HitsModel
 from .reader import Reader
 
@@ -99,7 +99,7 @@ class RunView(QObject):
         if not self.cards:
             return
         if first:
-            self.set_profile(0)
+            self.set_profile(ALL_PROFILES if self.is_scan else 0)
             return
         self.hits.refresh()
         self._ask_histogram()
@@ -116,7 +116,18 @@ class RunView(QObject):
     def _read_facts(self) -> None:
         run = self._run
         assert run is not None
-        names = ("spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error")
+        names = (
+            "direction",
+            "spec",
+            "state",
+            "created",
+            "versions",
+            "database",
+            "device",
+            "n_targets",
+            "finished",
+            "error",
+        )
         facts = {name: run.fact(name) for name in names}
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
@@ -128,8 +139,22 @@ class RunView(QObject):
 
     @property
     def card(self) -> dict[str, Any]:
-        """The card of the chosen profile; empty while unknown."""
-        return self.cards[self.profile] if self.cards else {}
+        """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
+        if not self.cards:
+            return {}
+        if self.profile == ALL_PROFILES:
+            return self.cards[self.hit_row.profile if self.hit_row is not None else 0]
+        return self.cards[self.profile]
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
+        return self.facts.get("direction") == "scan"
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the hits of all profiles are in view."""
+        return self.profile == ALL_PROFILES
 
     @property
     def state(self) -> str:
@@ -158,15 +183,11 @@ class RunView(QObject):
     def set_profile(self, profile: int) -> None:
         """Show the results of another profile."""
         self.profile = profile
-        card = self.card
-        self.thresholds = {
-            "report": finite(card.get("report_score")),
-            "significant": finite(card.get("include_score")),
-        }
+        self.thresholds = self._own_thresholds()
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_least_score(None)
-        self.hits.set_profile(profile, int(card["length"]), self.thresholds["significant"])
+        self.hits.set_profile(profile, self.cards)
         self._ask_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
@@ -177,6 +198,8 @@ class RunView(QObject):
         Hits below the score that the search reported are not in the file, so that is the lowest
         place of either threshold.
         """
+        if self.shows_all:
+            return
         kept = finite(self.card.get("report_score"))
         self.thresholds[name] = max(score, kept)
         if name == "significant":
@@ -191,26 +214,41 @@ class RunView(QObject):
         self.set_threshold("report", finite(self.card.get("report_score")))
         self.set_threshold("significant", finite(self.card.get("include_score")))
 
+    def _own_thresholds(self) -> dict[str, float]:
+        """Return the thresholds of the search; of all profiles together there is none."""
+        if self.shows_all:
+            return {"report": -math.inf, "significant": -math.inf}
+        return {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
+
     @property
     def thresholds_moved(self) -> bool:
         """Whether a threshold is not where the search had it."""
-        own = {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
-        return self.thresholds != own
+        return self.thresholds != self._own_thresholds()
 
     def _ask_histogram(self) -> None:
         path, profile = self.path, self.profile
+        if self.shows_all:
+            self.histogram = None
+            self.histogram_changed.emit()
+            self._ask_counts()
+            return
         self._reader.ask((id(self), "histogram"), lambda: read_histogram(path, profile), self._take_histogram)
         self._ask_counts()
 
     def _take_histogram(self, answer: Histogram | Exception) -> None:
-        if not isinstance(answer, Exception):
+        if not isinstance(answer, Exception) and not self.shows_all:
             self.histogram = answer
             self.histogram_changed.emit()
 
     def _ask_counts(self) -> None:
-        path, profile = self.path, self.profile
-        scores = [self.thresholds["report"], self.thresholds["significant"]]
-        self._reader.ask((id(self), "counts"), lambda: count_hits(path, profile, scores), self._take_counts)
+        path = self.path
+        limits = [[(self.profile, self.thresholds[name])] for name in ("report", "significant")]
+        if self.shows_all:
+            limits = [
+                [(number, finite(card.get(name))) for number, card in enumerate(self.cards)]
+                for name in ("report_score", "include_score")
+            ]
+        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits), self._take_counts)
 
     def _take_counts(self, answer: list[int] | Exception) -> None:
         if not isinstance(answer, Exception):
@@ -277,7 +315,15 @@ class RunView(QObject):
         finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
         if self.is_complete and finished:
             searched = words.plural(finished["n_sequences"], "sequence")
+            if self.is_scan:
+                with_what = words.plural(len(self.cards), "profile")
+                where = f"{words.duration(finished['seconds'])} on {finished['device']}"
+                return f"{searched} scanned with {with_what} in {where}"
             return f"{searched} searched in {words.duration(finished['seconds'])} on {finished['device']}"
+        if self.shows_all:
+            return (
+                f"the results of {words.plural(len(self.cards), 'profile')} so far{' on ' + device if device else ''}"
+            )
         done = words.count(self.histogram.n_scores) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {words.plural(total, 'sequence')}" if total is not None else " sequences"
@@ -291,6 +337,8 @@ class RunView(QObject):
         limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
         searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
         best = None
+        if self.shows_all:
+            return f"No hits at {limit}", f"None of {words.plural(len(self.cards), 'profile')} was found in {searched}."
         if self._run is not None:
             with self._reading():
                 best = self._run.best(self.profile)

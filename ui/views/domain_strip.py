@@ -42,9 +42,12 @@ class RowDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
         super().paint(painter, option, index)
-        if index.data(RULE_ROLE):
+        rule = index.data(RULE_ROLE)
+        if rule:
             painter.save()
-            painter.setPen(QPen(QColor(theme.current().caution), 2))
+            colors = theme.current()
+            threshold = rule == "threshold"
+            painter.setPen(QPen(QColor(colors.caution if threshold else colors.muted), 2 if threshold else 1))
             painter.drawLine(option.rect.topLeft(), option.rect.topRight())
             painter.restore()
 
@@ -70,7 +73,7 @@ class DomainDelegate(RowDelegate):
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, str(row.n_domains))
         strip = area.adjusted(24, 0, 0, 0)
         if strip.width() > 16:
-            dim = row.score < index.model().include_score
+            dim = not index.model().is_significant(row)
             paint_strip(painter, strip, row.length, [(s[0], s[1]) for s in row.spans], None, dim)
         painter.restore()
 

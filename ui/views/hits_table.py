@@ -98,6 +98,14 @@ class HitsTable(QTableView):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.horizontalHeader().mapToGlobal(place))
 
+    def show_profiles(self, shown: bool) -> None:
+        """Show whose hit a row is, before the name of the sequence's description."""
+        place = next(i for i, column in enumerate(COLUMNS) if column.key == "profile")
+        if self.isColumnHidden(place) == shown:
+            self.setColumnHidden(place, not shown)
+            header = self.horizontalHeader()
+            header.moveSection(header.visualIndex(place), 2 if shown else len(COLUMNS) - 1)
+
     def visible_columns(self) -> list[int]:
         """Return the shown columns in their order on the screen."""
         header = self.horizontalHeader()

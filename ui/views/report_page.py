@@ -57,13 +57,21 @@ class ReportPage(QScrollArea):
         facts, card = run.facts, run.card
         device = facts.get("device") or {}
         rows = [
-            ("Profile", f"{card['name']} {card['accession']} {card['description']}".strip()),
+            ("Direction", "scan: the profiles of each sequence" if run.is_scan else ""),
+            ("Profiles", words.count(len(run.cards)) if run.shows_all else ""),
+            ("Profile", "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
             ("Database size for E-values", words.count(facts.get("n_targets") or 0)),
-            ("Reported from", f"{words.score(card['report_score'])} bits" if card.get("report_score") else ""),
-            ("Significant from", f"{words.score(card['include_score'])} bits" if card.get("include_score") else ""),
+            (
+                "Reported from",
+                f"{words.score(card['report_score'])} bits" if card.get("report_score") and not run.shows_all else "",
+            ),
+            (
+                "Significant from",
+                f"{words.score(card['include_score'])} bits" if card.get("include_score") and not run.shows_all else "",
+            ),
         ]
         done = facts.get("finished")
         if done:

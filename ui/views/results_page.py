@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
@@ -34,6 +35,14 @@ class ResultsPage(QWidget):
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
+        self._no_histogram = EmptyPanel(
+            "chart-histogram", "One profile at a time",
+            "Scores of different profiles cannot be compared. Choose a profile above to see its histogram.",
+        )  # fmt: skip
+        large = QVBoxLayout(self._large_holder)
+        large.setContentsMargins(0, 0, 0, 0)
+        large.addWidget(self._no_histogram)
+        self._no_histogram.hide()
         self._log_counts = True
         self.hit = HitCard(tools=True)
         self.hit.show_run(run)
@@ -83,7 +92,7 @@ class ResultsPage(QWidget):
         self._summary = ElidedLabel("", "muted")
         self.profiles = QComboBox()
         self.profiles.setAccessibleName("Profile whose results are shown")
-        self.profiles.activated.connect(self.run.set_profile)
+        self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self._reset = IconButton(
             "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
         )
@@ -155,9 +164,10 @@ class ResultsPage(QWidget):
         made = HistogramView(compact)
         made.threshold_moved.connect(self.run.set_threshold)
         made.plot.set_log(self._log_counts)
-        box = QVBoxLayout(holder)
+        box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(made)
+        made.setVisible(not self.run.shows_all)
         return made
 
     def _plots(self) -> list[HistogramView]:
@@ -169,10 +179,13 @@ class ResultsPage(QWidget):
         self._title.setText(run.title)
         self._stack.setCurrentIndex(1 if run.cards else 0)
         names = [card["name"] for card in run.cards]
-        if names != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
+        entries = [("All profiles", ALL_PROFILES)] * run.is_scan + [(name, i) for i, name in enumerate(names)]
+        if [text for text, _ in entries] != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
             self.profiles.clear()
-            self.profiles.addItems(names)
-        self.profiles.setCurrentIndex(run.profile)
+            for text, number in entries:
+                self.profiles.addItem(text, number)
+        self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
+        self._show_scan()
         self.profiles.setVisible(len(names) > 1)
         partial = run.state in ("stopped", "failed")
         self._unfinished_bar.setVisible(partial and not run.is_live)
@@ -183,6 +196,15 @@ class ResultsPage(QWidget):
             self.waiting.say("No results", "The search ended before its first results, or they are not readable.")
         self.report.show_run(run)
         self.show_counts()
+
+    def _show_scan(self) -> None:
+        """Scores of different profiles cannot be compared: of all together there is no histogram."""
+        together = self.run.shows_all and bool(self.run.cards)
+        self._small_holder.setVisible(not together)
+        self._no_histogram.setVisible(together)
+        if self._large is not None:
+            self._large.setVisible(not together)
+        self.hits.table.show_profiles(together)
 
     def show_counts(self) -> None:
         """Show how many hits there are."""

@@ -22,6 +22,11 @@ from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
 
+DIRECTIONS = (
+    ("search", "the sequences of each profile (search)"),
+    ("scan", "the profiles of each sequence (scan)"),
+)
+
 
 def source_words(source: Source) -> str:
     """Return a file as the sheet lists it."""
@@ -46,6 +51,10 @@ class RunSheet(Sheet):
         self.workspace = workspace
         self.spec: SearchSpec | None = None
         self.profiles, self.sequences, self.devices = QComboBox(), QComboBox(), QComboBox()
+        self.direction = QComboBox()
+        for key, text in DIRECTIONS:
+            self.direction.addItem(text, key)
+        self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
         self.form = SearchForm()
         self.form.set_values(options)
         self.command = label("", "muted", wrap=True, selectable=True)
@@ -88,6 +97,11 @@ class RunSheet(Sheet):
             grid.addWidget(words_, place, 0)
             grid.addWidget(box, place, 1)
             grid.addWidget(button("Open…", self.open_asked.emit), place, 2)
+        look = label("Look for")
+        look.setBuddy(self.direction)
+        self.direction.setAccessibleName("Look for")
+        grid.addWidget(look, 2, 0)
+        grid.addWidget(self.direction, 2, 1)
         self.devices.setAccessibleName("Device")
         return made
 
@@ -95,6 +109,7 @@ class RunSheet(Sheet):
         for box in (self.profiles, self.sequences):
             box.activated.connect(lambda _, box=box: self.workspace.choose(box.currentData()))
         self.devices.activated.connect(lambda: self.workspace.choose_device(self.devices.currentData()))
+        self.direction.activated.connect(lambda: self.show_spec())
         self.form.changed.connect(self.show_spec)
         self.form.resized.connect(self.resized)
         for signal in (
@@ -135,7 +150,12 @@ class RunSheet(Sheet):
             alphabet = space.sequences.alphabet
             try:
                 self.spec = SearchSpec(
-                    space.profiles.path, space.sequences.path, space.device_id, alphabet=alphabet, **values
+                    space.profiles.path,
+                    space.sequences.path,
+                    space.device_id,
+                    self.direction.currentData(),
+                    alphabet=alphabet,
+                    **values,
                 )
             except OptionError as error:
                 problem = str(error)
