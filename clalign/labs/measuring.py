@@ -29,33 +29,47 @@ Values = npt.NDArray[np.int32]
 
 
 class Witness:
-    """A session that remembers the scoring kernel it launched last.
+    """A session that remembers the scoring kernels it launched, and counts those of the sessions beside it.
 
     Parameters
     ----------
     session : Session
-    source : str
-        The kernel's file.
 
     Attributes
     ----------
-    launched : tuple or None
-        Its entry, macros and work-group.
+    launched : dict
+        For each file of kernels, the entry, macros and work-group of the last scoring kernel.
     """
 
-    def __init__(self, session: Any, source: str) -> None:
+    def __init__(self, session: Any) -> None:
         self._session = session
-        self._source = source
-        self.launched: tuple[str, dict[str, object], int] | None = None
+        self._beside: list[Any] = []
+        self.launched: dict[str, tuple[str, dict[str, object], int]] = {}
 
     def launch(
         self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None, *more: Any,
         **options: Any,
     ) -> None:  # fmt: skip
         """Enqueue a kernel and remember it."""
-        if source == self._source and entry.startswith(ENTRY):
-            self.launched = (entry, dict(defines), group or 1)
+        if entry.startswith(ENTRY):
+            self.launched[source] = (entry, dict(defines), group or 1)
         self._session.launch(source, entry, defines, n_items, group, *more, **options)
+
+    def run(self, stage: Any, batch: SequenceBatch, model: IntegerProfile) -> Values:
+        """Return the scores that a stage computes."""
+        values: Values = stage.start(self, batch, model)().values
+        self._session.finish()
+        return values
+
+    def beside(self) -> Any:
+        """Return a session beside this one."""
+        self._beside.append(self._session.beside())
+        return self._beside[-1]
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time of the kernels, of those on sessions beside this one, too."""
+        return float(sum(session.kernel_seconds for session in (self._session, *self._beside)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -89,33 +103,27 @@ class Bench:
         self.context = context
         self.runs = runs
         self.reports = reports
-        self.session: Any = open_session(device, context.check)
+        self.session = Witness(open_session(device, context.check))
 
     def reopen(self) -> None:
         """Leave a session that a driver's error may have spoiled."""
         self.close()
-        self.session = open_session(self.device, self.context.check)
+        self.session = Witness(open_session(self.device, self.context.check))
 
     def close(self) -> None:
         """Close the session."""
         self.session.__exit__(None, None, None)
 
-    def scores(self, stage: Any, batch: SequenceBatch, model: IntegerProfile) -> Values:
-        """Return the scores that a stage computes."""
-        values: Values = self.session.run(stage, batch, model).values
-        return values
-
     def first_run(
         self, stage: Any, source: str, batch: SequenceBatch, model: IntegerProfile
     ) -> tuple[Values, dict[str, Any], float]:
         """Return the scores of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies."""
-        copies, witness = self.session.copy_seconds, Witness(self.session, source)
-        values: Values = stage.start(witness, batch, model)().values
-        self.session.finish()
+        copies = self.session.copy_seconds
+        values = self.session.run(stage, batch, model)
         copies = self.session.copy_seconds - copies
-        if witness.launched is None or not self.reports:
+        if source not in self.session.launched or not self.reports:
             return values, UNKNOWN, copies
-        entry, defines, group = witness.launched
+        entry, defines, group = self.session.launched[source]
         told = self.session.build_report(source, entry, defines)
         local = told["local_bytes"]
         known = {

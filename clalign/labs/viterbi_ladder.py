@@ -162,7 +162,7 @@ def basic_rate(bench: Bench, model: IntegerProfile) -> float:
     lengths = np.full(n, PROBE_RESIDUES, np.int64)
     batch = data.batch_of(random_codes(np.random.default_rng(0), int(lengths.sum())), lengths)
     stage = ViterbiLadderStage(_within(BASIC, bench.device))
-    bench.scores(stage, batch, model)
+    bench.session.run(stage, batch, model)
     return n * PROBE_RESIDUES * model.length / max(bench.times(stage, batch, model, 1).kernel, 1e-6)
 
 
@@ -173,7 +173,7 @@ def _within(choices: LadderChoices, device: Device) -> LadderChoices:
 
 def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     """Return the scores of the program's own kernel, once it equals the reference on a sample."""
-    expected = bench.scores(VITERBI, job.batch, job.model)
+    expected = bench.session.run(VITERBI, job.batch, job.model)
     rows = np.random.default_rng(0).permutation(len(job.batch))[:REFERENCE_SAMPLE]
     for row in rows:
         codes = job.batch.codes[job.batch.offsets[row] : job.batch.offsets[row + 1]]
@@ -227,6 +227,8 @@ def _measured(
         if differing:
             return {**_not_run(f"The scores of {differing:,} of {len(values):,} sequences differ."), "status": "done"}
         times = bench.times(stage, batch, job.model, runs)
+        if times.kernel <= 0:
+            return _not_run("The driver told no time of the kernels.")
     except OptionError as error:
         return _not_run(error.message.removeprefix("These choices cannot run: "))
     except OutOfDeviceMemory as error:
@@ -243,7 +245,7 @@ def _measured(
         "kernel_seconds": times.kernel,
         "copy_seconds": copies if program else times.copies,
         "total_seconds": times.total,
-        "gcups": job.cells / max(times.kernel, 1e-9) / 1e9,
+        "gcups": job.cells / times.kernel / 1e9,
         "speedup": None,
         **known,
     }
@@ -282,7 +284,7 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     launches = GPU_LAUNCHES if bench.device.kind == "gpu" else OTHER_LAUNCHES
     length = max(4, launches // job.model.length)
     short = replace(job, batch=data.shortened(job.batch, length))
-    expected = bench.scores(VITERBI, short.batch, short.model)
+    expected = bench.session.run(VITERBI, short.batch, short.model)
     lasting = replace(BEST, rows="padded", specials="global")
     kinds: list[tuple[str, int | None, LadderChoices]] = [
         ("coarse", None, BEST),
@@ -317,7 +319,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
     stage, rows = ViterbiLadderStage(_within(BASIC, bench.device)), []
     for name, (text, batch) in sets.items():
         part = replace(job, batch=batch)
-        found = _measured(bench, stage, part, bench.scores(VITERBI, batch, job.model))
+        found = _measured(bench, stage, part, bench.session.run(VITERBI, batch, job.model))
         rows.append({
             "name": name,
             "text": text,
@@ -337,7 +339,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
 
 def _work_groups(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     """Time the published final combination with work-groups of many sizes."""
-    expected = bench.scores(VITERBI, job.batch, job.model)
+    expected = bench.session.run(VITERBI, job.batch, job.model)
     rows = []
     for group in WORK_GROUPS:
         found = _measured(bench, ViterbiLadderStage(replace(BEST, group=group)), job, expected)

@@ -48,6 +48,9 @@ MAX_SLOTS = 2**31 - 1
 
 LAUNCHES_BETWEEN_WAITS = 1000
 
+BESIDE = object()
+"""What a session keeps its second queue for."""
+
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     SOURCE: (
         {"SCHEDULING": 1},
@@ -232,7 +235,7 @@ class ViterbiLadderStage:
         obstacle = self.obstacle(session.device, model.length, len(layout.letters))
         if obstacle is not None:
             raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
-        queues = [session, session.beside()] if halves == 2 else [session]
+        queues = [session, session.resident("beside", BESIDE, session.beside)] if halves == 2 else [session]
         waits = []
         for number, part in enumerate(layout.parts):
             waits.append((part.rows, self._start_part(queues[number % len(queues)], part, layout.letters, model)))

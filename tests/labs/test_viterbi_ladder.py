@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clalign.devices import Device
@@ -13,8 +14,11 @@ from clalign.errors import Cancelled, DeviceError, DeviceNotFound
 from clalign.jobs import Job
 from clalign.labs import viterbi_ladder as lab
 from clalign.labs.ladder_tables import experiment_text, heading, markdown_tables, text_line
+from clalign.labs.measuring import Witness
 from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
-from clalign.stages.viterbi_ladder import ViterbiLadderStage
+from clalign.reference.cases import random_batch, random_profile
+from clalign.sessions import open_session
+from clalign.stages.viterbi_ladder import LadderChoices, ViterbiLadderStage
 
 ROW = {
     "name", "group", "text", "choices", "status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups",
@@ -116,6 +120,17 @@ def test_nothing_is_measured_where_the_own_kernel_is_wrong(
     monkeypatch.setattr(lab, "viterbi_score", lambda *_: 0)
     with pytest.raises(DeviceError, match="other scores than the reference"):
         measured(spec(opencl_device, "basic"))
+
+
+def test_kernels_on_a_second_queue_count(opencl_device: Device) -> None:
+    rng = np.random.default_rng(1)
+    model = random_profile(rng, 9)
+    with open_session(opencl_device) as session:
+        witness = Witness(session)
+        batch = random_batch(rng, model, 50, 40)
+        witness.run(ViterbiLadderStage(LadderChoices(copies="overlapped")), batch, model)
+        assert witness.kernel_seconds > session.kernel_seconds > 0
+        assert list(witness.launched) == ["viterbi_ladder_item"]
 
 
 def test_cancelled_between_rungs(opencl_device: Device) -> None:
