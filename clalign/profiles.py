@@ -248,9 +248,12 @@ def _natural_log(value: np.float32) -> float:
 def score_of(probability: npt.ArrayLike, null: npt.ArrayLike) -> Ints:
     """Return 1000 log2(p / r), rounded half up; `IMPOSSIBLE` where p is 0. The quotient is a float32."""
     p = np.asarray(probability, np.float32)
-    quotient = p / np.asarray(null, np.float32)
-    scores = np.floor(0.5 + INT_SCALE * _log2(quotient)).astype(np.int32)
-    return np.where(p == 0, np.int32(IMPOSSIBLE), scores)
+    return _rounded(p, _log2(p / np.asarray(null, np.float32)))
+
+
+def _rounded(probability: Floats, log_odds: npt.NDArray[np.float64]) -> Ints:
+    scores = np.floor(0.5 + INT_SCALE * log_odds).astype(np.int32)
+    return np.where(probability == 0, np.int32(IMPOSSIBLE), scores)
 
 
 def _running_sum(values: Floats) -> np.float32:
@@ -332,8 +335,8 @@ def residue_scores(probabilities: Floats, null: Floats, alphabet: Alphabet) -> I
         in HMMER2, so even a letter with one meaning may differ by a unit.
     """
     canonical = alphabet.canonical.replace("U", "T") if alphabet.is_nucleic else alphabet.canonical
-    exact = score_of(probabilities, null[None, :])
     log_odds = _log2(probabilities / null[None, :])
+    exact = _rounded(probabilities, log_odds)
     scores = np.empty((N_CODES, len(probabilities)), np.int32)
     for code, members in enumerate(hmmer2_members(alphabet)):
         chosen = [x for x in range(alphabet.size) if canonical[x] in members]

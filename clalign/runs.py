@@ -37,6 +37,9 @@ BIN = 250
 
 MOST_BINS = 2**20
 
+CHECKPOINT_PAGES = 8192
+"""Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
+
 try:  # several times as fast, and what it writes zlib reads
     from isal.isal_zlib import compress as _compress
 except ImportError:
@@ -72,6 +75,30 @@ CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, c
 
 
 @dataclass(frozen=True, slots=True)
+class PackedScores:
+    """The scores of a batch as they are stored.
+
+    Attributes
+    ----------
+    blob : bytes
+        All of them, compressed.
+    bins : list of (int, int)
+        Filled bins of the histogram and their counts.
+    """
+
+    blob: bytes
+    bins: list[tuple[int, int]]
+
+
+def pack_scores(scores: npt.NDArray[np.int32]) -> PackedScores:
+    """Return scores as they are stored; most of this runs beside other threads."""
+    bins, counts = _binned(scores)
+    return PackedScores(
+        _compress(scores.astype("<i4").tobytes(), 1), list(zip(bins.tolist(), counts.tolist(), strict=True))
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class BatchResult:
     """What a finished batch adds to a run.
 
@@ -88,6 +115,8 @@ class BatchResult:
         Work and time of the device.
     device : str
         Name of the device.
+    packed : PackedScores, optional
+        The scores as they are stored, where they were packed before.
     """
 
     profile: int
@@ -98,6 +127,7 @@ class BatchResult:
     cells: float
     seconds: float
     device: str
+    packed: PackedScores | None = None
 
 
 class RunFile:
@@ -225,16 +255,15 @@ class RunFile:
 
     def add_batch(self, result: BatchResult) -> None:
         """Store a finished batch, all of it or nothing."""
-        bins, counts = _binned(result.scores.values)
-        packed = _compress(result.scores.values.astype("<i4").tobytes(), 1)
+        packed = result.packed or pack_scores(result.scores.values)
         with self._transaction():
             self.connection.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed),
+                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob),
             )
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [(result.profile, int(b), int(c)) for b, c in zip(bins, counts, strict=True)],
+                [(result.profile, *counted) for counted in packed.bins],
             )
             for hit in result.hits:
                 self._add_hit(result.profile, hit)
@@ -425,4 +454,5 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=20.0)
     connection.execute("PRAGMA busy_timeout = 20000")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     return connection

@@ -28,9 +28,6 @@ LEAST_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
 MOST_BITS = 1e30
 """Score limits beyond this are no different from it."""
 
-OCTAVES = 40
-"""Powers of two of the number of sequences for which a least score is kept ready."""
-
 EARLY_OCTAVE = 12
 """Of sequences with this many powers of two before them only those with a high score are looked at."""
 
@@ -164,7 +161,7 @@ class Hmmer2Search:
     database : SequenceDatabase
     empty_inputs : int64[n]
         Sorted places in the input of the sequences without residues, which HMMER2 does not count.
-    least_raws : int64[OCTAVES]
+    least_raws : int64[n_octaves]
         Least integer score that may be reported among 2^k sequences.
     judged_among : float or None
         Number of targets that every raw score is judged with; None if it is that of the sequences so far.
@@ -209,7 +206,7 @@ class Hmmer2Search:
         early = places < 2**EARLY_OCTAVE + len(self.empty_inputs)
         positions = np.flatnonzero(early | (scores.values >= self.least_raws[EARLY_OCTAVE])).astype(np.int64)
         counts = places[positions] + 1.0 - np.searchsorted(self.empty_inputs, places[positions])
-        octaves = np.log2(np.clip(counts, 1, 2.0 ** (OCTAVES - 1))).astype(np.int64)
+        octaves = np.log2(np.clip(counts, 1, 2.0 ** (len(self.least_raws) - 1))).astype(np.int64)
         likely = scores.values[positions] >= self.least_raws[octaves]
         return positions[likely], counts[likely]
 
@@ -324,7 +321,8 @@ class Hmmer2Search:
 def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:
     """Return the search of a HMMER2 profile, the `number`-th from 0, its scores and thresholds ready."""
     limits = thresholds_for(hmm, spec, targets.n)
-    least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(OCTAVES)], np.int64)
+    n_octaves = max(EARLY_OCTAVE, len(targets.database).bit_length()) + 1
+    least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(n_octaves)], np.int64)
     judged_among = spec.n_targets
     if judged_among is None and targets.n_profiles is not None:
         judged_among = number + 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,7 @@ from clalign.errors import OutOfDeviceMemory
 from clalign.hits import Hit, Scores
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
-from clalign.runs import BatchResult, RunFile
+from clalign.runs import BatchResult, PackedScores, RunFile, pack_scores
 from clalign.search.hmmer2_search import Hmmer2Search
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
@@ -90,6 +91,7 @@ class _Tracing:
     scores: Scores
     cells: float
     seconds: float
+    packed: Future[PackedScores]
     wait: Callable[[], tuple[Hit, ...]]
 
 
@@ -134,7 +136,7 @@ class Pipeline:
 
     def compute(self) -> None:
         """Search until everything is in the run file; with smaller batches if the device's memory is short."""
-        with self.session.beside() as tracer:
+        with self.session.beside() as tracer, ThreadPoolExecutor(1) as self._packer:
             while True:
                 try:
                     self._compute(tracer)
@@ -201,17 +203,17 @@ class Pipeline:
         if job.search.database.n_empty:
             # A sequence without residues has no score; HMMER2 leaves it out.
             scores = Scores(scores.targets, np.where(job.batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE)))
+        packed = self._packer.submit(pack_scores, scores.values)
         hits = job.search.start_hits(tracer, scores, self.context)
-        return _Tracing(job.number, job.search, job.batch, scores, cells, seconds, hits)
+        return _Tracing(job.number, job.search, job.batch, scores, cells, seconds, packed, hits)
 
     def _store(self, job: _Tracing) -> None:
         self._in_hand = job.batch
         hits = job.wait()
         number, rows = job.number, job.scores.targets
         first, last = int(rows[0]), int(rows[-1]) + 1
-        result = BatchResult(
-            number, first, last, job.scores, hits, job.cells, job.seconds, self.session.device.name
-        )  # fmt: skip
+        device = self.session.device.name
+        result = BatchResult(number, first, last, job.scores, hits, job.cells, job.seconds, device, job.packed.result())
         self.run.add_batch(result)
         self.pace.store(result)
         self._n_hits[number] += len(hits)
