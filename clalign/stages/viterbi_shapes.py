@@ -109,11 +109,10 @@ def start_lanes(
     session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
 ) -> Callable[[], Values]:
     """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
-    backend = {**lane_backend(session.device), **{k: choices[k] for k in ("LANES", "LANE_BACKEND") if k in choices}}
-    nodes = -(-model.length // backend["LANES"])
+    lanes = _lanes(session, model, choices)
     scores = reweighted_scores(session, model)
-    narrow = nodes <= tuning_of(session.device).strip_nodes
-    defines = {**backend, "NODES": nodes, **choices}
+    narrow = lanes["NODES"] <= tuning_of(session.device).strip_nodes
+    defines = {**lanes, **choices}
     plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
     if plain or not narrow or scores is None or not scores.fits_16_bits:
         return _start_plain(session, batch, model, defines, rows)
@@ -126,10 +125,17 @@ def start_lanes(
         again = np.flatnonzero(best > scores.single).astype(np.int32)
         if len(again):
             chosen = again if rows is None else rows[again]
-            values[again] = _start_plain(session, batch, model, {**backend, "NODES": nodes}, chosen)()
+            values[again] = _start_plain(session, batch, model, lanes, chosen)()
         return values
 
     return collect
+
+
+def _lanes(session: Any, model: IntegerProfile, choices: Choices | None = None) -> dict[str, int]:
+    """Return the lanes of a device and the nodes that each takes."""
+    given = {name: value for name, value in (choices or {}).items() if name in ("LANES", "LANE_BACKEND")}
+    backend = {**lane_backend(session.device), **given}
+    return {**backend, "NODES": -(-model.length // backend["LANES"])}
 
 
 def _start_plain(
@@ -199,8 +205,12 @@ class StripLayout:
 
     Attributes
     ----------
-    short, long : int32[n]
-        Rows that the shape takes, longest first, and those that are too long for it.
+    short : int32[n]
+        Rows that the shape takes, longest first.
+    place : slice or int32[n]
+        The same, as a slice if they are neighbors.
+    long : int32[n]
+        Rows that are too long for it.
     longest : int
         Residues of the longest of the former.
     buffers : tuple
@@ -208,6 +218,7 @@ class StripLayout:
     """
 
     short: Rows
+    place: slice | Rows
     long: Rows
     longest: int
     buffers: tuple[Any, ...]
@@ -220,9 +231,12 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
         lengths = batch.lengths
         mean_share = float(lengths.sum()) / n_items
         limit = int(min(max(LONG_SHARE * mean_share, LEAST_LONG), MOST_LONG))
-        order = np.argsort(-lengths, kind="stable").astype(np.int32)
-        n_long = int((lengths > limit).sum())
-        short = order[n_long : int((lengths > 0).sum())]
+        is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
+        order: Rows = np.arange(len(batch), dtype=np.int32)
+        if not is_sorted:
+            order = np.argsort(-lengths, kind="stable").astype(np.int32)
+        n_long, n_filled = int((lengths > limit).sum()), int((lengths > 0).sum())
+        short = order[n_long:n_filled]
         of_short = np.ascontiguousarray(lengths[short], np.int32)
         n_words = -(-of_short[::32].astype(np.int64) // 4) * 32
         bases = np.cumsum(n_words) - n_words
@@ -233,7 +247,7 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
             *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
         )  # fmt: skip
         longest = int(of_short.max(initial=0))
-        return StripLayout(short, order[:n_long], longest, buffers)
+        return StripLayout(short, slice(n_long, n_filled) if is_sorted else short, order[:n_long], longest, buffers)
 
     layout: StripLayout = session.resident(f"strips of {n_items}", batch, make)
     return layout
@@ -268,10 +282,11 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
     def collect() -> Values:
         values = np.full(len(batch), empty_score(model), np.int32)
         best = fetch_short()
-        values[layout.short] = best + np.int32(scores.leave)
-        again = layout.short[best > scores.single]
-        if len(again):
-            values[again] = start_lanes(session, batch, model, {}, again)()
+        again = layout.short[np.flatnonzero(best > scores.single)]
+        fetch_again = _start_plain(session, batch, model, _lanes(session, model), again) if len(again) else None
+        values[layout.place] = best + np.int32(scores.leave)
+        if fetch_again is not None:
+            values[again] = fetch_again()
         if fetch_long is not None:
             values[layout.long] = fetch_long()
             beside.finish()
