@@ -210,6 +210,7 @@ class Conductor(QObject):
 
     def note_run_end(self, item: JobItem) -> None:
         """Take over that a job ended."""
+        self.sources.look_again()
         if item.is_search and Path(item.run).exists():
             self.sources.add_recent(item.run, "run")
         if item.is_search and not item.is_active and not Path(item.run).exists():

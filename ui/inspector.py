@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from clalign.devices import Device
 
 from .bridge import WorkerProcess
-from .models.workspace import Source, Workspace
+from .models.workspace import Source, Workspace, stamp_of
 
 MAX_WORKERS = 2
 """Quick jobs that run at once."""
@@ -51,7 +51,8 @@ class Inspector(QObject):
     def read_file(self, path: str, alphabet: str = "auto") -> None:
         """Look at a file; an input report or profiles come of it."""
         known = self._workspace.sources.get(path)
-        self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet))
+        stamp = stamp_of(path)
+        self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
         job = {"job": "inspect", "path": path, "alphabet": alphabet, "format": "auto"}
         self._ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
 
@@ -108,7 +109,8 @@ class Inspector(QObject):
             self.run_found.emit(path)
             return
         facts = {"report": value["report"]} if value["kind"] == "sequences" else {"cards": value["profiles"]}
-        self._workspace.put(Source(path, value["kind"], "ready", alphabet=alphabet, **facts))
+        stamp = self._workspace.sources[path].stamp
+        self._workspace.put(Source(path, value["kind"], "ready", alphabet=alphabet, stamp=stamp, **facts))
         self.file_read.emit(path)
 
     def _refuse(self, path: str, message: str, hint: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -238,6 +238,12 @@ class MainWindow(QMainWindow):
         if not self._told_shown:
             self._told_shown = True
             QTimer.singleShot(0, self, self.shown.emit)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Look at the files again when the user comes back."""
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._told_shown:
+            self.conductor.sources.look_again()
+        super().changeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and end what runs."""

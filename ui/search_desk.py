@@ -41,6 +41,7 @@ class SearchDesk(QObject):
         """Show the search sheet with the options of the last search."""
         from .views.run_sheet import RunSheet
 
+        self._conductor.sources.look_again()
         sheet = RunSheet(self._conductor.workspace, {**self._conductor.settings.preferences.options, **options})
         sheet.run_asked.connect(self.start_search)
         sheet.open_asked.connect(self._conductor.sources.open_files)

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from clalign.formats.examples import Example
 
+from . import words
+from .models.workspace import Source
 from .settings import write_whole
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ FILE_FILTER = (
 )
 
 
+NAMED = 3
+"""Files that a message names."""
+
+
 class SourceDesk(QObject):
     """Works on the files of the workspace."""
 
@@ -30,6 +36,8 @@ class SourceDesk(QObject):
         self._conductor = conductor
         self._run_when_read: set[str] = set()
         self._offer_search = False
+        self._refused: list[str] = []
+        self._told_refused = ""
         conductor.inspector.file_read.connect(self._take_file)
         conductor.inspector.file_refused.connect(self._refuse_file)
 
@@ -41,6 +49,7 @@ class SourceDesk(QObject):
     def open_paths(self, paths: list[str]) -> None:
         """Open files; their content decides what they are."""
         self._offer_search = len(paths) > 1 or self._offer_search
+        self._refused = []
         for name in paths:
             path = str(Path(name).absolute())
             if path in self._conductor.workspace.sources:
@@ -62,6 +71,8 @@ class SourceDesk(QObject):
     def _take_again(self, path: str) -> None:
         if self._conductor.workspace.sources[path].kind == "run":
             self._conductor.show_run(path)
+        elif self._conductor.workspace.sources[path].is_outdated:
+            self._conductor.inspector.read_file(path, self._conductor.workspace.sources[path].alphabet)
         else:
             self._conductor.workspace.choose(path)
             self._take_file(path)
@@ -83,8 +94,33 @@ class SourceDesk(QObject):
         source = self._conductor.workspace.sources[path]
         self._run_when_read.clear()
         self._offer_search = False
-        self._conductor.say("stop", f"{source.problem} {source.hint}".strip())
+        self._tell_refused(source)
         self._conductor.window.details.show_source(source)
+
+    def _tell_refused(self, source: Source) -> None:
+        """Say why a file is not opened; of several that were opened together in one message."""
+        self._refused = [*(path for path in self._refused if path != source.path), source.path]
+        text = f"{source.problem} {source.hint}".strip()
+        if len(self._refused) > 1:
+            self._conductor.window.messages.take_back(self._told_refused)
+            names = ", ".join(Path(path).name for path in self._refused[:NAMED])
+            more = f" and {words.count(len(self._refused) - NAMED)} more" if len(self._refused) > NAMED else ""
+            heading = f"{words.count(len(self._refused))} files could not be opened: {names}{more}."
+            text = f"{heading} Select one of them on the left to see why. The last: {text}"
+        self._told_refused = text
+        self._conductor.say("stop", text)
+
+    def look_again(self) -> None:
+        """Read the files anew that changed on disk since they were read."""
+        changed = []
+        for source in list(self._conductor.workspace.sources.values()):
+            if source.kind in ("sequences", "profiles") and source.state == "ready" and source.is_outdated:
+                changed.append(source.name)
+                self._conductor.inspector.read_file(source.path, source.alphabet)
+        if changed:
+            verb = "is" if len(changed) == 1 else "are"
+            text = f"{', '.join(changed[:NAMED])} changed on disk and {verb} read again."
+            self._conductor.say("note", text)
 
     def paste_sequences(self) -> None:
         """Open the sheet that takes sequences from the clipboard."""

@@ -81,7 +81,6 @@ DARK = Tokens(
 )
 
 STYLE_SHEET = """
-QWidget { color: $text; }
 QMainWindow, QDialog { background: $window; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border; padding: 4px; }
 QMainWindow::separator { background: $border; width: 1px; height: 1px; }

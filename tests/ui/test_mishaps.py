@@ -106,3 +106,44 @@ def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: Result
     qtbot.waitUntil(page.hits.none.isVisible, timeout=30000)
     page.hits.filter_box.clear()
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and not page.hits.none.isVisible(), timeout=30000)
+
+
+def test_many_refused_files_are_told_in_one_message(
+    qtbot: Any, window: MainWindow, tmp_path: Path, drop: Callable[[MainWindow, list[str]], None]
+) -> None:
+    paths = [tmp_path / f"picture{number}.fasta" for number in range(6)]
+    for path in paths:
+        path.write_bytes(b"\x89PNG\r\n")
+    drop(window, [str(path) for path in paths])
+    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    refused = [message.text for message in window.messages.messages]
+    assert len(refused) == 1
+    assert refused[0].startswith("6 files could not be opened: picture")
+    assert "and 3 more" in refused[0]
+    assert "this is a picture" in refused[0]
+
+
+def test_older_messages_are_counted_and_closed_together(window: MainWindow, press: Press) -> None:
+    for number in range(8):
+        window.conductor.say("stop", f"Something of kind {number} happened.")
+    press(window.messages, "Close all")
+    assert not window.messages.isVisible()
+    window.conductor.say("note", "One more.")
+    assert window.messages.isVisible()
+
+
+def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
+    space, path = loaded.conductor.workspace, Path(files["made.fasta"])
+    loaded.sheets.close_sheet()
+    assert space.sources[str(path)].alphabet_found == "amino"
+    path.write_text(">d\nACGTACGTACGT\n")
+    loaded.conductor.search.open_run_sheet()
+    assert space.sources[str(path)].state == "reading"
+    assert "changed on disk and is read again" in loaded.messages.messages[0].text
+    qtbot.waitUntil(lambda: space.sources[str(path)].state == "ready", timeout=30000)
+    assert space.sources[str(path)].alphabet_found == "dna"
+    loaded.conductor.sources.look_again()
+    assert space.sources[str(path)].state == "ready"
+    path.unlink()
+    loaded.conductor.sources.look_again()
+    assert space.sources[str(path)].state == "ready", "what is not there cannot be read"

@@ -234,7 +234,7 @@ def test_letters_typed_into_a_field_are_no_commands(page: ResultsPage) -> None:
 def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, press: Press) -> None:
     plot = page.strip.plot
     line = plot.lines["report"]
-    view = plot.plotItem.vb
+    view = plot.view
 
     def at(score: float) -> QPoint:
         return plot.mapFromScene(view.mapViewToScene(QPointF(score, view.viewRange()[1][0] + 0.2)))

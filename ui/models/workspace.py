@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,15 @@ SourceState = Literal["reading", "ready", "refused"]
 HMMER3_REASON = "Searching with HMMER3 profiles is not available yet. HMMER2 profiles can be searched with."
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Return when a file was changed last and its size; zeros if it is not there."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,8 @@ class Source:
         What the user chose: ``auto``, ``amino``, ``dna`` or ``rna``.
     problem, hint : str
         Why it was refused, and what to do.
+    stamp : tuple of int
+        Time of change and size of the file when it was read.
     """
 
     path: str
@@ -44,6 +56,13 @@ class Source:
     alphabet: str = "auto"
     problem: str = ""
     hint: str = ""
+    stamp: tuple[int, int] = (0, 0)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the file is another one than when it was read; one that is gone for now is not."""
+        now = stamp_of(self.path)
+        return now != self.stamp != (0, 0) != now
 
     @property
     def name(self) -> str:

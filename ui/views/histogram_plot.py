@@ -18,6 +18,9 @@ from .parts import label
 FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
+CUTOFF_HEIGHT = 0.72
+"""Place of the words at a model cutoff: above most bars, between the tags of the two thresholds."""
+
 STEP_BITS = 0.5
 LEAP_BITS = 5.0
 
@@ -41,9 +44,12 @@ class CountAxis(pg.AxisItem):
         return [words.count(10**v if self.is_log else v) for v in values]
 
 
-class ScorePlot(pg.PlotWidget):
-    """The plot area. Keys: left and right move the significance line, with Shift in larger steps, with
-    Ctrl the report line; L changes the scale."""
+class ScorePlot(pg.GraphicsView):
+    """The plot area: a view with two axes, without the library's hidden forms.
+
+    Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
+    line; L changes the scale.
+    """
 
     threshold_moved = Signal(str, float)
     bar_hovered = Signal(str)
@@ -51,8 +57,8 @@ class ScorePlot(pg.PlotWidget):
 
     def __init__(self) -> None:
         self._dressed: theme.Tokens | None = None
-        self.counts_axis = CountAxis()
-        super().__init__(axisItems={"left": self.counts_axis})
+        super().__init__()
+        self._lay_out()
         self.data = None
         self.log_counts = True
         self._zoomed = False
@@ -60,12 +66,10 @@ class ScorePlot(pg.PlotWidget):
         self._editor: QLineEdit | None = None
         self._make_items()
         self._make_lines()
-        view = self.plotItem.vb
+        view = self.view
         view.setMouseEnabled(x=True, y=False)
-        view.setMenuEnabled(False)
         view.sigRangeChangedManually.connect(self._note_zoom)
         view.sigXRangeChanged.connect(self._place_tags)
-        self.plotItem.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Histogram of scores with thresholds")
         self.scene().sigMouseMoved.connect(self._hover)
@@ -73,15 +77,30 @@ class ScorePlot(pg.PlotWidget):
 
     data: Histogram | None
 
+    view: pg.ViewBox
+
+    def _lay_out(self) -> None:
+        """Put the axes around the view."""
+        layout = pg.GraphicsLayout()
+        layout.layout.setContentsMargins(1, 1, 1, 1)
+        layout.layout.setSpacing(0)
+        self.setCentralItem(layout)
+        self.view = layout.addViewBox(row=0, col=1, enableMenu=False)
+        self.counts_axis, self.score_axis = CountAxis(), pg.AxisItem("bottom")
+        self.score_axis.enableAutoSIPrefix(False)
+        for axis, row, column in ((self.counts_axis, 0, 0), (self.score_axis, 1, 1)):
+            axis.linkToView(self.view)
+            axis.setZValue(0.5)
+            layout.addItem(axis, row, column)
+
     def _make_items(self) -> None:
         self._bars = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
         self._calibrated = pg.PlotCurveItem()
         self._fitted = pg.PlotCurveItem()
         for item in (self._bars, self._calibrated, self._fitted):
-            self.addItem(item)
-        self.plotItem.setLabel("bottom", "score (bits)")
-        self.plotItem.setLabel("left", "sequences")
-        self.plotItem.getAxis("bottom").enableAutoSIPrefix(False)
+            self.view.addItem(item)
+        self.score_axis.setLabel("score (bits)")
+        self.counts_axis.setLabel("sequences")
 
     def _make_lines(self) -> None:
         self.lines = {}
@@ -93,7 +112,7 @@ class ScorePlot(pg.PlotWidget):
             line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
             line.setZValue(30 if name == "report" else 20)
             self.lines[name] = line
-            self.addItem(line)
+            self.view.addItem(line)
             line.hide()
 
     lines: dict[str, pg.InfiniteLine]
@@ -102,26 +121,26 @@ class ScorePlot(pg.PlotWidget):
         """Take the colors of the theme."""
         colors = self._dressed = theme.current()
         self.setBackground(colors.surface)
-        for name in ("left", "bottom"):
-            axis = self.plotItem.getAxis(name)
+        for axis in (self.counts_axis, self.score_axis):
             axis.setPen(QPen(QColor(colors.border)))
             axis.setTextPen(QPen(QColor(colors.muted)))
         self._bars.setPen(pg.mkPen(colors.accent, width=1))
         self._bars.setBrush(QColor(colors.bar))
         self._calibrated.setPen(pg.mkPen(colors.caution, width=2))
         self._fitted.setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
+        back = QColor(colors.surface)
+        back.setAlpha(230)
         for name, line in self.lines.items():
             color = colors.text if name == "significant" else colors.muted
             line.setPen(pg.mkPen(color, width=1.5))
             line.setHoverPen(pg.mkPen(colors.accent, width=3))
             line.label.setColor(QColor(colors.text))
-            back = QColor(colors.surface)
-            back.setAlpha(230)
             line.label.fill = pg.mkBrush(back)
             line.label.border = pg.mkPen(color)
         for mark in self._marks:
             mark.setPen(pg.mkPen(colors.good, width=1, style=Qt.PenStyle.DotLine))
             mark.label.setColor(QColor(colors.good_text))
+            mark.label.fill = pg.mkBrush(back)
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the theme."""
@@ -167,7 +186,7 @@ class ScorePlot(pg.PlotWidget):
                 mu = curve.mu if hasattr(curve, "mu") else curve.location
                 item.setData(scores, self._curve(data.expected(mu, curve.slope, scores)), connect="finite")
         low = FLOOR if self.log_counts else 0.0
-        self.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
+        self.view.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
         if not self._zoomed:
             self._show_all(data)
 
@@ -177,20 +196,20 @@ class ScorePlot(pg.PlotWidget):
         # The long left tail of a global model says nothing about hits; wheel and drag still reach it.
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
-        self.setXRange(max(min(ends), middle - 6 * spread), max(ends), padding=0.03)
+        self.view.setXRange(max(min(ends), middle - 6 * spread), max(ends), padding=0.03)
 
     def _note_zoom(self) -> None:
         self._zoomed = True
 
     def _show_cutoffs(self, data: Histogram) -> None:
         for mark in self._marks:
-            self.removeItem(mark)
+            self.view.removeItem(mark)
         self._marks = []
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
         for score, words_ in grouped_cutoffs(data.cutoffs, near):
-            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": 0.2})
+            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": CUTOFF_HEIGHT})
             self._marks.append(mark)
-            self.addItem(mark)
+            self.view.addItem(mark)
         self.dress()
 
     def set_line(self, name: str, score: float, tag: str) -> None:
@@ -207,9 +226,9 @@ class ScorePlot(pg.PlotWidget):
 
     def _place_tags(self) -> None:
         """Keep the tags right of their lines, away from the bars, unless they would leave the plot."""
-        high = self.plotItem.vb.viewRange()[0][1]
-        pixel = self.plotItem.vb.viewPixelSize()[0]
-        for line in self.lines.values():
+        high = self.view.viewRange()[0][1]
+        pixel = self.view.viewPixelSize()[0]
+        for line in (*self.lines.values(), *self._marks):
             side = 0 if (high - line.value()) / pixel > line.label.boundingRect().width() else 1
             line.label.anchors = [(side, 0.5), (side, 0.5)]
             line.label.updatePosition()
@@ -220,14 +239,14 @@ class ScorePlot(pg.PlotWidget):
     def _snap(self, name: str, line: pg.InfiniteLine) -> None:
         if self.data is None:
             return
-        reach = 6 * self.plotItem.vb.viewPixelSize()[0]
+        reach = 6 * self.view.viewPixelSize()[0]
         snapped = self.data.snapped(float(line.value()), reach)
         if snapped != line.value():
             line.setValue(snapped)
 
     def _hover(self, place: QPointF) -> None:
-        if self.data is not None and self.plotItem.vb.sceneBoundingRect().contains(place):
-            self.bar_hovered.emit(self.data.bar_at(self.plotItem.vb.mapSceneToView(place).x()))
+        if self.data is not None and self.view.sceneBoundingRect().contains(place):
+            self.bar_hovered.emit(self.data.bar_at(self.view.mapSceneToView(place).x()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move a threshold."""
@@ -245,7 +264,7 @@ class ScorePlot(pg.PlotWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Let a number be typed for the nearer threshold."""
-        x = self.plotItem.vb.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
+        x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
         shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
         if shown:
             self.ask_number(min(shown, key=lambda name: shown[name]), event.position())
@@ -297,7 +316,7 @@ class HistogramView(QWidget):
         self.sentence = label("", "muted", wrap=True)
         self.bar_words = label(" ", "muted")
         if compact:
-            self.plot.plotItem.showLabel("left", False)
+            self.plot.counts_axis.showLabel(False)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 4, 8, 4)
         box.setSpacing(2)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from .. import theme
-from .parts import IconButton, IconLabel, button, clear_layout, label
+from .. import theme, words
+from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
 SHOWN = 3
 """Messages shown at once; older ones come back when these are closed."""
@@ -55,7 +55,25 @@ class MessageBar(QWidget):
         clear_layout(self._box)
         for message in self.messages[:SHOWN]:
             self._box.addWidget(self._row(message))
+        hidden = len(self.messages) - SHOWN
+        if hidden > 0:
+            self._box.addWidget(self._rest(hidden))
         self.setVisible(bool(self.messages))
+
+    def _rest(self, hidden: int) -> QFrame:
+        """Return the line that says how many older messages there are."""
+        frame = QFrame()
+        frame.setProperty("role", "message")
+        older = f"{words.plural(hidden, 'older message')} below {'it' if SHOWN == 1 else 'these'}"
+        box = row(label(older, "muted"), None, button("Close all", self.close_all, "flat"))
+        box.setContentsMargins(42, 2, 8, 2)
+        frame.setLayout(box)
+        return frame
+
+    def close_all(self) -> None:
+        """Close every message."""
+        self.messages = []
+        self._rebuild()
 
     def _row(self, message: Message) -> QFrame:
         frame = QFrame()
@@ -65,11 +83,11 @@ class MessageBar(QWidget):
         box.setContentsMargins(16, 6, 8, 6)
         box.setSpacing(10)
         box.addWidget(IconLabel(*theme.MARKS[message.severity]), 0, Qt.AlignmentFlag.AlignVCenter)
-        words = label(message.text, wrap=True, selectable=True)
-        words.setMinimumWidth(1)
-        box.addWidget(words, 1)
-        for text, call in message.actions:
-            box.addWidget(button(text, lambda call=call, message=message: self._act(call, message)))
+        text = label(message.text, wrap=True, selectable=True)
+        text.setMinimumWidth(1)
+        box.addWidget(text, 1)
+        for title, call in message.actions:
+            box.addWidget(button(title, lambda call=call, message=message: self._act(call, message)))
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from clalign.specs import SearchSpec, command_line
@@ -31,10 +32,14 @@ class ReportPage(QScrollArea):
         self._box.setContentsMargins(16, 12, 16, 16)
         self._box.setSpacing(6)
         self.setWidget(inside)
+        self._run: RunView | None = None
         self._shown: Any = None
 
     def show_run(self, run: RunView) -> None:
-        """Show the report of a run."""
+        """Show the report of a run; what nobody looks at is made when somebody does."""
+        self._run = run
+        if not self.isVisible():
+            return
         if not run.cards or self._shown == (run.facts, run.profile):
             return
         self._shown = (run.facts, run.profile)
@@ -48,6 +53,12 @@ class ReportPage(QScrollArea):
         self._heading("Versions")
         self._box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
         self._box.addStretch(1)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the report, now that somebody looks at it."""
+        super().showEvent(event)
+        if self._run is not None:
+            self.show_run(self._run)
 
     def _heading(self, text: str) -> None:
         self._box.addSpacing(10)
