@@ -15,7 +15,11 @@ from clalign.profiles import IntegerProfile
 from clalign.reference.viterbi_trace import viterbi_trace, wing_in, wing_out
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, nothing_to_check
-from clalign.stages.viterbi import VECTOR_LANES, emission_table, special_table, transition_table, vector_tables
+from clalign.stages.viterbi_shapes import lane_backend
+from clalign.stages.viterbi_tables import emission_table, lanes_tables, special_table, transition_table, vector_tables
+
+VECTOR_LANES = 8
+"""Lanes of the shape for CPUs."""
 
 STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
 """What the kernels write for a residue (``common/walk.h``)."""
@@ -25,6 +29,11 @@ MEMORY_SHARE = 0.25
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "viterbi_trace_item": ({},),
+    "viterbi_trace_lanes": (
+        {"NODES": 5, "LANE_BACKEND": 3},
+        {"NODES": 157, "LANE_BACKEND": 3},
+        {"NODES": 3, "LANE_BACKEND": 0},
+    ),
     "viterbi_trace_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16}),
 }
 """Choices that are compiled for other vendors in the tests."""
@@ -38,7 +47,7 @@ class ViterbiTraceStage:
     Parameters
     ----------
     shape : str, optional
-        ``item`` or ``vector``; by default what suits the device.
+        ``lanes``, ``item`` or ``vector``; by default what suits the device.
     defines : dict, optional
         Compile-time choices that replace the default ones.
     """
@@ -63,7 +72,7 @@ class ViterbiTraceStage:
         memory only for the square root of its length (`MatrixRows`), but much time.
         """
         limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
-        if len(batch) and _fitting(batch, 0, model.length, limit) == len(batch):
+        if len(batch) and _fitting(batch, 0, self._width(session, model), limit) == len(batch):
             try:
                 whole = self._start_part(session, batch, model)
             except OutOfDeviceMemory:
@@ -86,7 +95,7 @@ class ViterbiTraceStage:
         first = 0
         while first < len(batch):
             session.check()
-            last = max(_fitting(batch, first, model.length, limit), first + 1)
+            last = max(_fitting(batch, first, self._width(session, model), limit), first + 1)
             part = _part(batch, first, last)
             try:
                 paths += self._start_part(session, part, model)()
@@ -99,13 +108,13 @@ class ViterbiTraceStage:
         return paths
 
     def _start_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
         n, n_residues = len(batch), int(batch.offsets[-1])
-        width = self.lanes * -(-model.length // self.lanes) if shape == "vector" else model.length
-        sequences = [session.share(batch.codes), session.share(batch.offsets), np.uint32(n)]
+        sequences = [session.share(batch.codes), session.share(batch.offsets)]
+        width = self._width(session, model)
         sizes = [n_residues * width, n_residues + n, 4 * (n_residues + n), 4 * n_residues, n]
         buffers = [session.allocate(size) for size in sizes]
-        enqueue = self._enqueue_vector if shape == "vector" else self._enqueue_item
+        enqueue = {"vector": self._enqueue_vector, "lanes": self._enqueue_lanes, "item": self._enqueue_item}[shape]
         enqueue(session, n, model, sequences, buffers)
         fetch_steps = session.fetch(buffers[3], n_residues, np.int32)
         fetch_possible = session.fetch(buffers[4], n, np.uint8)
@@ -119,6 +128,26 @@ class ViterbiTraceStage:
 
         return collect
 
+    def _choices(self, session: Any) -> dict[str, int]:
+        """Return the compile-time choices that a device wants and those that replace them."""
+        return {**lane_backend(session.device), **self.defines}
+
+    def _width(self, session: Any, model: IntegerProfile) -> int:
+        """Return the directions in a row: the nodes, filled up to whole lanes."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        lanes = {"vector": self.lanes, "lanes": self._choices(session)["LANES"], "item": 1}[shape]
+        return lanes * -(-model.length // lanes)
+
+    def _enqueue_lanes(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+    ) -> None:
+        choices = self._choices(session)
+        lanes = choices["LANES"]
+        session.launch(
+            "viterbi_trace_lanes", "viterbi_trace", {"NODES": -(-model.length // lanes), **choices}, n * lanes, lanes,
+            *sequences, *lanes_tables(session, model, lanes), *buffers,
+        )  # fmt: skip
+
     def _enqueue_item(
         self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
     ) -> None:
@@ -130,7 +159,7 @@ class ViterbiTraceStage:
         rows = session.allocate(n * 3 * model.length * 4)
         session.launch(
             "viterbi_trace_item", "viterbi_trace", self.defines, n, None,
-            *sequences, np.int32(model.length), *tables, rows, *buffers,
+            *sequences, np.uint32(n), np.int32(model.length), *tables, rows, *buffers,
         )  # fmt: skip
 
     def _enqueue_vector(
@@ -140,16 +169,15 @@ class ViterbiTraceStage:
         next_row = session.zeros(4)
         session.launch(
             "viterbi_trace_vector", "viterbi_trace", defines, max(1, session.device.n_compute_units), 1,
-            *sequences, *vector_tables(session, model, self.lanes), next_row, *buffers,
+            *sequences, np.uint32(n), *vector_tables(session, model, self.lanes), next_row, *buffers,
         )  # fmt: skip
 
 
-def _fitting(batch: SequenceBatch, first: int, m: int, limit: int) -> int:
+def _fitting(batch: SequenceBatch, first: int, width: int, limit: int) -> int:
     """Return the end of the longest run of sequences whose directions and rows fit the limit."""
     start = int(batch.offsets[first])
-    needed = (batch.offsets[first + 1 :].astype(np.int64) - start) * (m + 5) + np.arange(1, len(batch) - first + 1) * (
-        12 * m
-    )
+    residues = batch.offsets[first + 1 :].astype(np.int64) - start
+    needed = residues * (width + 5) + np.arange(1, len(residues) + 1) * 12 * width
     return first + int(np.searchsorted(needed, limit, side="right"))
 
 

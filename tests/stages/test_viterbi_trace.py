@@ -45,7 +45,10 @@ def test_random_paths(session: Session, seed: int, n_nodes: int, local: bool) ->
     assert differing(VITERBI_TRACE, session, random_batch(rng, profile, 5, 40), profile) == 0
 
 
-def test_ties_are_broken_as_in_hmmer(session: Session) -> None:
+@pytest.mark.parametrize(
+    "stage", [VITERBI_TRACE, ViterbiTraceStage("item"), ViterbiTraceStage("lanes", LANE_BACKEND=0, LANES=4)]
+)
+def test_ties_are_broken_as_in_hmmer(session: Session, stage: ViterbiTraceStage) -> None:
     """Repeats of one letter against a model of equal nodes: almost everything ties."""
     rng = np.random.default_rng(3)
     profile = random_profile(rng, 8)
@@ -53,7 +56,7 @@ def test_ties_are_broken_as_in_hmmer(session: Session) -> None:
     profile.insert[:, 1:8] = 100
     profile.transitions[:, 1:8] = -1
     batch = SequenceBatch.from_texts(["A" * n for n in (1, 2, 5, 8, 9, 30)])
-    assert differing(VITERBI_TRACE, session, batch, profile) == 0
+    assert differing(stage, session, batch, profile) == 0
 
 
 MINI = """HMMER2.0
@@ -112,7 +115,13 @@ def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> Non
         assert differing(VITERBI_TRACE, session, batch, profile) == 0
 
 
-@pytest.mark.parametrize(("shape", "defines"), [("item", {}), ("vector", {}), ("vector", {"LANES": 16})])
+SHAPES = [
+    ("item", {}), ("vector", {}), ("vector", {"LANES": 16}), ("lanes", {"LANE_BACKEND": 0}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 16}), ("lanes", {"LANE_BACKEND": 0, "LANES": 4}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(6)
     for n_nodes in (1, 8, 17, 50):
@@ -122,7 +131,25 @@ def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int
             assert differing(ViterbiTraceStage(shape, **defines), shaped_session, batch, profile) == 0
 
 
-@pytest.mark.parametrize("shape", ["item", "vector"])
+def test_many_nodes_a_lane(session: Session) -> None:
+    rng = np.random.default_rng(8)
+    profile = random_profile(rng, 300)
+    stage = ViterbiTraceStage("lanes", LANE_BACKEND=0, LANES=4)
+    assert differing(stage, session, random_batch(rng, profile, 3, 40), profile) == 0
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(1, 40), lanes=st.sampled_from([4, 32]))
+@settings(max_examples=25, deadline=None)
+def test_lanes_at_random(session: Session, seed: int, n_nodes: int, lanes: int) -> None:
+    rng = np.random.default_rng(seed)
+    hmm = random_hmm(rng, n_nodes, local=bool(seed % 2))
+    hmm.transitions[1:n_nodes, 1:][rng.random((n_nodes - 1, 6)) < 0.1] = 0
+    profile = to_integer_profile(hmm)
+    stage = ViterbiTraceStage("lanes", LANE_BACKEND=0, LANES=lanes)
+    assert differing(stage, session, random_batch(rng, profile, 5, 50), profile) == 0
+
+
+@pytest.mark.parametrize("shape", ["lanes", "item", "vector"])
 def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_profile(rng, 10)
