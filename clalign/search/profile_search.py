@@ -7,7 +7,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -266,11 +265,9 @@ def _store_inputs(
 def versions() -> dict[str, str]:
     """Return the versions of the program and of what it computes with."""
     found = {"clalign": clalign.__version__, "python": platform.python_version(), "platform": sys.platform}
-    for package in ("numpy", "pyopencl", "pocl-binary-distribution"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
+    for package, name in (("numpy", "__version__"), ("pyopencl", "VERSION_TEXT")):
+        if package in sys.modules:  # reading it from the installed files takes as long as all of the start
+            found[package] = str(getattr(sys.modules[package], name))
     return found
 
 
