@@ -9,7 +9,7 @@
 
    `viterbi_score_skewed` (SKEWED 1) holds B constant, as viterbi_item.cl does: returned is the best way
    out of the model, and where J could have mattered the caller asks `viterbi_score`. Each lane is
-   one residue behind its left neighbor, so that deletes run on from lane to lane, and nothing is
+   a block of residues behind its left neighbor, so that deletes run on from lane to lane, and nothing is
    reduced or scanned: two shuffles a residue are all.
 
    Buffers
@@ -33,6 +33,8 @@
      LOCAL_TRANSITIONS  1 if the table of transitions fits local memory
      SKEWED     1 for the skewed form
      LOCAL_EMISSIONS    1 if its emissions fit local memory
+     BLOCK      residues that it takes at once: more hide the time of the shuffles, but it takes LANES
+                blocks until all lanes have work
      SABOTAGE   1 plants a fault, for the test of the tests
 
    Geometry: any number of work-groups of GROUP; groups of lanes stride over the sequences.
@@ -63,6 +65,9 @@
 #endif
 #ifndef LOCAL_EMISSIONS
 #define LOCAL_EMISSIONS 0
+#endif
+#ifndef BLOCK
+#define BLOCK 1
 #endif
 
 #if SKEWED
@@ -98,16 +103,29 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
         strip_t s;
         s.best = 2 * NEVER;
         open_strip(&s, steps + lane * NODES * 2, entering);
-        int2 right = (int2)(2 * NEVER, 2 * NEVER);
-        uint ahead = length > 0 ? code[0] : 0;
-        int i = -(int)lane;
-        for (int step = 0; length > 0 && step < length + LANES - 1; step++, i++) {
-            int2 left;
-            left.x = lane_up(right.x, 1, begin, lane, scratch);
-            left.y = lane_up(right.y, 1, 2 * NEVER, lane, scratch);
-            const uint now = ahead;
-            ahead = code[clamp(i + 1, 0, length - 1)];
-            if (i >= 0 && i < length) right = next_row(&s, emissions + now * FOURS * LANES, left);
+        int2 right[BLOCK];
+        uint ahead[BLOCK];
+#pragma unroll
+        for (int r = 0; r < BLOCK; r++) {
+            right[r] = (int2)(2 * NEVER, 2 * NEVER);
+            ahead[r] = length > 0 ? code[min(r, length - 1)] : 0;
+        }
+        int i = -(int)lane * BLOCK; /* the first residue of the lane's block */
+        const int n_steps = length > 0 ? (length + BLOCK - 1) / BLOCK + LANES - 1 : 0;
+#pragma unroll 1
+        for (int step = 0; step < n_steps; step++, i += BLOCK) {
+            int2 left[BLOCK];
+            uint now[BLOCK];
+#pragma unroll
+            for (int r = 0; r < BLOCK; r++) {
+                left[r].x = lane_up(right[r].x, 1, begin, lane, scratch);
+                left[r].y = lane_up(right[r].y, 1, 2 * NEVER, lane, scratch);
+                now[r] = ahead[r];
+                ahead[r] = code[clamp(i + BLOCK + r, 0, length - 1)];
+            }
+#pragma unroll
+            for (int r = 0; r < BLOCK; r++)
+                if (i >= 0 && i + r < length) right[r] = next_row(&s, emissions + now[r] * FOURS * LANES, left[r]);
         }
         const int highest = lane_max(s.best, lane, scratch);
         if (lane == 0) best[number] = highest + SABOTAGE;

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
+from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from clalign.devices import Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
@@ -50,7 +51,8 @@ class OpenCLSession:
             handle = driver_device(device)
             self._context = cl.Context([handle])
             self._queue = self._new_queue()
-            self._transfers = Transfers(self._context, in_place=device.kind == "cpu")
+            self._pool = MemoryPool(ImmediateAllocator(self._queue)) if device.kind != "cpu" else None
+            self._transfers = Transfers(self._context, self._pool, in_place=device.kind == "cpu")
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, tuple[Any, ...]]] = []
         self._kernel_seconds = 0.0
@@ -125,7 +127,7 @@ class OpenCLSession:
                 "Choose a device with more memory.",
             )
         with self._translated():
-            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(1, n_bytes))
+            return new_buffer(self._context, self._pool, max(1, n_bytes))
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
@@ -235,7 +237,7 @@ class OpenCLSession:
 
     @staticmethod
     def _size_of(leaf: Any) -> int:
-        if not isinstance(leaf, cl.MemoryObject):
+        if not isinstance(leaf, cl.MemoryObjectHolder):
             return 0
         return 0 if leaf.flags & cl.mem_flags.USE_HOST_PTR else int(leaf.size)
 
@@ -248,6 +250,8 @@ class OpenCLSession:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or error.code in _OUT_OF_MEMORY:
                 self._residents.give_way()
+                if self._pool is not None:
+                    self._pool.free_held()
                 raise OutOfDeviceMemory(
                     f"{name} has too little free memory for this batch ({error}).",
                     "Close other programs that use it, or choose another device.",

@@ -8,11 +8,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
+from pyopencl.tools import MemoryPool
 
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
 
 LEAST_PINNED_BYTES = 2**12
+
+MOST_POOLED_BYTES = 2**26
+"""Larger buffers are few, and rounding up their sizes would cost much memory."""
+
+
+def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl.Buffer:
+    """Return a buffer with undefined content, from the pool if there is one.
+
+    Drivers of GPUs wait for all kernels when memory is given back to them, so it is kept for the next
+    buffer. Whoever lets a buffer go must know that nothing enqueued uses it any more.
+    """
+    if pool is None or n_bytes > MOST_POOLED_BYTES:
+        return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
+    buffer: cl.Buffer = pool.allocate(n_bytes)
+    return buffer
 
 
 class Transfers:
@@ -21,12 +37,15 @@ class Transfers:
     Parameters
     ----------
     context : pyopencl.Context
+    pool : pyopencl.tools.MemoryPool or None
+        Where buffers come from.
     in_place : bool
         The device computes in the host's memory, as a CPU does: what is large is not copied at all.
     """
 
-    def __init__(self, context: cl.Context, in_place: bool) -> None:
+    def __init__(self, context: cl.Context, pool: MemoryPool | None, in_place: bool) -> None:
         self._context = context
+        self._pool = pool
         self.in_place = in_place
         self._queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._uploads: list[cl.Event] = []
@@ -36,10 +55,13 @@ class Transfers:
 
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
-        flags = cl.mem_flags.READ_ONLY
-        if array.nbytes <= SMALL_BYTES or self.in_place:
-            return cl.Buffer(self._context, flags | cl.mem_flags.COPY_HOST_PTR, hostbuf=array)
-        buffer = cl.Buffer(self._context, flags, array.nbytes)
+        if self.in_place:
+            flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            return cl.Buffer(self._context, flags, hostbuf=array)
+        buffer = new_buffer(self._context, self._pool, array.nbytes)
+        if array.nbytes <= SMALL_BYTES:
+            cl.enqueue_copy(self._queue, buffer, array)
+            return buffer
         # The event holds the array until the copy is done.
         self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
         self._queue.flush()
@@ -77,7 +99,7 @@ class Transfers:
         copied = cl.enqueue_copy(queue, pinned[: array.nbytes], buffer, is_blocking=False)
         self._downloads.append(copied)
 
-        def fetched() -> npt.NDArray[Any]:
+        def fetched(_held: cl.Buffer = buffer) -> npt.NDArray[Any]:
             copied.wait()
             array.reshape(-1).view(np.uint8)[:] = pinned[: array.nbytes]
             self._pinned.setdefault(len(pinned), []).append(pinned)

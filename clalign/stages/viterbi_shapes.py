@@ -35,6 +35,9 @@ LOCAL_SHARE = 0.9
 STRIP_ROWS = 4
 """Residues a round of the strips (ROWS of the kernel)."""
 
+LONG_BLOCK = 4
+"""Residues that the skewed form takes at once of a long sequence."""
+
 LONG_SHARE = 1.5
 """A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
 
@@ -195,6 +198,8 @@ def _launch_lanes(
         "viterbi_lanes", entry, defines, n_groups * group, group,
         *session.residues(batch), chosen, np.uint32(n), *tables, values,
     )  # fmt: skip
+    if rows is not None:  # few: some drivers would wait for the kernel if asked for so little now
+        return lambda: np.asarray(session.download(values, n, np.int32))
     fetch: Callable[[], Values] = session.fetch(values, n, np.int32)
     return fetch
 
@@ -276,7 +281,7 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
     n_groups = session.device.n_compute_units * tuning.strip_groups
     layout = strip_layout(session, batch, n_groups * group)
     beside = session.resident("beside", EDGES, session.beside)
-    fetch_long = start_lanes(beside, batch, model, {}, layout.long) if len(layout.long) else None
+    fetch_long = start_lanes(beside, batch, model, {"BLOCK": LONG_BLOCK}, layout.long) if len(layout.long) else None
     fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
 
     def collect() -> Values:

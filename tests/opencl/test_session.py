@@ -38,7 +38,7 @@ def opened() -> Device:
 def session(opened: Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
     """A session as it is, and one that copies as a GPU's does, whatever the device."""
     if request.param == "copying":
-        monkeypatch.setattr(session_module, "Transfers", lambda context, in_place: Transfers(context, False))
+        monkeypatch.setattr(session_module, "Transfers", lambda context, pool, in_place: Transfers(context, pool, False))
     with OpenCLSession(opened) as session:
         yield session
 

@@ -26,6 +26,7 @@ GEOMETRIES = [
     ("item", {"NODES": 24, "GROUP": 7}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "GROUP": 16, "LOCAL_EMISSIONS": 0}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 8, "GROUP": 8, "BLOCK": 4}),
     ("lanes", {"PLAIN": 1, "LANE_BACKEND": 0, "LANES": 32, "SEQUENCES": 1}),
     ("lanes", {"PLAIN": 1, "LANE_BACKEND": 0, "LANES": 16, "GROUP": 16, "SEQUENCES": 3}),
     ("lanes", {"PLAIN": 1, "LANE_BACKEND": 0, "LANES": 4, "GROUP": 4, "LOCAL_TRANSITIONS": 0}),
