@@ -19,7 +19,7 @@ from clalign.opencl.build_reports import build_report
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
-from clalign.opencl.transfers import Transfers, is_over, seconds_of
+from clalign.opencl.transfers import Transfers, is_over, new_buffer, seconds_of
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, Result, Stage, nothing_to_check
 

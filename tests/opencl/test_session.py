@@ -38,7 +38,8 @@ def opened() -> Device:
 def session(opened: Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
     """A session as it is, and one that copies as a GPU's does, whatever the device."""
     if request.param == "copying":
-        monkeypatch.setattr(session_module, "Transfers", lambda context, pool, in_place: Transfers(context, pool, False))
+        copying = lambda context, pool, in_place: Transfers(context, pool, in_place=False)  # noqa: E731
+        monkeypatch.setattr(session_module, "Transfers", copying)
     with OpenCLSession(opened) as session:
         yield session
 
