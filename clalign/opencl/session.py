@@ -36,6 +36,11 @@ RESIDENT_SHARE = 0.5
 Resident = TypeVar("Resident")
 
 
+def has_own_memory(device: Device) -> bool:
+    """Return whether a device computes in memory of its own, and not in the host's."""
+    return device.kind != "cpu"
+
+
 class OpenCLSession:
     """A session on an OpenCL device. Owned by one thread, used as a context manager.
 
@@ -51,8 +56,9 @@ class OpenCLSession:
             handle = driver_device(device)
             self._context = cl.Context([handle])
             self._queue = self._new_queue()
-            self._pool = MemoryPool(ImmediateAllocator(self._queue)) if device.kind != "cpu" else None
-            self._transfers = Transfers(self._context, self._pool, in_place=device.kind == "cpu")
+            apart = has_own_memory(device)
+            self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
+            self._transfers = Transfers(self._context, self._pool, in_place=not apart)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, tuple[Any, ...]]] = []
         self._kernel_seconds = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,7 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     """
     if pool is None or n_bytes > MOST_POOLED_BYTES:
         return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
-    buffer: cl.Buffer = pool.allocate(n_bytes)
-    return buffer
+    return cast("cl.Buffer", pool.allocate(n_bytes))
 
 
 class Transfers:

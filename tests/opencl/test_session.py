@@ -14,11 +14,10 @@ import pytest
 
 from clalign.devices import REFERENCE, Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
-from clalign.opencl import session as session_module
 from clalign.opencl.build_reports import parse_log
 from clalign.opencl.choice import all_devices
 from clalign.opencl.session import OpenCLSession
-from clalign.opencl.transfers import SMALL_BYTES, Transfers
+from clalign.opencl.transfers import SMALL_BYTES
 from clalign.reference.cases import random_batch, random_profile
 from clalign.sequences import SequenceBatch
 from clalign.sessions import open_session
@@ -34,13 +33,11 @@ def opened() -> Device:
     return usable[0]
 
 
-@pytest.fixture(params=["as it is", "copying"])
-def session(opened: Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
-    """A session as it is, and one that copies as a GPU's does, whatever the device."""
-    if request.param == "copying":
-        copying = lambda context, pool, in_place: Transfers(context, pool, in_place=False)  # noqa: E731
-        monkeypatch.setattr(session_module, "Transfers", copying)
-    with OpenCLSession(opened) as session:
+@pytest.fixture(params=["as it is", "as a GPU"])
+def session(opened: Device, request: pytest.FixtureRequest) -> Iterator[OpenCLSession]:
+    """A session as it is, and one that copies, pools and chooses kernels as a GPU's does, whatever the device."""
+    device = opened if request.param == "as it is" else replace(opened, kind="gpu")
+    with OpenCLSession(device) as session:
         yield session
 
 
@@ -241,7 +238,7 @@ def test_build_report(session: OpenCLSession) -> None:
     assert report["max_group"]
     assert report["multiple"]
     assert set(report) == {"registers", "spill_bytes", "private_bytes", "local_bytes", "max_group", "multiple"}
-    if session.device.kind == "cpu":
+    if "NVIDIA" not in session.device.vendor:
         assert report["registers"] is None
     rng = np.random.default_rng(8)
     profile = random_profile(rng, 6)
