@@ -27,6 +27,7 @@ COMMANDS = {
     "devices": "list the devices that clalign can run on",
     "selftest": "prove that a device computes the right scores",
     "lab": "measure published ladders of kernels on a device",
+    "bench": "run the same job on several devices and compare",
     "doctor": "look at this installation and say what is missing",
     "gui": "open the window",
     "desktop": "add clalign to the desktop's menu and file types, or remove it",

@@ -211,6 +211,12 @@ def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return calibrate(request["profiles"], request["output"], spec_of(request), device, job)
 
 
+def _bench(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.labs.device_comparison import run_bench
+
+    return {"comparison": run_bench(request, job)}
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
     "resume": _resume,
@@ -220,5 +226,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "verify": _verify,
     "export": _export,
     "calibrate": _calibrate,
+    "bench": _bench,
     "ladder": _ladder,
 }

@@ -1,0 +1,94 @@
+"""``clalign bench``: the same job on several devices, and comparisons of other machines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from clalign.cli.options import add_progress_options, progress_mode
+from clalign.cli.parser import CommandParser, count
+from clalign.errors import ExitCode, OptionError
+
+EXAMPLES = (
+    "clalign bench",
+    "clalign bench --device gpu --device cpu --residues 200000000 --json here.json",
+    "clalign bench --import here.json --import there.json   # one table of both machines",
+    "clalign bench --device gpu --import there.json         # the job of there.json, here",
+)
+
+STOPPED = "Stopped. Nothing was written, because the comparison is not whole."
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "bench",
+        examples=EXAMPLES,
+        description="Score the same random sequences with the same random profile on several devices. Shows whether the"
+        " scores are identical, the speed with and without copies, the share of a measured peak, the cost of starting,"
+        " and from which database size on which device is done first. The exit code is 8 if any score differs.",
+    )
+    group = parser.add_argument_group("Devices")
+    group.add_argument(
+        "--device", action="append", metavar="D",
+        help="an id or part of a name from `clalign devices`, gpu, cpu or reference (which computes a sample only);"
+        " repeatable [every one that is ready]",
+    )  # fmt: skip
+    group = parser.add_argument_group("Job")
+    group.add_argument("--nodes", type=count, metavar="N", help="nodes of the profile [200]")
+    group.add_argument("--residues", type=count, metavar="N", help="residues of the database [20000000]")
+    group.add_argument("--seed", type=count, metavar="S", help="seed of both [1]")
+    group = parser.add_argument_group("Files")
+    group.add_argument("--json", metavar="F", help="write the comparison as JSON to F; - is standard output")
+    group.add_argument(
+        "--import", dest="imports", action="append", default=[], metavar="F",
+        help="add the devices of a comparison written by --json, of the same job; repeatable. Without --device nothing"
+        " is measured",
+    )  # fmt: skip
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, put comparisons together, and show them."""
+    from clalign.formats.writers import check_writable, whole_file
+    from clalign.labs.comparison_documents import merge_comparisons, read_comparison
+    from clalign.labs.comparison_tables import comparison_text
+
+    if arguments.json:
+        check_writable(arguments.json)
+    documents = [read_comparison(path) for path in arguments.imports]
+    merge_comparisons(documents) if documents else None  # different jobs are told of before anything is measured
+    if arguments.device or not documents:
+        documents.insert(0, _measured(arguments, documents))
+    document = merge_comparisons(documents)
+    if arguments.json:
+        with whole_file(arguments.json) as stream:
+            stream.write(json.dumps(document, indent=1) + "\n")
+    if arguments.json != "-":
+        print(comparison_text(document))
+    if any(row["identical"] is False for row in document["devices"]):
+        return ExitCode.DIFFERENT
+    return ExitCode.ENGINE if all(row["error"] for row in document["devices"]) else ExitCode.DONE
+
+
+def _measured(arguments: argparse.Namespace, imported: list[dict[str, Any]]) -> dict[str, Any]:
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+
+    sizes = {"nodes": arguments.nodes, "residues": arguments.residues, "seed": arguments.seed}
+    if imported:
+        job = imported[0]["job"]
+        given = {"nodes": job["nodes"], "residues": job["n_residues"], "seed": job["seed"]}
+        other = [name for name, value in sizes.items() if value not in (None, given[name])]
+        if other:
+            raise OptionError(
+                f"The imported comparison ran another job: its {other[0]} is {given[other[0]]:,}.",
+                "Leave the options of the job out, to run the same job here.",
+            )
+        sizes = given
+    request = {"job": "bench", "devices": arguments.device or [], **sizes}
+    display = progress_display(progress_mode(arguments))
+    document: dict[str, Any] = watch_job(request, display, STOPPED)["comparison"]
+    return document
