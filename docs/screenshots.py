@@ -29,9 +29,12 @@ from clalign.ui.app import make_application, open_window
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
 from clalign.ui.settings import Settings
+from clalign.ui.views.calibrate_sheet import CalibrateSheet
+from clalign.ui.views.comparison_page import ComparisonPage
+from clalign.ui.views.ladder_page import LadderPage
 from clalign.ui.views.results_page import ResultsPage
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 
 
 def wait_until(holds: Callable[[], bool], what: str, pause_ms: int = 20) -> None:
@@ -134,7 +137,40 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     conductor.devices.device_details()
     shots.take("device")
     window.sheets.close_sheet()
+    photograph_laboratory(window, shots, folder)
     photograph_error(window, shots, folder)
+
+
+def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path) -> None:
+    """Calibrate a profile, run the ladder, and compare the device with the reference."""
+    conductor = window.conductor
+    conductor.show_start()
+    conductor.sources.open_paths([str(folder / "thioesterase.hmm")])
+    wait_until(lambda: conductor.inspector.is_idle, "The profile")
+    conductor.labs.calibrate()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, CalibrateSheet)
+    sheet.run_button.click()
+    wait_until(lambda: bool(sheet.fits) and conductor.inspector.is_idle, "The calibration")
+    shots.take("calibrate")
+    conductor.labs.open_ladder()
+    page = conductor.labs.page
+    assert isinstance(page, LadderPage)
+    page.with_experiments.setChecked(False)
+    page.run()
+    wait_until(lambda: not page.ladder.is_live, "The ladder")
+    page.table.selectRow(0)
+    shots.take("ladder")
+    conductor.labs.open_comparison()
+    comparison = conductor.labs.page
+    assert isinstance(comparison, ComparisonPage)
+    for tick in comparison.ticks.values():
+        tick.setChecked(tick.isEnabled())
+    comparison.nodes.setText("60")
+    comparison.residues.setText("60000")
+    comparison.run()
+    wait_until(lambda: not comparison.comparison.is_live, "The comparison")
+    shots.take("comparison")
 
 
 def photograph_error(window: MainWindow, shots: Photographer, folder: Path) -> None:
@@ -157,7 +193,7 @@ def make_files(folder: Path) -> Path:
             lines = examples[name].profiles.read_text().splitlines(keepends=True)
             models += [f"NAME  {name}_{number}\n" if line.startswith("NAME") else line for line in lines]
     (folder / "domains.hmm").write_text("".join(models))
-    for path in (examples["rrm_1"].profiles, examples["rrm_1"].targets):
+    for path in (examples["rrm_1"].profiles, examples["rrm_1"].targets, examples["thioesterase"].profiles):
         shutil.copy(path, folder)
     (folder / "picture.fasta").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
     (folder / "doubtful.fasta").write_text(">a first\nMKVLAAGIV1LLSA\n>a second\nMKJJLLSAQQ*PRT\n>empty\n")

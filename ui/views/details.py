@@ -38,6 +38,10 @@ class FactsCard(QScrollArea):
         self._box.addStretch(1)
 
 
+LEAST_WIDTH = 296
+"""Pixels; in less the buttons of a card would be cut off."""
+
+
 class Details(QStackedWidget):
     """Follows the selection."""
 
@@ -51,6 +55,7 @@ class Details(QStackedWidget):
         self.addWidget(self.profile)
         self.facts = FactsCard()
         self.addWidget(self.facts)
+        self.setMinimumWidth(LEAST_WIDTH)
         self.source.show_source(None)
 
     def show_source(self, source: Source | None) -> None:
