@@ -379,10 +379,11 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     n_uncalibrated = sum(card["calibration"] is None for card in cards)
     _write(stream, scan_text.opening(source.origin))
     _write(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
+    width = max(12, _widths(source)[0].name)
     n_hits = n_sequences = 0
     for _, group in itertools.groupby(_scanned(source), key=lambda entry: entry[1].row):
         found = list(group)
-        _text_of_sequence(source, stream, found)
+        _text_of_sequence(source, stream, found, width)
         n_hits += len(found)
         n_sequences += 1
     searched = min((n_searched(source.run, number) for number in range(len(cards))), default=0)
@@ -393,11 +394,10 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     return n_hits
 
 
-def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]]) -> None:
+def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]], width: int) -> None:
     entries = [(source.cards[number], hit) for number, hit in found]
     domains = [(source.cards[number], hit, domain) for number, hit in found for domain in _domains(source, number, hit)]
     domains.sort(key=lambda entry: entry[2].target_range[0])
-    width = max(12, _widths(source)[0].name)
     description_width = max(52 - width, 11)
     _write(stream, scan_text.sequence_head(found[0][1]))
     _write(stream, scan_text.profile_header(width, description_width))
