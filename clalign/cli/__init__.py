@@ -25,6 +25,7 @@ COMMANDS = {
     "export": "write the results of a run as tables, sequences or alignments",
     "verify": "compute results of a run again on the reference",
     "devices": "list the devices that clalign can run on",
+    "tune": "find the fastest choices for a device",
     "selftest": "prove that a device computes the right scores",
     "lab": "measure published ladders of kernels on a device",
     "bench": "run the same job on several devices and compare",

@@ -217,6 +217,14 @@ def _bench(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"comparison": run_bench(request, job)}
 
 
+def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.labs.tuning import forget, tune
+    from clalign.opencl.choice import pick_device
+
+    device = pick_device(request.get("device") or "auto")
+    return forget(device) if request.get("reset") else tune(device, job)
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
     "resume": _resume,
@@ -228,4 +236,5 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "bench": _bench,
     "ladder": _ladder,
+    "tune": _tune,
 }

@@ -20,6 +20,7 @@ from clalign.errors import DeviceNotFound
 from clalign.formats.cache import cache_root
 from clalign.jobs import own_command
 from clalign.opencl.kernels import sources_digest
+from clalign.opencl.tunings import read_tunings
 
 log = logging.getLogger(__name__)
 
@@ -132,12 +133,12 @@ def discover_devices(refresh: bool = False) -> list[Device]:
     known = {} if refresh else _read_verdicts()
     judged = [_judge(device, known) for device in listed]
     if judged:
-        _write_verdicts({**known, **{_key(device): _verdict(device) for device in judged if _is_final(device)}})
+        _write_verdicts({**known, **{device_key(device): _verdict(device) for device in judged if _is_final(device)}})
     if problem:
         log.warning("%s", problem)
     else:
         (verdicts_path().parent / _LOST).unlink(missing_ok=True)
-    return [*judged, REFERENCE]
+    return [*_tuned(judged), REFERENCE]
 
 
 def familiar_devices() -> list[Device]:
@@ -156,9 +157,15 @@ def familiar_devices() -> list[Device]:
         Path(lock.lock_file).unlink(missing_ok=True)
     except OSError:
         return []
-    if not listed or any(_key(device) not in known for device in listed):
+    if not listed or any(device_key(device) not in known for device in listed):
         return []
-    return [*(_judge(device, known) for device in listed), REFERENCE]
+    return [*_tuned([_judge(device, known) for device in listed]), REFERENCE]
+
+
+def _tuned(devices: list[Device]) -> list[Device]:
+    """Return the devices with the tunings that were found for them."""
+    found = read_tunings()
+    return [replace(device, tuning=found.get(device_key(device), {})) for device in devices]
 
 
 def _is_distrusted(folder: Path) -> bool:
@@ -189,7 +196,7 @@ def _list_in_child() -> tuple[list[Device], str]:
 def _judge(device: Device, known: dict[str, dict[str, object]]) -> Device:
     if device.platform == "Portable Computing Language" and shutil.which("ld") is None:
         return device.judged("needs linker", LINKER_HINT)
-    verdict = known.get(_key(device))
+    verdict = known.get(device_key(device))
     if verdict:
         return replace(device, **verdict)  # type: ignore[arg-type]
     return test_in_child(device)
@@ -221,7 +228,8 @@ def _is_final(device: Device) -> bool:
     return device.health in ("ready", "self-test failed")
 
 
-def _key(device: Device) -> str:
+def device_key(device: Device) -> str:
+    """Return what a device is known by: itself, its driver and our kernels."""
     parts = (device.platform, device.platform_version, device.driver, device.id, device.name, device.bus)
     return " | ".join([*parts, str(device.n_compute_units), sources_digest()])
 

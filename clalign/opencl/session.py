@@ -97,6 +97,12 @@ class OpenCLSession:
         other._launched, other._kernel_seconds, other._is_owner = [], 0.0, False
         return other
 
+    def join(self, other: OpenCLSession) -> None:
+        """Count the time of those kernels of a session beside this one that are done; wait for none."""
+        other._count_kernels()
+        self._kernel_seconds += other._kernel_seconds
+        other._kernel_seconds = 0.0
+
     def _new_queue(self) -> cl.CommandQueue:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 

@@ -128,7 +128,22 @@ def start_lanes(
         again = np.flatnonzero(best > scores.single).astype(np.int32)
         if len(again):
             chosen = again if rows is None else rows[again]
-            values[again] = _start_plain(session, batch, model, lanes, chosen)()
+            values[again] = _repair(session, batch, model, lanes, chosen)()
+        return values
+
+    return collect
+
+
+def _repair(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows
+) -> Callable[[], Values]:
+    """Start the form that serves every model on the rows that need it; it does not wait for the next batch."""
+    beside = session.resident("repairs", EDGES, session.beside)
+    fetch = _start_plain(beside, batch, model, choices, rows)
+
+    def collect() -> Values:
+        values = fetch()
+        session.join(beside)
         return values
 
     return collect
@@ -214,8 +229,8 @@ class StripLayout:
         Rows that the shape takes, longest first.
     place : slice or int32[n]
         The same, as a slice if they are neighbors.
-    long : int32[n]
-        Rows that are too long for it.
+    long, empty : int32[n]
+        Rows that are too long for it, and those without residues.
     longest : int
         Residues of the longest of the former.
     buffers : tuple
@@ -225,6 +240,7 @@ class StripLayout:
     short: Rows
     place: slice | Rows
     long: Rows
+    empty: Rows
     longest: int
     buffers: tuple[Any, ...]
 
@@ -252,7 +268,8 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
             *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
         )  # fmt: skip
         longest = int(of_short.max(initial=0))
-        return StripLayout(short, slice(n_long, n_filled) if is_sorted else short, order[:n_long], longest, buffers)
+        place = slice(n_long, n_filled) if is_sorted else short
+        return StripLayout(short, place, order[:n_long], order[n_filled:], longest, buffers)
 
     layout: StripLayout = session.resident(f"strips of {n_items}", batch, make)
     return layout
@@ -285,16 +302,18 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
     fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
 
     def collect() -> Values:
-        values = np.full(len(batch), empty_score(model), np.int32)
+        values = np.empty(len(batch), np.int32)
         best = fetch_short()
         again = layout.short[np.flatnonzero(best > scores.single)]
-        fetch_again = _start_plain(session, batch, model, _lanes(session, model), again) if len(again) else None
-        values[layout.place] = best + np.int32(scores.leave)
+        fetch_again = _repair(session, batch, model, _lanes(session, model), again) if len(again) else None
+        values[layout.place] = best
+        values += np.int32(scores.leave)
+        values[layout.empty] = empty_score(model)
         if fetch_again is not None:
             values[again] = fetch_again()
         if fetch_long is not None:
             values[layout.long] = fetch_long()
-            beside.finish()
+            session.join(beside)
         return values
 
     return collect

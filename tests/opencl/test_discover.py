@@ -137,7 +137,7 @@ def home_of_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A cache of its own, with the verdicts that are known."""
     known = discover_devices()
     monkeypatch.setattr(discover, "verdicts_path", lambda: tmp_path / "devices.json")
-    discover._write_verdicts({discover._key(device): discover._verdict(device) for device in known[:-1]})
+    discover._write_verdicts({discover.device_key(device): discover._verdict(device) for device in known[:-1]})
     return tmp_path
 
 

@@ -1,0 +1,66 @@
+"""``clalign tune``: find the fastest choices for a device."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
+from clalign.cli.parser import CommandParser
+from clalign.errors import ExitCode
+from clalign.jobs import Event
+
+EXAMPLES = ("clalign tune", "clalign tune --device gpu", "clalign tune --device gpu --reset")
+
+WORDS = {
+    "strip_nodes": "nodes a strip",
+    "strip_group": "work-items a group of strips",
+    "strip_groups": "groups of strips a compute unit",
+    "strip_least": "sequences a compute unit from which strips are used",
+    "lanes_group": "work-items a group of lanes",
+    "lanes_sequences": "sequences that lanes share",
+    "vector_lanes": "lanes a vector",
+    "vector_sequences": "sequences at once",
+}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "tune",
+        examples=EXAMPLES,
+        description="Try the kernels of the profile search in different sizes on a device and keep the fastest for it"
+        " and its driver. Results of searches do not depend on this: a size that changes a score is never taken.",
+    )
+    parser.add_argument("--reset", action="store_true", help="forget what was found, and use the built-in table")
+    parser.add_argument("--json", action="store_true", help="print every trial as JSON")
+    add_device_option(parser)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Try, show each trial, and say what is kept."""
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+
+    display = progress_display(progress_mode(arguments))
+    job = {"job": "tune", "device": device_of(arguments), "reset": arguments.reset}
+
+    def take(event: Event) -> None:
+        if not arguments.json:
+            display.close()
+            row = event.value["row"]
+            rate = row["problem"] or f"{row['gcups']:8.2f} GCUPS"
+            print(f"{WORDS[row['choice']]:<54s} {row['value']:4d}  {row['shape']:<7s} {rate}", flush=True)
+
+    finished = watch_job(job, display, "Stopped. The choices stay as they were.", take)
+    if arguments.json:
+        print(json.dumps(finished, indent=1))
+        return ExitCode.DONE
+    print(f"Kept for {finished['device']}:")
+    for name, value in finished["tuning"].items():
+        before = finished["before"][name]
+        print(f"  {WORDS[name]:<54s} {value}" + (f" (was {before})" if before != value else ""))
+    return ExitCode.DONE

@@ -1,0 +1,49 @@
+"""What `clalign tune` found, kept for each device and driver."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+
+from clalign.formats.cache import cache_root
+
+log = logging.getLogger(__name__)
+
+Tunings = dict[str, dict[str, int]]
+
+
+def tunings_path() -> Path:
+    """Return the file that keeps the tunings of devices."""
+    return cache_root() / "tunings.json"
+
+
+def read_tunings() -> Tunings:
+    """Return the tunings by key of device; none if the file is missing or damaged."""
+    try:
+        data = json.loads(tunings_path().read_text("utf-8"))
+        return {str(key): {str(name): int(value) for name, value in found.items()} for key, found in data.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
+    """Keep the tuning of a device, or forget it.
+
+    Parameters
+    ----------
+    key : str
+        Of the device, its driver and the kernels (`clalign.opencl.discover.device_key`).
+    tuning : dict or None
+        Choices by name; None to go back to the choices of its vendor.
+    """
+    known = read_tunings()
+    known.pop(key, None)
+    if tuning is not None:
+        known[key] = tuning
+    path = tunings_path()
+    beside = path.with_suffix(f".{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside.write_text(json.dumps(known, indent=1), "utf-8")
+    beside.replace(path)

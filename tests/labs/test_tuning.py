@@ -1,0 +1,92 @@
+"""`clalign tune` keeps what is fast and right, for its device and driver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clalign.devices import REFERENCE, Device
+from clalign.errors import OptionError
+from clalign.hits import Scores
+from clalign.jobs import QuietContext
+from clalign.labs import tuning as tuning_module
+from clalign.labs.tuning import Tuner, forget, tune
+from clalign.opencl.choice import all_devices
+from clalign.opencl.tunings import read_tunings, tunings_path
+from clalign.stages.viterbi import ViterbiStage
+from clalign.stages.viterbi_tuning import PREFIX, tuning_of
+
+
+@pytest.fixture
+def cpu(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Device:
+    """The CPU device, with a job so small that every trial is over at once."""
+    monkeypatch.setattr(tuning_module, "LEAST_SEQUENCES", 4)
+    monkeypatch.setattr(tuning_module, "TRIAL_SECONDS", 1e-5)
+    monkeypatch.setattr(tuning_module, "RUNS", 1)
+    device = next(device for device in all_devices() if device.kind == "cpu")
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path_factory.mktemp("tunings")))
+    return device
+
+
+def test_found_choices_are_kept_and_used(cpu: Device) -> None:
+    finished = tune(cpu, QuietContext())
+    tried = {(row["choice"], row["value"]) for row in finished["rows"]}
+    assert {("vector_sequences", 1), ("vector_sequences", 2), ("vector_sequences", 3)} <= tried
+    assert all(row["gcups"] > 0 and not row["problem"] for row in finished["rows"])
+    kept = read_tunings()
+    assert len(kept) == 1
+    device = replace(cpu, tuning=next(iter(kept.values())))
+    assert tuning_of(device).to_dict() == finished["tuning"]
+    forget(device)
+    assert read_tunings() == {}
+
+
+def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clalign.opencl import discover
+    from clalign.opencl.tunings import keep_tuning
+
+    keep_tuning(discover.device_key(cpu), {PREFIX + "vector_sequences": 3})
+    (device,) = discover._tuned([cpu])
+    assert tuning_of(device).vector_sequences == 3
+
+
+def test_a_choice_that_changes_scores_is_never_taken(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = ViterbiStage.start
+
+    def wrong_for_one(self, session, batch, model):
+        collect = start(self, session, batch, model)
+        if tuning_of(session.device).vector_sequences != 1 or self.defines:
+            return collect
+        return lambda: Scores(batch.targets, collect().values + 1)
+
+    monkeypatch.setattr(ViterbiStage, "start", wrong_for_one)
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: 1.0 / tuning_of(session.device).vector_sequences)
+    tuner = Tuner(cpu, QuietContext())
+    assert tuner.find().vector_sequences == 2
+    assert next(row["problem"] for row in tuner.rows if row["choice"] == "vector_sequences") == "its scores differ"
+
+
+def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trials of a GPU, run on the CPU as if it were one; small shares keep it short."""
+    monkeypatch.setattr(tuning_module, "NODES", (5, 9))
+    monkeypatch.setattr(tuning_module, "GPU_CANDIDATES", (("strip_nodes", "item", (4, 8)),))
+    monkeypatch.setattr(tuning_module, "CROSSOVER", (2,))
+    monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
+    tuner = Tuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
+    found = tuner.find()
+    assert found.strip_nodes in (4, 8, 12)
+    assert found.strip_least in (2, 4)
+    assert not any(row["problem"] for row in tuner.rows)
+
+
+def test_a_damaged_file_counts_for_nothing(cpu: Device) -> None:
+    tunings_path().parent.mkdir(parents=True, exist_ok=True)
+    for text in ("", "[]", '{"a": 1}', '{"a": {"b": "c"}}'):
+        tunings_path().write_text(text)
+        assert read_tunings() == {}
+
+
+def test_the_reference_has_nothing_to_tune() -> None:
+    with pytest.raises(OptionError):
+        tune(REFERENCE, QuietContext())
