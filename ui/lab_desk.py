@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.errors import ClalignError
 
 from . import words
-from .models.comparison import ComparisonView, merged
-from .models.documents import KINDS, read_document, write_document
+from .models.comparison import ComparisonView
+from .models.documents import KINDS, read_document, with_other_machine, write_document
 from .models.jobs import JobItem
 from .models.ladder import LadderView, rung_facts
 from .models.text_table import Row
@@ -192,7 +192,11 @@ class LabDesk(QObject):
             self._conductor.say("note", "The job goes on. Stop it first to show another result.")
             return
         if kind == "comparison" and view.document and self.page is self.pages[kind]:
-            document = merged(view.document, document, Path(path).stem)
+            try:
+                document = with_other_machine(view.document, path)
+            except ClalignError as error:
+                self._conductor.say("stop", str(error))
+                return
         view.take(document, kept=True)
         self._conductor.sources.add_recent(path, kind)
         self._show(kind)

@@ -229,7 +229,7 @@ def compared(device: Device, speed: float, start: float, **more) -> dict:
     return {
         "device": device.to_dict(), "gcups": speed, "kernel_seconds": 4 / speed, "copy_seconds": 0.01,
         "start_seconds": start, "peak_gops": 20 * speed, "share_of_peak": 0.4, "scores_digest": "ab12",
-        "identical": True, "curve": curve, "error": None, **more,
+        "sample_equal": True, "identical": True, "curve": curve, "error": None, **more,
     }  # fmt: skip
 
 
@@ -237,7 +237,8 @@ def comparison_document(*devices: Device) -> dict:
     rows = [compared(d, d.gcups or 0.02, 0.5 if d.kind == "gpu" else 0.02) for d in devices]
     return {
         "kind": "comparison", "created": "2026-01-01T00:00:00", "versions": {"clalign": "0"},
-        "job": {"nodes": 200, "n_sequences": 1000, "n_residues": 350000, "cells": 7e7, "seed": 1}, "devices": rows,
+        "job": {"nodes": 200, "n_sequences": 1000, "n_residues": 350000, "cells": 7e7, "seed": 1,
+                "operations_per_cell": 20, "data_digest": "d" * 16}, "devices": rows,
         "break_even": [{"slow": CPU.name, "fast": GPU.name, "residues": 1.333e7}],
     }  # fmt: skip
 
@@ -249,6 +250,7 @@ def bench(request: dict, job: Job) -> dict:
         job.check()
         job.partial(device=row)
         time.sleep(manners()["pause"])
+        job.progress("bench", 1, 2, "devices")
     return {"comparison": document}
 
 

@@ -1,6 +1,5 @@
 """The ladder, the comparison of devices and calibration, by clicks; their models without widgets."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,13 +12,13 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
-from clalign.errors import InputError
+from clalign.errors import InputError, OptionError
 from clalign.ui import words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.calibration import fit_chart, fit_words
-from clalign.ui.models.comparison import ComparisonView, height_at, merged
-from clalign.ui.models.documents import read_document, write_document
-from clalign.ui.models.figures import Line, linear_ticks, log_ticks, tick_text
+from clalign.ui.models.comparison import ComparisonView, height_of
+from clalign.ui.models.documents import read_document, with_other_machine, write_document
+from clalign.ui.models.figures import linear_ticks, log_ticks, tick_text
 from clalign.ui.models.ladder import LadderView, rung_facts
 from clalign.ui.models.rungs import known_experiments, known_rungs
 from clalign.ui.views.calibrate_sheet import CalibrateSheet
@@ -320,9 +319,13 @@ def test_ticks_are_round_numbers() -> None:
     assert [tick_text(v) for v in (0.05, 250, 10_000, 2e6, 3e9)] == ["0.05", "250", "10\u202fk", "2\u202fM", "3\u202fG"]
 
 
-def test_lines_are_followed_between_their_points() -> None:
-    line = Line("a", ((10.0, 1.0), (20.0, 3.0)))
-    assert [height_at(line, x) for x in (5, 10, 15, 20, 30)] == [1.0, 1.0, 2.0, 3.0, 3.0]
+def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
+    view = ComparisonView()
+    view.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
+    mark = view.curves().marks[0]
+    assert mark.y == pytest.approx(height_of(view.rows[0], mark.x), rel=0.1), "both lines meet there"
+    view.document["break_even"][0]["residues"] = 1e12
+    assert not view.curves().marks, "far beyond what was measured nothing is drawn"
 
 
 def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:
@@ -337,15 +340,15 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     assert ladder.rungs.tsv().count("\n") == len(known_rungs()) + 2
 
 
-def test_merging_compares_digests_of_the_same_job_only(fake: ModuleType) -> None:
-    here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.CPU)
-    assert merged(here, there, "there")["devices"][1]["identical"]
-    there["job"] = {**there["job"], "nodes": 5}
-    there["devices"][0]["identical"] = None
-    assert merged(here, there, "there")["devices"][1]["identical"] is None
+def test_devices_of_another_machine_are_told_apart(fake: ModuleType, tmp_path: Path) -> None:
+    here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.GPU)
+    write_document(there, tmp_path / "there.json")
     view = ComparisonView()
-    view.take(merged(here, there, "there"), kept=True)
-    assert json.loads(json.dumps(view.document))["devices"][1]["machine"] == "there"
+    view.take(with_other_machine(here, str(tmp_path / "there.json")), kept=True)
+    assert [line.name for line in view.curves().lines] == ["Made-up GPU", "Made-up GPU (there)"]
+    write_document({**there, "job": {**there["job"], "nodes": 5}}, tmp_path / "there.json")
+    with pytest.raises(OptionError, match="different jobs"):
+        with_other_machine(here, str(tmp_path / "there.json"))
 
 
 def test_the_fit_is_drawn_over_all_scores() -> None:

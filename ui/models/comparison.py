@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from clalign.labs.comparison_documents import line_of, row_names
+
 from .. import words
-from .figures import Bar, BarChart, Line, LineChart, Mark
+from .figures import Bar, BarChart, Line, LineChart, Mark, Point
 from .text_table import Row, TextColumn, TextTable
 
 
 def device_name(row: Row) -> str:
-    """Return the name of a device, with its machine if it came from another one."""
-    name = str(row["device"]["name"])
-    return f"{name} ({row['machine']})" if row.get("machine") else name
+    """Return the name of a device, told apart from the others."""
+    return str(row.get("shown_name") or row["device"]["name"])
 
 
 def _identical(row: Row) -> str:
@@ -49,6 +49,9 @@ def _peak(row: Row) -> str:
 def _number(key: str, form: str) -> Any:
     return lambda row: "" if row.get(key) is None else format(row[key], form)
 
+
+REACH = 3.0
+"""A crossing point is drawn if it lies at most so many times beyond the measured sizes."""
 
 COLUMNS = (
     TextColumn("Device", "As its driver calls it", device_name, width=160, stretch=True),
@@ -88,12 +91,12 @@ class ComparisonView(QObject):
         """Take over a device that was measured."""
         self.is_kept = False
         others = [known for known in self.rows if known["device"]["id"] != row["device"]["id"]]
-        self._show([*others, _with_tip(row)])
+        self._show([*others, row])
 
     def take(self, document: dict[str, Any], kept: bool) -> None:
         """Show a whole document."""
         self.document, self.is_live, self.is_kept = document, False, kept
-        self._show([_with_tip(row) for row in document["devices"]])
+        self._show(document["devices"])
 
     def end(self) -> None:
         """Keep what arrived of a job that ended before its time."""
@@ -101,7 +104,8 @@ class ComparisonView(QObject):
         self.changed.emit()
 
     def _show(self, rows: list[Row]) -> None:
-        self.table.set_rows(rows)
+        names = row_names(rows)
+        self.table.set_rows([_told_apart(row, name) for row, name in zip(rows, names, strict=True)])
         self.changed.emit()
 
     def summary(self) -> str:
@@ -157,25 +161,22 @@ class ComparisonView(QObject):
             Line(device_name(row), tuple((p["residues"], p["seconds"]) for p in row["curve"])) for row in rows
         )
         marks = []
-        by_name = {str(row["device"]["name"]): line for row, line in zip(rows, lines, strict=True)}
+        by_name = {device_name(row): row for row in rows}
+        sizes = [x for line in lines for x, _ in line.points] or [0.0]
         for entry in self.document.get("break_even") or []:
-            line = by_name.get(str(entry["slow"])) or next((ln for ln in lines if ln.name == entry["slow"]), None)
-            if entry["residues"] and line is not None:
-                text = f"{words.count(_rounded(entry['residues']))} residues"
-                marks.append(Mark(entry["residues"], height_at(line, entry["residues"]), text))
+            row, size = by_name.get(str(entry["slow"])), entry["residues"]
+            if row is not None and size and min(sizes) / REACH <= size <= max(sizes) * REACH:
+                marks.append(Mark(size, height_of(row, size), f"{words.count(_rounded(size))} residues"))
         return LineChart(
             "Time of a whole job, start-up included", "residues in the database", "seconds", lines, tuple(marks)
         )
 
 
-def height_at(line: Line, x: float) -> float:
-    """Return where a line is at a place between its points, on logarithmic axes."""
-    points = line.points
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if x0 <= x <= x1:
-            share = (x - x0) / (x1 - x0)
-            return float(y0 + share * (y1 - y0))
-    return float(points[0][1] if x < points[0][0] else points[-1][1])
+def height_of(row: Row, residues: float) -> float:
+    """Return the seconds that a device takes for a database, by the straight line through its curve."""
+    line = line_of(row)
+    points: list[Point] = [(point["residues"], point["seconds"]) for point in row["curve"]]
+    return line[0] + line[1] * residues if line is not None else points[0][1]
 
 
 def _rounded(value: float) -> float:
@@ -183,28 +184,6 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _with_tip(row: Row) -> Row:
-    device = row["device"]
-    lines = [device_name(row), str(device.get("driver") or ""), str(row.get("error") or "")]
-    return {**row, "tip": "\n".join(line for line in lines if line)}
-
-
-def merged(document: dict[str, Any], other: dict[str, Any], machine: str) -> dict[str, Any]:
-    """Return a comparison with the devices of another machine added.
-
-    Scores are compared by their digests, which both documents have if the job was the same.
-    """
-    digests = {row.get("scores_digest") for row in document["devices"] if row.get("scores_digest")}
-    same_job = document["job"] == other["job"]
-    added = [_judged({**row, "machine": row.get("machine") or machine}, digests, same_job) for row in other["devices"]]
-    here = [_judged(row, {r.get("scores_digest") for r in other["devices"]} | digests, same_job)
-            if row.get("identical") is None else row for row in document["devices"]]  # fmt: skip
-    even = [*(document.get("break_even") or []), *(other.get("break_even") or [])]
-    return {**document, "devices": [*here, *added], "break_even": even}
-
-
-def _judged(row: Row, digests: set[Any], same_job: bool) -> Row:
-    own = row.get("scores_digest")
-    if not own or not same_job:
-        return row
-    return {**row, "identical": (digests - {None}) <= {own}}
+def _told_apart(row: Row, name: str) -> Row:
+    lines = [name, str(row["device"].get("driver") or ""), str(row.get("error") or "")]
+    return {**row, "shown_name": name, "tip": "\n".join(line for line in lines if line)}

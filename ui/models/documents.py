@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.errors import InputError
+from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
 from ..settings import write_whole
 
@@ -34,10 +35,23 @@ def read_document(path: str) -> dict[str, Any]:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in KINDS:
         raise InputError(path, "neither a ladder nor a device comparison.", hint)
+    if kind == "comparison":
+        read_comparison(path)  # says what is wrong with it
     missing = [name for name in NEEDED[kind] if name not in document]
     if missing:
         raise InputError(path, f"not a whole document: {', '.join(missing)} is missing.", hint)
     return document
+
+
+def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a comparison with the devices of another one, that was saved elsewhere, added.
+
+    Raises
+    ------
+    ClalignError
+        The other is not readable, or ran another job.
+    """
+    return merge_comparisons([document, read_comparison(path)])
 
 
 def write_document(document: dict[str, Any], path: Path) -> None:

@@ -23,7 +23,8 @@ DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 
 STAGES = {"read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
-          "selftest": "Testing"}  # fmt: skip
+          "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
+          "calibrate": "Scoring random sequences"}  # fmt: skip
 
 
 @dataclass

@@ -105,6 +105,11 @@ class HitsTable(QTableView):
             self.setColumnHidden(place, not shown)
             header = self.horizontalHeader()
             header.moveSection(header.visualIndex(place), 2 if shown else len(COLUMNS) - 1)
+            # It takes the room of the description, which would be the same in many rows.
+            modes = QHeaderView.ResizeMode
+            header.setSectionResizeMode(place, modes.Stretch if shown else modes.Interactive)
+            description = next(i for i, column in enumerate(COLUMNS) if column.key == "description")
+            self.setColumnHidden(description, shown)
 
     def visible_columns(self) -> list[int]:
         """Return the shown columns in their order on the screen."""
