@@ -60,7 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(finished, indent=1))
         return ExitCode.DONE
     print(f"Kept for {finished['device']}:")
+    tried = {row["choice"] for row in finished["rows"]} or set(finished["tuning"])
     for name, value in finished["tuning"].items():
         before = finished["before"][name]
+        if name not in tried:
+            continue
         print(f"  {WORDS[name]:<54s} {value}" + (f" (was {before})" if before != value else ""))
     return ExitCode.DONE
