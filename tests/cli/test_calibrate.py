@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,22 @@ def test_compressed_file_is_not_changed_in_place(tmp_path: Path, capsys: pytest.
     path.write_bytes(gzip.compress(Path(KATDNA).read_bytes()))
     assert calibrate(*SMALL, "--in-place", str(path)) == ExitCode.INPUT
     assert "compressed" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_interrupting_leaves_nothing(tmp_path: Path) -> None:
+    words = ["calibrate", "--progress", "json", "--device", "reference", "-o", "x.hmm", str(PROFILES / "nif3.hmm")]
+    command = [sys.executable, "-m", "clalign", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if json.loads(line)["kind"] == "partial":
+                break
+        process.send_signal(signal.SIGINT)
+        last = process.stderr.read().splitlines()[-1]
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Nothing was written" in json.loads(last)["value"]["text"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_search_uses_the_new_values(tmp_path: Path, hmm2search: str, device: Device) -> None:
