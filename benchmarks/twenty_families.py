@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from clalign.alphabets import AMINO, decode, encode
+from clalign.labs.published_ladder import FAMILIES
 from clalign.opencl.choice import pick_device
 from clalign.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, to_integer_profile
 from clalign.reference.cases import random_hmm, swissprot_batch
@@ -37,14 +38,6 @@ from clalign.reference.viterbi import viterbi_score
 from clalign.sequences import SequenceBatch
 from clalign.sessions import open_session
 from clalign.stages.viterbi import VITERBI, ViterbiStage
-
-FAMILIES = {
-    "ABC_tran": 118, "Acetyltransf_1": 83, "adh_short": 167, "BPD_transp_1": 185, "COX1": 447, "Cytochrom_B_C": 102,
-    "Cytochrom_B_N": 188, "GP120": 488, "HATPase_c": 111, "Helicase_C": 78, "HTH_1": 60, "MFS_1": 354,
-    "Oxidored_q1": 270, "Pkinase": 260, "Response_reg": 112, "RVP": 100, "RVT_1": 214, "RVT_thumb": 70, "WD40": 39,
-    "zf-C2H2": 23,
-}  # fmt: skip
-"""Nodes of each (thesis of 2012 on Plan7 Viterbi in OpenCL, table of families)."""
 
 SEED = 20
 PLANTED = 20
