@@ -98,4 +98,4 @@ def seconds(value: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if value >= size:
             return f"{value / size:.3g}{THIN}{unit}" if value < 1000 * size else f"{count(value / size)}{THIN}{unit}"
-    return f"{value * 1e6:.3g}{THIN}µs"
+    return f"{value * 1e6:.3g}{THIN}µs" if value else f"0{THIN}s"

@@ -29,3 +29,8 @@ def test_moments_are_near_or_dates() -> None:
     assert words.moment(now, now).startswith("today")
     assert words.moment(now - 86400, now).startswith("yesterday")
     assert "20" in words.moment(now - 90 * 86400, now)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0, "0 s"), (4.2e-6, "4.2 µs"), (0.0161, "16.1 ms"), (1.5, "1.5 s")])
+def test_measured_times_have_three_digits(value: float, text: str) -> None:
+    assert words.seconds(value).replace(words.THIN, " ") == text

@@ -127,12 +127,14 @@ class ComparisonView(QObject):
         if any(row.get("identical") is False for row in rows):
             found.append(("stop", "The devices do not have the same scores. Please report this."))
         elif len(rows) > 1 and all(row.get("identical") for row in rows):
-            found.append(("good", f"All {words.count(len(rows))} devices have the same scores."))
+            which = "Both" if len(rows) == 2 else f"All {words.count(len(rows))}"
+            found.append(("good", f"{which} devices have the same scores."))
         ranked = sorted((row for row in rows if row.get("gcups")), key=lambda row: row["gcups"], reverse=True)
         if len(ranked) > 1:
             times = ranked[0]["gcups"] / ranked[-1]["gcups"]
+            factor = f"{times:.1f}" if times < 100 else words.count(times)
             names = device_name(ranked[0]), device_name(ranked[-1])
-            found.append(("note", f"{names[0]} is {times:.1f} times as fast as {names[1]} for Viterbi. {self._even()}"))
+            found.append(("note", f"{names[0]} is {factor} times as fast as {names[1]} for Viterbi. {self._even()}"))
         return found
 
     def _even(self) -> str:
