@@ -176,12 +176,14 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
     if not devices:
         raise OptionError("There is no device to compare.", "See: clalign devices")
     job = bench_job(spec, context)
+    share = job.cells * (1 + REPEATS) * (1.0 + sum(1.0 / stride for stride in STRIDES))
+    meter = _Meter(context, share * len(devices))
     rows: list[dict[str, Any]] = []
     for number, device in enumerate(devices):
-        context.progress("bench", number, len(devices), "devices", device=device.name)
-        rows = judged([*rows, measured_row(device, job, context)])
+        meter.begin(device.name, number * share)
+        rows = judged([*rows, measured_row(device, job, meter)])
         context.partial(device=rows[-1])
-    context.progress("bench", len(devices), len(devices), "devices")
+    meter.begin("", meter.total)
     return {
         "kind": "comparison",
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -192,12 +194,33 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
     }
 
 
-def measured_row(device: Device, job: BenchJob, context: JobContext) -> dict[str, Any]:
+@dataclass
+class _Meter:
+    """Tells how far a comparison is, in cells."""
+
+    context: JobContext
+    total: float
+    done: float = 0.0
+    device: str = ""
+
+    def begin(self, device: str, done: float) -> None:
+        """Go on with a device, when so much is done."""
+        self.device, self.done = device, done
+        self.add(0.0)
+
+    def add(self, cells: float) -> None:
+        """Tell that more is done; here the comparison can be stopped."""
+        self.done += cells
+        self.context.progress("bench", min(self.done, self.total), self.total, "cells", device=self.device)
+        self.context.check()
+
+
+def measured_row(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
     """Measure a device; what its driver reports instead is in ``error``."""
     row: dict[str, Any] = {"device": device.to_dict(), **dict.fromkeys(ROW_KEYS), "curve": []}
     try:
         measure = _measure_reference if device.kind == "reference" else _measure
-        return {**row, **measure(device, job, context)}
+        return {**row, **measure(device, job, meter)}
     except DeviceError as error:
         return {**row, "error": str(error)}
 
@@ -208,11 +231,11 @@ ROW_KEYS = (
 )  # fmt: skip
 
 
-def _measure_reference(device: Device, job: BenchJob, context: JobContext) -> dict[str, Any]:
+def _measure_reference(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
     """Measure the reference on the sample, which is all that it can do in time."""
     batch = job.database.select(job.sample)
     began = time.perf_counter()
-    with open_session(REFERENCE, context.check) as session:
+    with open_session(REFERENCE, meter.context.check) as session:
         equal = np.array_equal(session.run(VITERBI, batch, job.model).values, job.expected)
     seconds = time.perf_counter() - began
     gcups = batch.n_cells(job.model.length) / seconds / 1e9
@@ -221,11 +244,11 @@ def _measure_reference(device: Device, job: BenchJob, context: JobContext) -> di
             "residues": int(batch.offsets[-1])}  # fmt: skip
 
 
-def _measure(device: Device, job: BenchJob, context: JobContext) -> dict[str, Any]:
+def _measure(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
     began = time.perf_counter()
-    with open_session(device, context.check) as session:
+    with open_session(device, meter.context.check) as session:
         open_seconds = time.perf_counter() - began
-        runner = _Runner(session, job, context)
+        runner = _Runner(session, job, meter)
         runner.run(job.database)
         cold_seconds = time.perf_counter() - began
         passes = [runner.run(job.database) for _ in range(REPEATS)]
@@ -233,7 +256,7 @@ def _measure(device: Device, job: BenchJob, context: JobContext) -> dict[str, An
         # What the first job took longer than the next ones: opening, building kernels, first allocations.
         start_seconds = max(cold_seconds - best.wall_seconds, open_seconds)
         kernel_seconds = float(np.median([p.kernel_seconds for p in passes]))
-        peak = peak_rate(session, context.check)
+        peak = peak_rate(session, meter.context.check)
         curve = [*(runner.point(stride, start_seconds) for stride in STRIDES),
                  {"residues": job.database.n_residues, "seconds": start_seconds + best.wall_seconds}]  # fmt: skip
     return {
@@ -290,7 +313,7 @@ class _Runner:
 
     session: Session
     job: BenchJob
-    context: JobContext
+    meter: _Meter
 
     def run(self, database: SequenceDatabase) -> _Pass:
         """Score a database whose residues are not on the device yet."""
@@ -300,12 +323,13 @@ class _Runner:
         began = time.perf_counter()
         parts, waiting = [], []
         for batch in batches:
-            self.context.check()
+            self.meter.context.check()
             waiting.append(session.start(VITERBI, batch, model))
             if len(waiting) == 2:
                 parts.append(waiting.pop(0)().values)
         parts += [result().values for result in waiting]
         wall = time.perf_counter() - began
+        self.meter.add(float(database.n_residues) * model.length)
         scores = np.concatenate(parts)
         return _Pass(scores, wall, session.kernel_seconds - kernel, session.copy_seconds - copies)
 

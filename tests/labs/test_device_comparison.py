@@ -84,6 +84,9 @@ def test_document_of_all_devices(device: Device) -> None:
     told = [event.value["device"] for event in events if event.kind == "partial"]
     assert told == found["devices"]
     assert "identical" in comparison_text(found)
+    done = [event.value["done"] for event in events if event.kind == "progress"]
+    assert done == sorted(done)
+    assert done[-1] == events[-1].value["total"] > 0
 
 
 def test_measurements_fit_each_other(card: Device) -> None:
