@@ -155,7 +155,7 @@ class OpenCLSession:
     def fetch(
         self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
     ) -> Callable[[], npt.NDArray[Any]]:
-        """Enqueue the copy of a buffer to the host; return what waits for it and returns the array."""
+        """Return what waits for all that was launched until now and returns the content of a buffer."""
         with self._translated():
             wait = self._transfers.download(self._queue, buffer, shape, dtype)
 
@@ -253,6 +253,13 @@ class OpenCLSession:
             return 0
         return 0 if leaf.flags & cl.mem_flags.USE_HOST_PTR else int(leaf.size)
 
+    def _codes(self, error: cl.Error) -> set[int]:
+        """Return the codes of an error; those of the kernels where it only says that one of them failed."""
+        codes = {error.code}
+        if error.code == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
+            codes |= {event.command_execution_status for event, _ in self._launched}
+        return codes
+
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn the driver's errors into ones that a user can act on."""
@@ -260,7 +267,7 @@ class OpenCLSession:
             yield
         except cl.Error as error:
             name = self.device.name
-            if isinstance(error, cl.MemoryError) or error.code in _OUT_OF_MEMORY:
+            if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
                 self._residents.give_way()
                 if self._pool is not None:
                     self._pool.free_held()

@@ -13,8 +13,6 @@ from pyopencl.tools import MemoryPool
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
 
-LEAST_PINNED_BYTES = 2**12
-
 MOST_POOLED_BYTES = 2**26
 """Larger buffers are few, and rounding up their sizes would cost much memory."""
 
@@ -31,7 +29,7 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
 
 
 class Transfers:
-    """The copies of one session, on a queue of their own, so that they overlap with kernels.
+    """The copies of one session, on queues of their own, so that they overlap with kernels.
 
     Parameters
     ----------
@@ -46,10 +44,10 @@ class Transfers:
         self._context = context
         self._pool = pool
         self.in_place = in_place
-        self._queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        timed = cl.command_queue_properties.PROFILING_ENABLE
+        self._queue = cl.CommandQueue(context, properties=timed)
+        self._downloads = cl.CommandQueue(context, properties=timed)
         self._uploads: list[cl.Event] = []
-        self._downloads: list[cl.Event] = []
-        self._pinned: dict[int, list[npt.NDArray[np.uint8]]] = {}
         self._seconds = 0.0
 
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
@@ -80,28 +78,20 @@ class Transfers:
     def download(
         self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
     ) -> Callable[[], npt.NDArray[Any]]:
-        """Enqueue a copy to the host after what is in `queue`; return what waits for it and returns it."""
+        """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
+
+        The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
+        launched later nor holds up the host before; some drivers of GPUs make small copies at once.
+        """
         array = np.empty(shape, dtype)
         if not array.nbytes:
             return lambda: array
-        if self.in_place:
-            event = cl.enqueue_copy(queue, array, buffer, is_blocking=False)
-            self._downloads.append(event)
+        computed = cl.enqueue_marker(queue)
 
-            def shared() -> npt.NDArray[Any]:
-                event.wait()
-                return array
-
-            return shared
-        # A copy into ordinary memory would make the driver of a GPU wait for the kernels at once.
-        pinned = self._pinned_array(array.nbytes)
-        copied = cl.enqueue_copy(queue, pinned[: array.nbytes], buffer, is_blocking=False)
-        self._downloads.append(copied)
-
-        def fetched(_held: cl.Buffer = buffer) -> npt.NDArray[Any]:
-            copied.wait()
-            array.reshape(-1).view(np.uint8)[:] = pinned[: array.nbytes]
-            self._pinned.setdefault(len(pinned), []).append(pinned)
+        def fetched() -> npt.NDArray[Any]:
+            queue.flush()  # or another queue could wait for it forever
+            copied = cl.enqueue_copy(self._downloads, array, buffer, is_blocking=True, wait_for=[computed])
+            self._seconds += seconds_of(copied)
             return array
 
         return fetched
@@ -109,7 +99,7 @@ class Transfers:
     @property
     def seconds(self) -> float:
         """Time of the copies that are done."""
-        self._uploads, self._downloads = self._left(self._uploads), self._left(self._downloads)
+        self._uploads = self._left(self._uploads)
         return self._seconds
 
     def _left(self, events: list[cl.Event]) -> list[cl.Event]:
@@ -121,18 +111,6 @@ class Transfers:
             else:
                 left.append(event)
         return left
-
-    def _pinned_array(self, n_bytes: int) -> npt.NDArray[np.uint8]:
-        capacity = max(LEAST_PINNED_BYTES, 1 << (n_bytes - 1).bit_length())
-        free = self._pinned.get(capacity)
-        if free:
-            return free.pop()
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        buffer = cl.Buffer(self._context, flags, capacity)
-        access: Any = cl.map_flags.READ | cl.map_flags.WRITE
-        mapped: Any = cl.enqueue_map_buffer(self._queue, buffer, access, 0, (capacity,), np.uint8)
-        pinned: npt.NDArray[np.uint8] = mapped[0]
-        return pinned
 
 
 def is_over(event: cl.Event) -> bool:

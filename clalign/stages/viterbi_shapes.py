@@ -213,8 +213,6 @@ def _launch_lanes(
         "viterbi_lanes", entry, defines, n_groups * group, group,
         *session.residues(batch), chosen, np.uint32(n), *tables, values,
     )  # fmt: skip
-    if rows is not None:  # few: some drivers would wait for the kernel if asked for so little now
-        return lambda: np.asarray(session.download(values, n, np.int32))
     fetch: Callable[[], Values] = session.fetch(values, n, np.int32)
     return fetch
 

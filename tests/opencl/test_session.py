@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +189,40 @@ def test_errors_of_the_driver_when_collecting(
     with pytest.raises(kind, match="clWaitForEvents"):
         wait()
     assert (len(session._residents) == 0) == (kind is OutOfDeviceMemory), "room is made for another try"
+
+
+def test_memory_that_only_the_kernel_missed(session: OpenCLSession) -> None:
+    """What reads the result is told no more than that something before it failed."""
+
+    class Event:
+        command_execution_status = cl.status_code.OUT_OF_RESOURCES
+
+    waited_for = driver_error(cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    with pytest.raises(DeviceError, match="reported an error"), session._translated():
+        raise waited_for
+    session._launched.append((Event(), ()))
+    with pytest.raises(OutOfDeviceMemory), session._translated():
+        raise waited_for
+    session._launched.clear()
+
+
+def test_collecting_does_not_wait_for_what_was_started_later(opened: Device) -> None:
+    """The host could not work while the device computes if it had to wait for the batch after."""
+    rng = np.random.default_rng(9)
+    profile = random_profile(rng, 150)
+    small, large = random_batch(rng, profile, 20, 100), random_batch(rng, profile, 20_000, 400, same_length=True)
+    with OpenCLSession(opened) as session:
+        session.run(VITERBI, small, profile)
+        for _ in range(5):  # another program may take the processor at any moment
+            first, second = session.start(VITERBI, small, profile), session.start(VITERBI, large, profile)
+            began = time.perf_counter()
+            first()
+            early = time.perf_counter() - began
+            second()
+            whole = time.perf_counter() - began
+            if early < whole / 2:
+                return
+    pytest.fail(f"the first result came after {early:.3f} of {whole:.3f} s")
 
 
 def driver_error(code: int) -> cl.Error:
