@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence as Series
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -84,16 +84,23 @@ def null2_corrections(
     return corrections
 
 
-def score_domains(
-    paths: Series[DomainPath], codes: Series[npt.NDArray[np.uint8]], profile: IntegerProfile, without_null2: bool
+def uncorrected_domains(
+    paths: Series[DomainPath], codes: Series[npt.NDArray[np.uint8]], profile: IntegerProfile
 ) -> list[ScoredDomain]:
-    """Return the paths with their own scores (parameters as `null2_corrections`)."""
-    corrections = [0] * len(paths) if without_null2 else null2_corrections(paths, codes, profile)
-    scored = []
-    for path, target, correction in zip(paths, codes, corrections, strict=True):
-        raw = path_score(path, profile, target)
-        scored.append(ScoredDomain(path, raw, correction, np.float32(bits(raw) - bits(correction))))
-    return scored
+    """Return the paths with their own scores, not corrected (parameters as `null2_corrections`)."""
+    raws = [path_score(path, profile, target) for path, target in zip(paths, codes, strict=True)]
+    return [ScoredDomain(path, raw, 0, bits(raw)) for path, raw in zip(paths, raws, strict=True)]
+
+
+def corrected_domains(
+    domains: Series[ScoredDomain], codes: Series[npt.NDArray[np.uint8]], profile: IntegerProfile
+) -> list[ScoredDomain]:
+    """Return domains with the null2 correction, which never makes a score higher."""
+    corrections = null2_corrections([domain.path for domain in domains], codes, profile)
+    return [
+        replace(domain, correction=correction, bits=np.float32(domain.bits - bits(correction)))
+        for domain, correction in zip(domains, corrections, strict=True)
+    ]
 
 
 def counting_domains(domains: Series[ScoredDomain]) -> tuple[np.float32, list[ScoredDomain]]:

@@ -15,7 +15,7 @@ from clalign.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
 from clalign.profiles import INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
-from clalign.search.domains import ScoredDomain, counting_domains, score_domains
+from clalign.search.domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session
 from clalign.specs import SearchSpec
@@ -258,19 +258,31 @@ class Hmmer2Search:
         self, rows: npt.NDArray[np.int64], raws: npt.NDArray[np.int32], paths: list[list[DomainPath] | None]
     ) -> Iterator[Hit]:
         traced = [(int(row), int(raw), path) for row, raw, path in zip(rows, raws, paths, strict=True) if path]
-        flat = [(path, self.database.residues(row)) for row, _, domains in traced for path in domains]
-        scored = iter(score_domains([p for p, _ in flat], [c for _, c in flat], self.profile, self.without_null2))
-        for row, raw, domains in traced:
-            hit = self._hit(row, raw, [next(scored) for _ in domains])
+        found = [
+            (row, raw, uncorrected_domains(domains, [self.database.residues(row)] * len(domains), self.profile))
+            for row, raw, domains in traced
+        ]
+        # The correction takes time and never makes a score higher, so what fails without it is done with.
+        found = [(row, raw, domains) for row, raw, domains in found if self._passes(counting_domains(domains)[0])]
+        if not self.without_null2:
+            flat = [(domain, self.database.residues(row)) for row, _, domains in found for domain in domains]
+            corrected = iter(corrected_domains([d for d, _ in flat], [codes for _, codes in flat], self.profile))
+            found = [(row, raw, [next(corrected) for _ in domains]) for row, raw, domains in found]
+        for row, raw, domains in found:
+            hit = self._hit(row, raw, domains)
             if hit is not None:
                 yield hit
+
+    def _passes(self, score: np.float32) -> bool:
+        limits = self.thresholds
+        return bool(score >= limits.score and self._evalue(score, limits.n_targets) <= limits.evalue)
 
     def _hit(self, row: int, raw: int, domains: list[ScoredDomain]) -> Hit | None:
         limits = self.thresholds
         score, counting = counting_domains(domains)
-        evalue = self._evalue(score, limits.n_targets)
-        if evalue > limits.evalue or score < limits.score:
+        if not self._passes(score):
             return None
+        evalue = self._evalue(score, limits.n_targets)
         name, accession, description = self.database.header(row)
         corrections = sum(float(bits(domain.correction)) for domain in counting)
         reported = [self._domain(number, domain, row) for number, domain in enumerate(counting, 1)]

@@ -18,7 +18,7 @@ from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProf
 from clalign.reference.cases import random_profile
 from clalign.reference.viterbi import viterbi_score
 from clalign.reference.viterbi_trace import MatrixRows, viterbi_trace
-from clalign.search.domains import counting_domains, score_domains
+from clalign.search.domains import corrected_domains, counting_domains, uncorrected_domains
 
 
 def every_path(codes: np.ndarray, profile: IntegerProfile) -> Iterator[int]:
@@ -96,7 +96,8 @@ def test_known_answers(motif: IntegerProfile, text: str) -> None:
     assert viterbi_score(codes, motif) == raw
     paths = viterbi_trace(codes, motif)
     assert paths is not None
-    scored = score_domains(paths, [codes] * len(paths), motif, without_null2=False)
+    every = [codes] * len(paths)
+    scored = corrected_domains(uncorrected_domains(paths, every, motif), every, motif)
     assert [(domain.raw, domain.correction) for domain in scored] == domains
     assert f"{counting_domains(scored)[0]:.1f}" == f"{printed:.1f}"
 

@@ -55,3 +55,27 @@ def test_absurd_scores_are_limits_like_others(score: float) -> None:
     rows = np.arange(10, dtype=np.int64)
     found = job.candidates(Scores(rows, np.full(10, 50_000, np.int32)))
     assert len(found) == (0 if score > 0 else 10)
+
+
+def test_a_correction_never_makes_a_score_higher() -> None:
+    """What fails without the null2 correction is not corrected at all, so the correction must only lower scores."""
+    from clalign.reference.cases import random_batch, random_profile
+    from clalign.search.domains import corrected_domains, counting_domains, uncorrected_domains
+    from clalign.stages.viterbi_trace import VITERBI_TRACE
+
+    rng = np.random.default_rng(4)
+    n_lowered = 0
+    for nodes in (3, 12, 30):
+        profile = random_profile(rng, nodes)
+        batch = random_batch(rng, profile, 40, 120)
+        for path, start, end in zip(
+            VITERBI_TRACE.reference(batch, profile), batch.offsets[:-1], batch.offsets[1:], strict=True
+        ):
+            if path:
+                codes = [batch.codes[start:end]] * len(path)
+                before = uncorrected_domains(path, codes, profile)
+                after = corrected_domains(before, codes, profile)
+                assert all(a.correction >= 0 for a in after)
+                assert counting_domains(after)[0] <= counting_domains(before)[0]
+                n_lowered += counting_domains(after)[0] < counting_domains(before)[0]
+    assert n_lowered > 5
