@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,6 +32,12 @@ MAX_NODES = 1_000_000
 
 NUMBERED_LINES = Iterator[tuple[int, str]]
 """Lines with their numbers, counted from 1."""
+
+
+@lru_cache(maxsize=2**16)
+def _odds(word: str) -> float:
+    """Return the odds of a score; files hold the same few thousand again and again."""
+    return math.exp(int(word) / INT_SCALE * LN_2)
 
 
 @dataclass
@@ -149,15 +156,14 @@ class _Record:
 
     def probabilities(self, words: list[str], reference: Floats, line: int) -> Floats:
         """Decode scores to probabilities: p = r exp(n / 1000 ln 2); ``*`` is zero."""
-        values = np.zeros(len(words), np.float32)
-        for i, word in enumerate(words):
-            if word.startswith("*"):
-                continue
+        decoded = []
+        for word, share in zip(words, reference.tolist(), strict=False):
             try:
-                score = int(word)
-                values[i] = np.float32(float(reference[i]) * math.exp(score / INT_SCALE * LN_2))
+                decoded.append(0.0 if word.startswith("*") else share * _odds(word))
             except (ValueError, OverflowError):
                 raise self.error(f'"{word}" is not a score', line) from None
+        with np.errstate(over="ignore"):
+            values: Floats = np.array(decoded).astype(np.float32)
         if not np.isfinite(values).all():
             raise self.error("a score is too large", line)
         return values
