@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from clalign.errors import ClalignError
@@ -157,11 +157,18 @@ class Conductor(QObject):
         self._connect_page(page)
         self.pages[path] = page
         self.window.center.addWidget(page)
-        self.workspace.put(Source(path, "run", "ready", report={"state_words": "running" if live else ""}))
-        self.show_run(path)
-        if not live:
-            self.sources.add_recent(path, "run")
-            run.refresh()
+        if live:
+            # In a turn of its own: making a page and listing it together would stall the window.
+            QTimer.singleShot(0, page, lambda: self._show_new(path, "running"))
+            return
+        self._show_new(path, "")
+        self.sources.add_recent(path, "run")
+        run.refresh()
+
+    def _show_new(self, path: str, state: str) -> None:
+        if path in self.pages:
+            self.workspace.put(Source(path, "run", "ready", report={"state_words": state}))
+            self.show_run(path)
 
     def _connect_page(self, page: ResultsPage) -> None:
         page.action_asked.connect(self._act_on_page)

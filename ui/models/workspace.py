@@ -154,13 +154,15 @@ class Workspace(QObject):
 
     def put(self, source: Source) -> None:
         """Open a file, or take over what is now known about it."""
+        before = self.profiles_path, self.sequences_path
         self.sources[source.path] = source
         if source.state == "ready" and source.kind == "profiles" and not self.profiles_path:
             self.profiles_path = source.path
         if source.state == "ready" and source.kind == "sequences" and not self.sequences_path:
             self.sequences_path = source.path
         self.sources_changed.emit()
-        self.choice_changed.emit()
+        if (self.profiles_path, self.sequences_path) != before:
+            self.choice_changed.emit()
 
     def change(self, path: str, **facts: Any) -> None:
         """Take over new facts about an open file."""
