@@ -179,9 +179,10 @@ class Pipeline:
                 continue
             search = self.search_of(number)
             self._rows_left[number] = sum(end - first for first, end in ranges)
-            self._n_hits[number] = self.run.n_hits(number)
+            is_new = self._rows_left[number] == n_rows
+            self._n_hits[number] = 0 if is_new else self.run.n_hits(number)
             # What earlier workers scored is looked through at the end.
-            self._best[number] = None if self._rows_left[number] < n_rows else (IMPOSSIBLE, 0)
+            self._best[number] = (IMPOSSIBLE, 0) if is_new else None
             for first, end in ranges:
                 while first < end:
                     self.cutter.resize(self.pace.residues)
