@@ -73,7 +73,8 @@ class ViterbiStage:
             return lambda: Scores(batch.targets, np.empty(0, np.int32))
         shape = self.shape_for(session, batch, model)
         launch = {"item": start_item, "lanes": start_lanes, "vector": start_vector}[shape]
-        collect = launch(session, batch, model, self.defines)
+        choices = self.defines if shape == (self.shape or shape) else {}  # meant for the shape that was asked for
+        collect = launch(session, batch, model, choices)
         return lambda: Scores(batch.targets, collect())
 
     def shape_for(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.profiles import IntegerProfile
-from clalign.reference.cases import random_batch, random_profile
+from clalign.profiles import IMPOSSIBLE, Hmmer2Settings, IntegerProfile, to_integer_profile
+from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
 from clalign.stages.viterbi import VITERBI, ViterbiStage
@@ -78,9 +78,6 @@ def test_nasty_sequences(session: Session) -> None:
 
 def test_impossible_emissions(session: Session) -> None:
     """A node that cannot emit a residue at all must not wrap around 32 bits."""
-    from clalign.profiles import to_integer_profile
-    from clalign.reference.cases import random_hmm
-
     rng = np.random.default_rng(12)
     hmm = random_hmm(rng, 6, local=False)
     hmm.match[2:5, :10] = 0
@@ -89,12 +86,60 @@ def test_impossible_emissions(session: Session) -> None:
     assert differing(VITERBI, session, random_batch(rng, profile, 20, 12), profile) == 0
 
 
+SHAPES = [
+    ("vector", {}),
+    ("vector", {"PLAIN": 1}),
+    ("item", {"NODES": 8, "GROUP": 5}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 8, "GROUP": 8, "BLOCK": 2}),
+    ("lanes", {"PLAIN": 1, "LANE_BACKEND": 0, "LANES": 8, "GROUP": 8}),
+]
+
+
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 8, 24, 41]), local=st.booleans())
-@settings(max_examples=25, deadline=None)
-def test_random_cases(session: Session, seed: int, n_nodes: int, local: bool) -> None:
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_random_cases(
+    session: Session, shape: str | None, defines: dict[str, int], seed: int, n_nodes: int, local: bool
+) -> None:
+    if shape and (session.device.kind == "reference" or (shape == "vector" and session.device.kind == "gpu")):
+        return  # the default shape is what the reference has; explicit vectors do not build for every GPU
     rng = np.random.default_rng(seed)
     profile = random_profile(rng, n_nodes, local)
-    assert differing(VITERBI, session, random_batch(rng, profile, 6, 50), profile) == 0
+    assert differing(ViterbiStage(shape, **defines), session, random_batch(rng, profile, 6, 50), profile) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 8, 24]), local=st.booleans())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_impossible_steps(
+    shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int, local: bool
+) -> None:
+    """Any step may be impossible, begins and ways out too, and J may be out of reach or cost nothing.
+
+    Then some sequences have no path at all. Their scores are sums with minus infinity, of which only
+    that they are impossible has a meaning.
+    """
+    rng = np.random.default_rng(seed)
+    hmm = random_hmm(rng, n_nodes, local)
+    assert isinstance(hmm.settings, Hmmer2Settings)
+    hmm.transitions[1:, 1:][rng.random((n_nodes, 6)) < 0.2] = 0
+    hmm.settings.end[1:n_nodes][rng.random(n_nodes - 1) < 0.3] = 0
+    if rng.random() < 0.3:
+        hmm.settings.begin[2:][rng.random(n_nodes - 1) < 0.3] = 0
+    kind = rng.integers(0, 4)
+    if kind == 1:
+        hmm.settings.special[1] = [1, 0]  # single hit
+    elif kind == 2:
+        hmm.settings.special[3] = [0.5, 0.5]  # a costly J loop
+    elif kind == 3:
+        hmm.settings.special[1] = [0.01, 0.99]  # J rather than C
+    profile = to_integer_profile(hmm)
+    batch = random_batch(rng, profile, 6, 40)
+    found = shaped_session.run(ViterbiStage(shape, **defines), batch, profile).values
+    expected = VITERBI.reference(batch, profile).values
+    impossible = expected < IMPOSSIBLE // 2
+    assert (found[~impossible] == expected[~impossible]).all()
+    assert (found[impossible] < IMPOSSIBLE // 2).all()
 
 
 def test_order_and_company_change_nothing(session: Session) -> None:

@@ -1,0 +1,81 @@
+"""Reweighted scores give every path the cost that it had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from clalign.profiles import IMPOSSIBLE, IntegerProfile, to_integer_profile
+from clalign.reference.cases import random_batch, random_hmm, random_profile
+from clalign.reference.viterbi import viterbi_score
+from clalign.stages.reweighting import LARGEST, NEVER, ReweightedScores, reweighted
+
+
+def best_way_out(codes: npt.NDArray[np.uint8], s: ReweightedScores) -> int:
+    """Return the best way out of the model with B constant: the plain recurrence, cell after cell."""
+    m = len(s.begin)
+    x, w = [2 * NEVER] * m, [2 * NEVER] * m
+    best = 2 * NEVER
+    for code in codes:
+        entering, chain = 2 * NEVER, 2 * NEVER
+        for k in range(m):
+            match = max(entering, s.begin[k] + s.start) + s.match[code, k]
+            insert = w[k] + s.insert[code, k]
+            best = max(best, match)
+            entering = x[k]
+            x[k] = max(match + s.match_to_match[k], insert + s.insert_to_match[k], chain + s.delete_to_match[k])
+            w[k] = max(insert + s.insert_to_insert[k], match)
+            chain = max(match + s.match_to_delete[k], chain)
+    return int(best)
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("n_nodes", [1, 2, 7, 30])
+def test_scores_of_single_copies_are_exact(n_nodes: int, local: bool) -> None:
+    rng = np.random.default_rng(n_nodes)
+    profile = random_profile(rng, n_nodes, local)
+    scores = reweighted(profile)
+    assert scores is not None
+    batch = random_batch(rng, profile, 12, 40)
+    n_exact = 0
+    for first, last in zip(batch.offsets[:-1], batch.offsets[1:], strict=True):
+        codes = batch.codes[first:last]
+        best = best_way_out(codes, scores)
+        if len(codes) and best <= scores.single:
+            assert best + scores.leave == viterbi_score(codes, profile)
+            n_exact += 1
+    assert n_exact >= 3
+
+
+def changed(profile: IntegerProfile, **special: int) -> IntegerProfile:
+    return replace(profile, special=replace(profile.special, **special))
+
+
+def test_models_with_costly_loops_are_left_alone() -> None:
+    profile = random_profile(np.random.default_rng(1), 5)
+    assert reweighted(changed(profile, n_loop=-1)) is None
+    assert reweighted(changed(profile, c_loop=1)) is None
+    assert reweighted(changed(profile, j_loop=-1)) is None
+    assert reweighted(changed(profile, j_loop=1, e_loop=IMPOSSIBLE)) is not None
+
+
+def test_models_that_cannot_begin_or_emit_everywhere_are_left_alone() -> None:
+    rng = np.random.default_rng(2)
+    hmm = random_hmm(rng, 6, local=False)
+    hmm.match[3, 4] = 0
+    assert reweighted(to_integer_profile(hmm)) is None
+    hmm = random_hmm(rng, 6)
+    assert hmm.settings is not None
+    hmm.settings.begin[2:] = 0
+    hmm.transitions[1:, 6] = 0
+    assert reweighted(to_integer_profile(hmm)) is None
+
+
+def test_long_models_fit_their_bounds() -> None:
+    scores = reweighted(random_profile(np.random.default_rng(3), 5000, local=False))
+    assert scores is not None
+    assert np.abs(scores.begin).max() < LARGEST * 4
+    assert scores.fits_16_bits
