@@ -139,6 +139,7 @@ class RunFile:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self.connection = connection
+        self.is_temporary = False
 
     def __enter__(self) -> RunFile:
         return self
@@ -268,8 +269,18 @@ class RunFile:
             for hit in result.hits:
                 self._add_hit(result.profile, hit)
 
+    def make_temporary(self) -> None:
+        """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
+        self.connection.execute("PRAGMA synchronous = OFF")
+        self.is_temporary = True
+
     def seal(self) -> None:
-        """Bring everything into the one file, so that it may be copied; readers may hinder the last step."""
+        """Bring everything into the one file, so that it may be copied; readers may hinder the last step.
+
+        A temporary run stays as it is.
+        """
+        if self.is_temporary:
+            return
         with contextlib.suppress(sqlite3.OperationalError):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.connection.execute("PRAGMA journal_mode = DELETE")

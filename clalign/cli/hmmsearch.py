@@ -81,7 +81,8 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
     except BaseException:
         place.discard()
         raise
-    job = {"job": "search", "run": str(place.path), "spec": spec.to_dict()}
+    temporary = place.scratch is not None
+    job = {"job": "search", "run": str(place.path), "spec": spec.to_dict(), "temporary": temporary}
     return watch(job, place, outputs, progress_mode(arguments))
 
 

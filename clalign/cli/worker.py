@@ -119,6 +119,8 @@ def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
     spec = SearchSpec.from_dict(request["spec"])
     seen = request.get("seen_digest")  # of the sequences, when the user looked at them
     with create_run(Path(request["run"]), spec=spec.to_dict(), state="new", seen_digest=seen) as file:
+        if request.get("temporary"):
+            file.make_temporary()
         return run_search(file, spec, pick_device, job)
 
 

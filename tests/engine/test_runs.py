@@ -129,3 +129,18 @@ def test_refusals(tmp_path: Path, run: RunFile) -> None:
     run.connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(InputError, match="newer version"):
         open_run(run.path)
+
+
+def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
+    path = tmp_path / "temporary.clalign"
+    with create_run(path, spec={}, state="new") as run:
+        run.make_temporary()
+        assert run.connection.execute("PRAGMA synchronous").fetchone()[0] == 0
+        run.set_profiles([{"name": "p", "accession": "", "description": "", "length": 3}])
+        run.add_batch(batch(0, [1, 2, 3], (hit(0, 5.0, 9),)))
+        with open_run(path) as reader:
+            assert reader.n_hits() == 1, "while it is written"
+        run.seal()
+        assert run.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    with open_run(path) as again:
+        assert [values.tolist() for _, _, values in again.scores(0)] == [[1, 2, 3]]
