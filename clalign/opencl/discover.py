@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
@@ -39,8 +40,28 @@ _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
 
 
+def wake_drivers() -> int:
+    """Let the drivers find their devices while other threads of this process go on; return the number of platforms.
+
+    pyopencl would hold the interpreter's lock meanwhile, and drivers of GPUs take a while. Where the
+    library does not show its functions nothing is lost: pyopencl finds the devices later.
+    """
+    count, every_type = ctypes.c_uint(0), ctypes.c_uint64(0xFFFFFFFF)
+    try:
+        library = ctypes.CDLL(cl._cl.__file__)
+        library.clGetPlatformIDs(0, None, ctypes.byref(count))
+        platforms = (ctypes.c_void_p * count.value)()
+        library.clGetPlatformIDs(count, platforms, None)
+        for platform in platforms:
+            library.clGetDeviceIDs(ctypes.c_void_p(platform), every_type, 0, None, ctypes.byref(ctypes.c_uint()))
+    except (OSError, AttributeError):
+        return 0
+    return count.value
+
+
 def driver_devices() -> Iterator[tuple[str, cl.Device]]:
     """Yield id and driver handle of every OpenCL device of this process."""
+    wake_drivers()
     try:
         platforms = cl.get_platforms()
     except cl.LogicError:  # the loader's way of saying that there is no platform

@@ -185,3 +185,21 @@ def test_a_listing_that_hangs_is_not_joined(monkeypatch: pytest.MonkeyPatch, hom
         assert len(discover.familiar_devices()) > 1, "another process is asking at the same time"
         os.utime(lock.lock_file, (0, 0))
         assert discover.familiar_devices() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a Windows library does not show the functions of others")
+def test_drivers_are_woken_without_the_interpreter_s_lock() -> None:
+    import pyopencl as cl
+
+    assert discover.wake_drivers() == len(cl.get_platforms()) > 0
+
+
+def test_a_library_that_shows_nothing_is_no_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [number for number, _ in discover.driver_devices()]
+
+    def refuse(path: str) -> None:
+        raise OSError(path)
+
+    monkeypatch.setattr(discover.ctypes, "CDLL", refuse)
+    assert discover.wake_drivers() == 0
+    assert [number for number, _ in discover.driver_devices()] == before
