@@ -1,7 +1,7 @@
 """The ladder of Plan7 Viterbi on a device: one family in full, and the means over the twenty published lengths.
 
 First the laboratory runs whole, with its experiments, on a random model of the published family's length;
-its number of sequences is then used for random models of the lengths of all twenty families. The results
+its number of sequences, or another, is then used for random models of the lengths of all twenty families. The results
 are written after every family, and a file that is there already is continued, so a run can be cut into
 pieces. `docs/ladder_page.py` puts them into `docs/ladder.md`.
 
@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="about how long the basic rung takes")
     parser.add_argument("--sequences", type=int, help="how many (default: as many as take so long, at most 70,000)")
+    parser.add_argument("--family-sequences", type=int, help="how many for the twenty families (default: as many)")
     parser.add_argument("--families", help="only these, parted by commas (default: those not measured yet)")
     parser.add_argument("--output", type=Path, help="another file for the results")
     options = parser.parse_args()
@@ -93,7 +94,7 @@ def main() -> None:
         spec = LadderSpec(options.device, runs=options.runs, seconds=options.seconds, sequences=options.sequences)
         results["detail"] = run_ladder(spec, watched())
         keep()
-    n_sequences = results["detail"]["database"]["n_sequences"]
+    n_sequences = options.family_sequences or results["detail"]["database"]["n_sequences"]
     wanted = options.families.split(",") if options.families else [n for n in FAMILIES if n not in results["families"]]
     for name in wanted:
         print(f"{name}, {FAMILIES[name]} nodes", file=sys.stderr, flush=True)
