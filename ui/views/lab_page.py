@@ -212,5 +212,5 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
 def shrinking(box: QComboBox) -> QComboBox:
     """Return a box that may be narrower than its longest entry."""
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(12)
+    box.setMinimumContentsLength(5)
     return box
