@@ -31,6 +31,12 @@ SEED = 6
 RUNS = 3
 TRIAL_SECONDS = 0.05
 LEAST_SEQUENCES, MOST_SEQUENCES = 64, 200_000
+LEAST_PER_UNIT = 1024
+"""Sequences a compute unit of a GPU has at least in a trial: with fewer it is not full."""
+
+WORTH = 1.03
+"""Another choice must be so many times faster than the one in use; less may be chance."""
+
 FIRST_GCUPS = {"cpu": 4.0, "gpu": 200.0, "accelerator": 20.0}
 
 GPU_CANDIDATES: tuple[tuple[str, str, tuple[int, ...]], ...] = (
@@ -71,7 +77,7 @@ class Tuner:
         rate = (device.gcups or FIRST_GCUPS[device.kind]) * 1e9
         n = int(rate * TRIAL_SECONDS / (354 * sum(NODES) / len(NODES)))
         if device.kind != "cpu":
-            n = max(n, 128 * device.n_compute_units)
+            n = max(n, LEAST_PER_UNIT * device.n_compute_units)
         self.batch = swissprot_batch(rng, min(max(n, LEAST_SEQUENCES), MOST_SEQUENCES))
         self.truth: list[Scores] = []
 
@@ -93,7 +99,7 @@ class Tuner:
             self.context.check()
             rates[value] = self._trial(name, value, shape)
         best = max(rates, key=lambda value: rates[value])
-        if rates[best] > 0:
+        if rates[best] > WORTH * rates[getattr(self.tuning, name)]:
             self.tuning = replace(self.tuning, **{name: best})
 
     def _trial(self, name: str, value: int, shape: str) -> float:

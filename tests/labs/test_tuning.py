@@ -61,8 +61,9 @@ def test_a_choice_that_changes_scores_is_never_taken(cpu: Device, monkeypatch: p
         return lambda: Scores(batch.targets, collect().values + 1)
 
     monkeypatch.setattr(ViterbiStage, "start", wrong_for_one)
-    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: 1.0 / tuning_of(session.device).vector_sequences)
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: 9.0 / tuning_of(session.device).vector_sequences)
     tuner = Tuner(cpu, QuietContext())
+    tuner.tuning = replace(tuner.tuning, vector_sequences=3)
     assert tuner.find().vector_sequences == 2
     assert next(row["problem"] for row in tuner.rows if row["choice"] == "vector_sequences") == "its scores differ"
 
