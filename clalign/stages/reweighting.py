@@ -31,6 +31,9 @@ LOST = IMPOSSIBLE // 2
 LARGEST = 2**26
 """Scores of a model that is reweighted are smaller than this."""
 
+LOCAL_BEGIN = -20_000
+"""A model of which every node begins with a better score than this is one for local alignments."""
+
 LONGEST = 2**17
 """Sequences up to this length are scored exactly: the penalties are sized for it."""
 
@@ -48,6 +51,8 @@ class ReweightedScores:
     insert_to_insert : int64[M]
     match, insert : int64[N_CODES, M]
         Emissions, as they were.
+    is_local : bool
+        Whether every node can begin for little.
     start : int
         N to B: the value of B as long as J plays no part.
     again : int
@@ -64,6 +69,7 @@ class ReweightedScores:
     match_to_delete: Row
     match: npt.NDArray[np.int64]
     insert: npt.NDArray[np.int64]
+    is_local: bool
     start: int
     again: int
     leave: int
@@ -118,8 +124,9 @@ def reweighted(profile: IntegerProfile) -> ReweightedScores | None:
         return None
     again = special.e_loop + special.j_move if can_repeat else 4 * NEVER
     return ReweightedScores(
-        **steps, match=match, insert=insert, start=special.n_move, again=again, leave=special.e_move + special.c_move
-    )
+        **steps, match=match, insert=insert, is_local=bool(begin.min() > LOCAL_BEGIN),
+        start=special.n_move, again=again, leave=special.e_move + special.c_move,
+    )  # fmt: skip
 
 
 def _penalty(leaving: dict[int, Row], match: npt.NDArray[np.int64], insert: npt.NDArray[np.int64], begin: Row) -> int:

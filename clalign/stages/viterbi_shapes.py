@@ -38,6 +38,9 @@ STRIP_ROWS = 4
 LONG_BLOCK = 4
 """Residues that the skewed form takes at once of a long sequence."""
 
+EASY_NODES = 48
+"""Models shorter than this are met by chance in any long sequence."""
+
 LONG_SHARE = 1.5
 """A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
 
@@ -296,7 +299,7 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
     n_groups = session.device.n_compute_units * tuning.strip_groups
     layout = strip_layout(session, batch, n_groups * group)
     beside = session.resident("beside", EDGES, session.beside)
-    fetch_long = start_lanes(beside, batch, model, {"BLOCK": LONG_BLOCK}, layout.long) if len(layout.long) else None
+    fetch_long = start_lanes(beside, batch, model, _for_long(scores), layout.long) if len(layout.long) else None
     fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
 
     def collect() -> Values:
@@ -315,6 +318,15 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
         return values
 
     return collect
+
+
+def _for_long(scores: ReweightedScores) -> dict[str, int]:
+    """Return the form of the `lanes` shape for long sequences: J plays a part in most of them if a model is easily met.
+
+    Then the skewed form, though faster, would be followed by the plain one.
+    """
+    is_easily_met = scores.is_local or len(scores.begin) < EASY_NODES
+    return {"PLAIN": 1} if is_easily_met else {"BLOCK": LONG_BLOCK}
 
 
 def _start_strips(
