@@ -56,20 +56,24 @@ ints highest_before(ints v)
 int any_above(ints v, int limit)
 {
     const ints above = v > (ints)(limit);
-    int any = 0;
-    for (int lane = 0; lane < LANES; lane++) any |= above[lane];
-    return any;
+    const ulong *parts = (const ulong *)&above;
+    ulong any = parts[0];
+#pragma unroll
+    for (int part = 1; part < LANES / 2; part++) any |= parts[part];
+    return any != 0;
 }
 
 /* `with_bonus` is a constant wherever this is called: without it, B is what the table says. */
 __attribute__((always_inline))
 void next_rows(row_t *rows, __global const ints *t, __global const ints **emissions, int with_bonus)
 {
-    ints left[SEQUENCES], chain[SEQUENCES];
+    ints left[SEQUENCES], chain[SEQUENCES], best[SEQUENCES], entering[SEQUENCES];
     const ints last = t[(VECTORS - 1) * 6 + 3];
 #pragma unroll
     for (int s = 0; s < SEQUENCES; s++) {
-        const ints x = LARGER(rows[s].x[VECTORS - 1], rows[s].entering + last);
+        entering[s] = rows[s].entering;
+        best[s] = rows[s].best;
+        const ints x = LARGER(rows[s].x[VECTORS - 1], entering[s] + last);
         left[s] = PAST_1(x);
         chain[s] = OUTSIDE;
     }
@@ -80,14 +84,17 @@ void next_rows(row_t *rows, __global const ints *t, __global const ints **emissi
             const ints begin = with_bonus ? t[0] + row->bonus : t[0];
             const ints m = LARGER(left[s], begin) + emissions[s][2 * q];
             const ints i = row->w[q] + emissions[s][2 * q + 1];
-            row->best = LARGER(row->best, m);
-            left[s] = LARGER(row->x[q], row->entering + t[3]);
-            ints x = LARGER(m + t[1], i + t[2]);
+            best[s] = LARGER(best[s], m);
+            left[s] = LARGER(row->x[q], entering[s] + t[3]);
+            const ints x = LARGER(m + t[1], i + t[2]);
             row->x[q] = LARGER(x, chain[s] + t[3]);
             row->w[q] = LARGER(i + t[4], m);
             chain[s] = LARGER(m + t[5], chain[s]);
         }
     }
 #pragma unroll
-    for (int s = 0; s < SEQUENCES; s++) rows[s].entering = highest_before(chain[s]);
+    for (int s = 0; s < SEQUENCES; s++) {
+        rows[s].entering = highest_before(chain[s]);
+        rows[s].best = best[s];
+    }
 }
