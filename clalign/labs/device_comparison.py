@@ -7,7 +7,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -314,6 +314,8 @@ class _Runner:
     session: Session
     job: BenchJob
     meter: _Meter
+    measured: list[float] = field(default_factory=list)
+    """Cells a second of the whole job's passes so far; batches are sized by the last, as in a search."""
 
     def run(self, database: SequenceDatabase) -> _Pass:
         """Score a database whose residues are not on the device yet."""
@@ -330,12 +332,14 @@ class _Runner:
         parts += [result().values for result in waiting]
         wall = time.perf_counter() - began
         self.meter.add(float(database.n_residues) * model.length)
+        if database is self.job.database:
+            self.measured.append(float(database.n_residues) * model.length / wall)
         scores = np.concatenate(parts)
         return _Pass(scores, wall, session.kernel_seconds - kernel, session.copy_seconds - copies)
 
     def _batches(self, database: SequenceDatabase) -> list[SequenceBatch]:
         device = self.session.device
-        rate = max(device.gcups * 1e9, FIRST_RATE[device.kind])
+        rate = max(device.gcups * 1e9, FIRST_RATE[device.kind], *self.measured[-1:])
         size = max(1, min(int(rate * BATCH_SECONDS / self.job.model.length), residue_limit(device)))
         found, first = [], 0
         while first < len(database):
