@@ -126,7 +126,7 @@ def heading(document: Row) -> str:
 
 
 def text_line(row: Row | None) -> str:
-    """Return a rung as a line of a table for a terminal, and why it was not run below it; None: the names."""
+    """Return a rung as a line of a table for a terminal, and why it has no time below it; None: the names."""
     cells = []
     for name, cell in RUNG_COLUMNS:
         text = name if row is None else cell(row)
@@ -137,12 +137,13 @@ def text_line(row: Row | None) -> str:
 
 
 def experiment_text(document: Row) -> str:
-    """Return the experiments as tables for a terminal."""
+    """Return the experiments as tables for a terminal, and below each why some rows have no time."""
     parts = []
     for name, (title, columns) in EXPERIMENT_COLUMNS.items():
         rows = document["experiments"].get(name) if name != "copies" else None
         if rows:
-            parts.append("\n".join([f"\n{title}", *_aligned(columns, rows)]))
+            reasons = [f"    {columns[0][1](row)}: {row['reason']}" for row in rows if row.get("reason")]
+            parts.append("\n".join([f"\n{title}", *_aligned(columns, rows), *reasons]))
     return "\n".join(parts)
 
 

@@ -56,13 +56,13 @@ def _state(row: Row) -> str:
     """Return the severity of a rung's check; empty before it ran."""
     if row.get("status") != DONE:
         return ""
-    return "good" if row["equal"] else "stop"
+    return "good" if row.get("equal") else "stop"
 
 
 def _equal(row: Row) -> str:
     if row.get("status") != DONE:
         return row.get("status") or UNTESTED
-    return "equal" if row["equal"] else "differs"
+    return "equal" if row.get("equal") else "differs"
 
 
 def _bytes(key: str) -> Any:
@@ -105,9 +105,10 @@ GRANULARITY = (
 DIVERGENCE = (
     TextColumn("Sequences", "Four synthetic sets of the same size", lambda r: r["name"], width=170),
     TextColumn("What they are", "", lambda r: r.get("text") or "", width=220, stretch=True),
+    TextColumn("Check", "Whether every score equals the reference", _equal, width=90, mark=_state),
     TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
-    TextColumn("Relative", "Time against the set before", lambda r: _number(r, "relative", ".2f"), True, 80),
+    TextColumn("Relative", "Speed against the set before", lambda r: _number(r, "relative", ".2f"), True, 80),
     TextColumn(
         "Published (s)", "The published time in seconds", lambda r: _number(r, "published_seconds", ".2f"), True, 100
     ),
@@ -115,12 +116,13 @@ DIVERGENCE = (
 
 WORK_GROUP = (
     TextColumn("Work-group", "Work-items of a group", lambda r: words.count(r["group"]), True, 100),
+    TextColumn("Check", "Whether every score equals the reference", _equal, width=90, mark=_state),
     TextColumn("Kernel", "Time of the kernels alone", _milliseconds, True, 90),
     TextColumn("GCUPS", "10⁹ cells a second", lambda r: _number(r, "gcups", ".3g"), True, 80),
     TextColumn("Occupancy", "Share of the device's threads that can be busy", _percent, True, 100),
     TextColumn("Registers", "Of a work-item, where the driver tells", lambda r: _number(r, "registers", "d"), True, 90),
     TextColumn(
-        "Not run because", "Why this size was not run", lambda r: r.get("reason") or "", width=200, stretch=True
+        "No time because", "Why this size has no time", lambda r: r.get("reason") or "", width=200, stretch=True
     ),
 )
 
@@ -227,6 +229,14 @@ class LadderView(QObject):
         """Number of rungs that ran."""
         return sum(row.get("status") == DONE for row in self.rows)
 
+    def wrong(self) -> list[str]:
+        """Return what computed other scores than the reference: rungs, and parts of experiments."""
+        named = [(row["name"], row) for row in self.rows]
+        for name, (title, columns, _) in EXPERIMENTS.items():
+            if name != "copies":
+                named += [(f"{title} {columns[0].text(row)}", row) for row in self.experiments[name].rows]
+        return [name for name, row in named if _state(row) == "stop"]
+
     def summary(self) -> str:
         """Return what was run where, in a line."""
         document = self.document
@@ -236,8 +246,9 @@ class LadderView(QObject):
             return "Every step of a published optimization of HMMER2's search, run and checked on your device"
         device, model, database = document["device"], document["model"], document["database"]
         sequences = words.plural(database["n_sequences"], "sequence")
-        wrong = sum(row["status"] == DONE and not row["equal"] for row in self.rows)
-        verdict = "all scores equal the reference" if not wrong else f"{words.plural(wrong, 'rung')} differ"
+        wrong = len(self.wrong())
+        differ = f"{words.plural(wrong, 'measurement')} with other scores than the reference"
+        verdict = differ if wrong else "all scores equal the reference"
         return (
             f"{device['name']} · {model['name']}, {words.plural(model['length'], 'node')} · {sequences}, "
             f"{words.count(database['n_residues'])} residues · {verdict if self.n_done else 'nothing was run'}"
@@ -261,7 +272,7 @@ class LadderView(QObject):
             )
             return BarChart(title, "percent", shares)
         bars = tuple(
-            Bar(_label(row), row.get("gcups"), text=_number(row, "gcups", ".3g"), note="was not run") for row in rows
+            Bar(_label(row), row.get("gcups"), text=_number(row, "gcups", ".3g"), note=_why_no_bar(row)) for row in rows
         )
         return BarChart(title, "GCUPS (10⁹ cells a second)", bars)
 
@@ -272,17 +283,22 @@ def _label(row: Row) -> str:
 
 def _bar(row: Row) -> Bar:
     published = (row.get("published") or {}).get("speedup")
-    done = row.get("status") == DONE
-    note = "" if done else f"not run: {row['reason']}" if row.get("reason") else UNTESTED
-    value = row.get("speedup") if done else None
-    return Bar(row["name"], value, published, _times(value), note, _tip(row))
+    value = row.get("speedup") if row.get("status") == DONE else None
+    return Bar(row["name"], value, published, _times(value), _why_no_bar(row), _tip(row))
+
+
+def _why_no_bar(row: Row) -> str:
+    """Return why a row has no speed; empty if it should have one."""
+    if row.get("status") == DONE:
+        return "" if row.get("equal") else "the scores differ"
+    return f"not run: {row['reason']}" if row.get("reason") else UNTESTED
 
 
 def _tip(row: Row) -> str:
     """Return all that is known about a rung in a few lines."""
     lines = [row["name"], row.get("text") or ""]
     if row.get("reason"):
-        lines.append(f"Not run: {row['reason']}")
+        lines.append(row["reason"] if row.get("status") == DONE else f"Not run: {row['reason']}")
     choices = row.get("choices") or {}
     lines.append(", ".join(f"{axis}: {choice}" for axis, choice in choices.items()))
     published = row.get("published") or {}
@@ -295,4 +311,5 @@ def rung_facts(row: Row) -> list[tuple[str, str]]:
     """Return what is known about a rung: names and values."""
     rows = [(column.title, column.text(row)) for column in RUNGS[1:]]
     rows += [(axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in (row.get("choices") or {}).items()]
-    return [("Why it was not run", str(row.get("reason")))] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]
+    why = "What differs" if row.get("status") == DONE else "Why it was not run"
+    return [(why, str(row.get("reason")))] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]

@@ -97,7 +97,7 @@ class LadderPage(LabPage):
             empty.setVisible(not filled)
             figure.show_chart(ladder.experiment_chart(name) if filled else None)
         clear_layout(self.notices)
-        wrong = [r["name"] for r in ladder.rows if r.get("status") == "done" and not r["equal"]]
+        wrong = ladder.wrong()
         if wrong:
             text = f"{', '.join(wrong)}: not every score equals the reference. Please report this."
             self.notices.addWidget(notice_row("stop", text))
