@@ -11,11 +11,17 @@ from clalign.errors import OptionError
 COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
 """The command of each direction."""
 
+FOUND = {"search": "sequences", "scan": "profiles"}
+"""What each direction finds and counts."""
+
 CutoffName = Literal["none", "ga", "tc", "nc"]
 
 
 def option(default: Any, flag: str, label: str, text: str, group: str, **more: Any) -> Any:
-    """Return a dataclass field with the words for its flag and its form entry."""
+    """Return a dataclass field with the words for its flag and its form entry.
+
+    In `text`, ``{found}`` stands for what is found and counted (`FOUND`).
+    """
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
 
 
@@ -45,8 +51,8 @@ class SearchSpec:
     targets: str
     device: str = "auto"
     direction: Literal["search", "scan"] = "search"
-    evalue: float = option(10.0, "-E", "E-value at most", "report sequences with at most this E-value", REPORT)
-    score: float | None = option(None, "-T", "Score at least", "report sequences with at least this score", REPORT)
+    evalue: float = option(10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT)
+    score: float | None = option(None, "-T", "Score at least", "report {found} with at least this score", REPORT)
     domain_evalue: float | None = option(
         None, "--domE", "Domain E-value at most", "report domains with at most this E-value", REPORT
     )
@@ -54,10 +60,10 @@ class SearchSpec:
         None, "--domT", "Domain score at least", "report domains with at least this score", REPORT
     )
     inclusion_evalue: float = option(
-        0.01, "--incE", "Significant E-value", "call sequences with at most this E-value significant", INCLUDE
+        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", INCLUDE
     )
     inclusion_score: float | None = option(
-        None, "--incT", "Significant score", "call sequences with at least this score significant", INCLUDE
+        None, "--incT", "Significant score", "call {found} with at least this score significant", INCLUDE
     )
     inclusion_domain_evalue: float = option(
         0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE
@@ -65,9 +71,9 @@ class SearchSpec:
     inclusion_domain_score: float | None = option(
         None, "--incdomT", "Significant domain score", "call domains with at least this score significant", INCLUDE
     )
-    n_targets: float | None = option(None, "-Z", "Database size", "number of sequences for E-values", REPORT)
+    n_targets: float | None = option(None, "-Z", "Database size", "number of {found} for E-values", REPORT)
     n_domain_targets: float | None = option(
-        None, "--domZ", "Database size for domains", "number of sequences for domain E-values", REPORT
+        None, "--domZ", "Database size for domains", "number of {found} for domain E-values", REPORT
     )
     cutoff: CutoffName = option(
         "none", "--cut_ga|--cut_tc|--cut_nc", "Cutoff of the model", "use the model's own thresholds", MODEL

@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("profiles", metavar="HMMDB", help="profiles (HMMER2 or HMMER3 text); - is standard input")
     parser.add_argument("targets", metavar="SEQFILE", help="sequences, also compressed; - is standard input")
-    add_search_options(parser)
+    add_search_options(parser, "scan")
     parser.set_defaults(run=run)
 
 

@@ -39,11 +39,11 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text); - is standard input")
     parser.add_argument("targets", metavar="SEQDB", help="sequences, also compressed; - is standard input")
-    add_search_options(parser)
+    add_search_options(parser, "search")
     parser.set_defaults(run=run)
 
 
-def add_search_options(parser: CommandParser) -> None:
+def add_search_options(parser: CommandParser, direction: Literal["search", "scan"]) -> None:
     """Add what searches and scans have in common."""
     add_output_options(parser)
     parser.add_argument_group("Run").add_argument(
@@ -54,7 +54,7 @@ def add_search_options(parser: CommandParser) -> None:
         " kept beside it",
     )
     add_device_option(parser)
-    add_spec_options(parser)
+    add_spec_options(parser, direction)
     add_progress_options(parser)
 
 

@@ -12,7 +12,7 @@ from typing import Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser, UsageError, number
 from clalign.errors import OptionError
-from clalign.specs import SearchSpec
+from clalign.specs import FOUND, SearchSpec
 
 ProgressMode = Literal["auto", "bar", "plain", "json", "none"]
 
@@ -28,7 +28,7 @@ FILES = (
 )
 
 
-def add_spec_options(parser: CommandParser) -> None:
+def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]) -> None:
     """Add a flag for each field of `SearchSpec` that has one."""
     hints = get_type_hints(SearchSpec)
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -36,6 +36,7 @@ def add_spec_options(parser: CommandParser) -> None:
         if "flag" not in field.metadata:
             continue
         title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
+        text = text.format(found=FOUND[direction])
         group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         if field.name == "cutoff":
             _add_cutoffs(group, flag, text)

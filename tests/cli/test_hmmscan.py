@@ -130,3 +130,14 @@ def test_progress_is_that_of_a_search(library: str, tmp_path: Path, capfd: pytes
     events = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert events[-1]["kind"] == "finished"
     assert {e["value"]["profile"] for e in events if e["kind"] == "partial"} == {0, 1, 2}
+
+
+def test_help_speaks_of_what_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hmmscan", "--help"]) == 0
+    scan = " ".join(capsys.readouterr().out.split())
+    assert "number of profiles for E-values" in scan
+    assert "report profiles with at most this E-value" in scan
+    assert main(["hmmsearch", "--help"]) == 0
+    search = " ".join(capsys.readouterr().out.split())
+    assert "number of sequences for E-values" in search
+    assert "{" not in scan + search

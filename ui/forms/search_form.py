@@ -19,6 +19,8 @@ FIRST = ("evalue", "inclusion_evalue", "cutoff")
 LEFT_OUT = ("alphabet", "sequence_format")
 """Options that belong to the opened file, not to the search."""
 
+FOUND = "sequences (in a scan: profiles)"
+
 CHOICES = {
     "cutoff": (
         ("none", "the E-values above"),
@@ -70,7 +72,7 @@ class SearchForm(QWidget):
             editor = self._editor(field)
             words = label(field.metadata["label"])
             for widget in (words, editor):
-                widget.setToolTip(field.metadata["help"])
+                widget.setToolTip(field.metadata["help"].format(found=FOUND))
             words.setBuddy(editor)
             editor.setAccessibleName(field.metadata["label"])
             self._editors[field.name] = editor
