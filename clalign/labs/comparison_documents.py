@@ -57,9 +57,12 @@ def _problem(document: Any) -> str:
     job, rows = document.get("job"), document.get("devices")
     if not isinstance(job, dict) or not isinstance(rows, list) or not rows:
         return "the comparison is not whole: its job or its devices are missing."
-    missing = [key for key in JOB_KEYS if key not in job]
+    missing = [key for key in (*JOB_KEYS, "cells") if key not in job]
     if missing:
         return f"the comparison is not whole: {', '.join(missing)} of the job is missing."
+    strange = [key for key in (*JOB_KEYS, "cells") if key != "data_digest" and not isinstance(job[key], int | float)]
+    if strange:
+        return f"the comparison is damaged: {', '.join(strange)} of the job is no number."
     for number, row in enumerate(rows, 1):
         if not _is_row(row):
             return f"the comparison is damaged: its device {number} is not one."
