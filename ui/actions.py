@@ -104,6 +104,14 @@ def no_devices(conductor: Conductor) -> str:
     return "" if conductor.workspace.devices_known else "Devices are still being looked for."
 
 
+def no_tuning(conductor: Conductor) -> str:
+    """Return why the chosen device cannot be tuned."""
+    device = conductor.workspace.device
+    if device.kind == "reference":
+        return no_devices(conductor) or "The reference has nothing to tune. Choose another device."
+    return no_devices(conductor) or ("" if device.is_usable else device.problem)
+
+
 COMMANDS = (
     Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
             tip="Profiles, sequences or runs; the content decides which"),
@@ -149,6 +157,10 @@ COMMANDS = (
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
             "Searches the bundled examples on it and compares with their known answers"),
     Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
+    Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
+            "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
+    Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
+            "Goes back to the built-in choices"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open_ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 
 from .models import device_words
+from .models.jobs import JobItem
 from .models.workspace import REFERENCE_WORDS
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class DeviceDesk(QObject):
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self._conductor = conductor
+        conductor.queue.partial_received.connect(self._take_trial)
 
     def choose_device(self, number: str) -> None:
         """Choose what searches run on."""
@@ -54,6 +56,7 @@ class DeviceDesk(QObject):
         device = next((d for d in space.devices if d.id == number), space.device)
         sheet = DeviceSheet(device)
         sheet.test_asked.connect(self._test_device)
+        sheet.tune_asked.connect(self._submit_tuning)
         self._conductor.inspector.device_tested.connect(sheet.show_test)
         self._conductor.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
         sheet.resized.connect(self._conductor.window.sheets.fit)
@@ -68,6 +71,37 @@ class DeviceDesk(QObject):
         if isinstance(sheet, DeviceSheet):
             sheet.show_busy()
         self._conductor.inspector.test_device(number)
+
+    def tune(self) -> None:
+        """Find the fastest choices for the chosen device."""
+        self._submit_tuning(self._conductor.workspace.device.id, False)
+
+    def forget_tuning(self) -> None:
+        """Go back to the built-in choices for the chosen device."""
+        self._submit_tuning(self._conductor.workspace.device.id, True)
+
+    def _submit_tuning(self, number: str, reset: bool) -> None:
+        space, queue = self._conductor.workspace, self._conductor.queue
+        name = device_words.title(next((d for d in space.devices if d.id == number), space.device))
+        self._conductor.window.messages.clear_passed()
+        title = f"Forget the tuning of {name}" if reset else f"Tune {name}"
+        queue.submit(title, {"job": "tune", "device": number, "reset": reset})
+
+    def _take_trial(self, item: JobItem, value: dict[str, Any]) -> None:
+        from .views.small_sheets import DeviceSheet
+
+        sheet = self._conductor.window.sheets.sheet
+        if item.kind == "tune" and isinstance(sheet, DeviceSheet) and sheet.device_id == item.spec["device"]:
+            sheet.add_trial(value["row"])
+
+    def end_tuning(self, item: JobItem) -> None:
+        """Say what a tuning has found."""
+        value = item.result
+        if item.spec["reset"]:
+            self._conductor.say("good", f"{value['device']} has the built-in choices again.")
+            return
+        undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
+        self._conductor.say("good", device_words.tuning(value), undo)
 
     def _renew_device(self, sheet: Any) -> None:
         device = next((d for d in self._conductor.workspace.devices if d.id == sheet.device_id), None)

@@ -66,6 +66,7 @@ class JobDesk(QObject):
         self._told: dict[str, str] = {}
         self._watch = QTimer(self, interval=2000)
         self._watch.timeout.connect(self._look_for_stall)
+        queue.job_added.connect(self._watch_over)
         queue.results_added.connect(self._follow)
         queue.job_changed.connect(self._hear)
         queue.job_ended.connect(self._end)
@@ -138,11 +139,13 @@ class JobDesk(QObject):
 
     def _submit(self, title: str, job: dict[str, Any]) -> None:
         item = self.queue.submit(title, job)
-        self._heard = time.monotonic()
-        self._watch.start()
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
             QTimer.singleShot(0, self, lambda: self._conductor.open_run_page(item.run, live=True))
+
+    def _watch_over(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._watch.start()
 
     def _other_device(self, run: str) -> str:
         """Return the fastest usable device other than the run's; the reference if there is none."""
@@ -182,12 +185,13 @@ class JobDesk(QObject):
             self._watch.stop()
             return
         quiet = time.monotonic() - self._heard
-        if item.state == "running" and quiet > STALLED_SECONDS and not self._told_stalled:
+        # A search speaks after each batch; what a laboratory measures may take longer.
+        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
             self._told_stalled = True
             text = "No progress for 20 s. The device may be busy with another program."
             self._conductor.say("caution", text, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
         if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
-            # A driver that hangs cannot answer; the run file is whole at every moment.
+            # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
     def _end(self, item: JobItem) -> None:
@@ -221,6 +225,8 @@ class JobDesk(QObject):
             text = f"{words.plural(value['written'], noun)} written to {words.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
             self._conductor.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        elif item.kind == "tune":
+            self._conductor.devices.end_tuning(item)
         else:
             self._conductor.say("stop" if value["differing"] else "good", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

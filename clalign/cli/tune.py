@@ -13,17 +13,6 @@ from clalign.jobs import Event
 
 EXAMPLES = ("clalign tune", "clalign tune --device gpu", "clalign tune --device gpu --reset")
 
-WORDS = {
-    "strip_nodes": "nodes a strip",
-    "strip_group": "work-items a group of strips",
-    "strip_groups": "groups of strips a compute unit",
-    "strip_least": "sequences a compute unit from which strips are used",
-    "lanes_group": "work-items a group of lanes",
-    "lanes_sequences": "sequences that lanes share",
-    "vector_lanes": "lanes a vector",
-    "vector_sequences": "sequences at once",
-}
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
@@ -44,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Try, show each trial, and say what is kept."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
+    from clalign.stages.viterbi_tuning import WORDS
 
     display = progress_display(progress_mode(arguments))
     job = {"job": "tune", "device": device_of(arguments), "reset": arguments.reset}

@@ -84,14 +84,24 @@ class Tuner:
     def find(self) -> ViterbiTuning:
         """Return the fastest choices that were met; their trials are in `rows`."""
         shape = "vector" if self.device.kind == "cpu" else "lanes"
+        self._show_progress()
         with open_session(self.device, self.context.check) as session:
             plain = ViterbiStage(shape, PLAIN=1)
             self.truth = [session.run(plain, self.batch, model) for model in self.models]
-        for name, shape, values in CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES:
+        for name, shape, values in self._candidates():
             self._vary(name, shape, values)
         if self.device.kind != "cpu":
             self._cross_over()
         return self.tuning
+
+    def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        return CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES
+
+    def _show_progress(self) -> None:
+        """Tell how many of the trials are over; there are fewer if a crossing is found early."""
+        total = sum(len({*values, getattr(self.tuning, name)}) for name, _, values in self._candidates())
+        total += 0 if self.device.kind == "cpu" else 2 * len(CROSSOVER)
+        self.context.progress("tune", len(self.rows), max(total, len(self.rows)), "trials")
 
     def _vary(self, name: str, shape: str, values: tuple[int, ...]) -> None:
         rates = {}
@@ -154,6 +164,7 @@ class Tuner:
         row = {"problem": "", **row}
         self.rows.append(row)
         self.context.partial(row=row)
+        self._show_progress()
 
 
 def _with(device: Device, tuning: ViterbiTuning) -> Device:

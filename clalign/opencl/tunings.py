@@ -7,6 +7,7 @@ import logging
 import os
 from pathlib import Path
 
+from clalign.errors import OutputError
 from clalign.formats.cache import cache_root
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,11 @@ def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
         Of the device, its driver and the kernels (`clalign.opencl.discover.device_key`).
     tuning : dict or None
         Choices by name; None to go back to the choices of its vendor.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
     """
     known = read_tunings()
     known.pop(key, None)
@@ -44,6 +50,12 @@ def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
         known[key] = tuning
     path = tunings_path()
     beside = path.with_suffix(f".{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_text(json.dumps(known, indent=1), "utf-8")
-    beside.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(known, indent=1), "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"The choices could not be kept in {path} ({error.strerror}).",
+            "Make room there, or set CLALIGN_CACHE_DIR to another folder.",
+        ) from error

@@ -40,6 +40,18 @@ class ViterbiTuning:
         return asdict(self)
 
 
+WORDS = {
+    "strip_nodes": "nodes a strip",
+    "strip_group": "work-items a group of strips",
+    "strip_groups": "groups of strips a compute unit",
+    "strip_least": "sequences a compute unit from which strips are used",
+    "lanes_group": "work-items a group of lanes",
+    "lanes_sequences": "sequences that lanes share",
+    "vector_lanes": "lanes a vector",
+    "vector_sequences": "sequences at once",
+}
+"""What each choice is called."""
+
 DEFAULT = ViterbiTuning()
 
 BY_VENDOR = {

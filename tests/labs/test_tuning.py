@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from clalign.devices import REFERENCE, Device
-from clalign.errors import OptionError
+from clalign.errors import OptionError, OutputError
 from clalign.hits import Scores
 from clalign.jobs import QuietContext
 from clalign.labs import tuning as tuning_module
 from clalign.labs.tuning import Tuner, forget, tune
 from clalign.opencl.choice import all_devices
-from clalign.opencl.tunings import read_tunings, tunings_path
+from clalign.opencl.tunings import keep_tuning, read_tunings, tunings_path
 from clalign.stages.viterbi import ViterbiStage
 from clalign.stages.viterbi_tuning import PREFIX, tuning_of
 
@@ -44,7 +45,6 @@ def test_found_choices_are_kept_and_used(cpu: Device) -> None:
 
 def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     from clalign.opencl import discover
-    from clalign.opencl.tunings import keep_tuning
 
     keep_tuning(discover.device_key(cpu), {PREFIX + "vector_sequences": 3})
     (device,) = discover._tuned([cpu])
@@ -91,3 +91,10 @@ def test_a_damaged_file_counts_for_nothing(cpu: Device) -> None:
 def test_the_reference_has_nothing_to_tune() -> None:
     with pytest.raises(OptionError):
         tune(REFERENCE, QuietContext())
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.raises(OutputError, match="could not be kept"):
+        keep_tuning("a device", {PREFIX + "vector_sequences": 3})

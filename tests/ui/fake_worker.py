@@ -194,17 +194,19 @@ def ladder_document() -> dict:
          "copy_seconds": None, "gcups": None, "speedup": None, "reason": "270 nodes need 66 kB of local memory."},
     ]  # fmt: skip
     if manners().get("wrong_rung"):
-        rows[1]["equal"] = False
-    speeds = {"kernel_seconds": 0.01, "gcups": 60.0, "status": "done", "reason": None}
+        rows[1].update(equal=False, speedup=None, kernel_seconds=None, gcups=None, copy_seconds=None,
+                       reason="The scores of 3 of 1,000 sequences differ.")  # fmt: skip
+    speeds = {"kernel_seconds": 0.01, "gcups": 60.0, "status": "done", "reason": None, "equal": True}
     return {
         "kind": "ladder", "engine": "viterbi", "device": GPU.to_dict(), "model": {"name": "Made-up", "length": 270},
         "database": {"n_sequences": 1000, "n_residues": 350000, "longest": 1500}, "rows": rows,
         "experiments": {
             "granularity": [
-                {"name": "coarse", "rows_per_launch": None, "equal": True, "published_speedup": 52.77, **speeds},
-                {"name": "medium", "rows_per_launch": 50, "equal": True, "published_speedup": 18.11, **speeds}],
+                {"name": "coarse", "rows_per_launch": None, "published_speedup": 52.77, **speeds},
+                {"name": "medium", "rows_per_launch": 50, "published_speedup": 18.11, **speeds}],
             "divergence": [{"name": "equal", "text": "equal sequences", "relative": 1.0, **speeds}],
-            "work_group": [{"group": group, "occupancy": 0.5, **speeds} for group in (32, 256)],
+            "work_group": [{"group": 32, "occupancy": 0.5, **speeds},
+                           {"group": 256, "occupancy": 0.5, **speeds, "equal": not manners().get("wrong_rung")}],
             "copies": [{"name": "basic", "kernel_seconds": 0.2, "copy_seconds": 0.004, "share": 0.0196}],
         },
         "published": {"device": "made up"}, "versions": {"clalign": "0"}, "created": "2026-01-01T00:00:00",
@@ -271,8 +273,23 @@ def calibrate(request: dict, job: Job) -> dict:
     return {"output": request["output"], "fits": [fit]}
 
 
+def tune(request: dict, job: Job) -> dict:
+    before = {"strip_nodes": 12, "lanes_group": 128}
+    if request["reset"]:
+        return {"device": GPU.name, "tuning": before, "before": {**before, "strip_nodes": 16}, "rows": []}
+    rows = [{"choice": "strip_nodes", "value": v, "shape": "item", "gcups": float(v), "problem": ""} for v in (8, 16)]
+    rows.append({"choice": "strip_nodes", "value": 24, "shape": "item", "gcups": 0.0, "problem": "its scores differ"})
+    for number, row in enumerate(rows, 1):
+        job.check()
+        job.progress("tune", number, len(rows), "trials")
+        job.partial(row=row)
+        time.sleep(manners()["pause"])
+    return {"device": GPU.name, "tuning": {**before, "strip_nodes": 16}, "before": before, "rows": rows}
+
+
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
-        "verify": verify, "export": export, "ladder": ladder, "bench": bench, "calibrate": calibrate}  # fmt: skip
+        "verify": verify, "export": export, "ladder": ladder, "bench": bench, "calibrate": calibrate,
+        "tune": tune}  # fmt: skip
 
 
 def obey(job: Job) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.errors import InputError, OptionError
-from clalign.ui import words
+from clalign.ui import job_desk, words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.calibration import fit_chart, fit_words
 from clalign.ui.models.comparison import ComparisonView, height_of
@@ -114,8 +114,17 @@ def test_a_rung_that_differs_is_told(
     manners(wrong_rung=True)
     press(ladder_page, "Run")
     wait_for_end(qtbot, window)
-    assert "unroll 8: not every score equals the reference" in texts(ladder_page)
-    assert "1 rung differ" in ladder_page.summary.text()
+    assert "unroll 8, Work-group size 256: not every score equals the reference" in texts(ladder_page)
+    assert "2 measurements with other scores" in ladder_page.summary.text()
+    checks = [ladder_page.ladder.rungs.index(row, 2).data() for row in range(2)]
+    assert checks == ["equal", "differs"]
+    bar = ladder_page.figure.chart.bars[1]
+    assert (bar.value, bar.note) == (None, "the scores differ")
+    assert "The scores of 3 of 1,000 sequences differ." in bar.tip
+    assert "Not run" not in bar.tip
+    ladder_page.table.selectRow(1)
+    assert "What differs" in texts(window.details)
+    assert "Why it was not run" not in texts(window.details)
 
 
 def test_the_ladder_stops_and_keeps_its_rows(
@@ -154,7 +163,7 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
     press(ladder_page, "Picture…")
     assert "could not be written" in window.messages.messages[0].text
     press(ladder_page, "Copy table")
-    assert QGuiApplication.clipboard().text().startswith("Work-group\tKernel")
+    assert QGuiApplication.clipboard().text().startswith("Work-group\tCheck\tKernel")
     ladder_page.tabs.setCurrentIndex(0)
     ladder_page.ladder.begin()
     assert not ladder_page.ladder.n_done
@@ -306,6 +315,48 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
     wait_for_end(qtbot, window)
     assert sheet.run_button.isVisible()
     assert files["bare.hmm"] in window.conductor.workspace.sources
+
+
+def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners: Callable[..., None]) -> None:
+    manners(pause=0.2)
+    press(window.devices, "Details")
+    sheet = window.sheets.sheet
+    press(sheet, "Tune")
+    assert window.conductor.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
+    qtbot.waitUntil(lambda: "nodes a strip (item)" in texts(sheet), timeout=30000)
+    wait_for_end(qtbot, window)
+    told = window.messages.messages[0]
+    assert told.text == "Made-up GPU is tuned after 3 trials: 16 nodes a strip (before: 12)."
+    assert "its scores differ" in texts(sheet)
+    press(window.messages, "Forget it")
+    assert window.conductor.queue.current.spec["reset"]
+    wait_for_end(qtbot, window)
+    assert "built-in choices again" in window.messages.messages[0].text
+
+
+def test_a_measurement_that_hangs_is_ended(
+    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(job_desk, "STALLED_SECONDS", 0.5)
+    manners(pause=120)
+    press(ladder_page, "Run")
+    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 1, timeout=30000)
+    press(ladder_page, "Stop")
+    wait_for_end(qtbot, window)
+    assert ladder_page.run_button.isVisible()
+    assert not [m.text for m in window.messages.messages if "No progress" in m.text]
+
+
+def test_the_reference_has_nothing_to_tune(window: MainWindow) -> None:
+    window.conductor.workspace.choose_device("reference")
+    window.conductor.update_actions()
+    action = window.actions_.by_id["devices.tune"]
+    assert not action.isEnabled()
+    assert "nothing to tune" in action.toolTip()
+    window.conductor.devices.device_details()
+    QTest.qWait(30)
+    assert not window.sheets.sheet.tune.isVisible()
 
 
 # --- models, without widgets ---

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clalign.devices import Device
 
 from .. import words
@@ -64,6 +66,29 @@ def facts(device: Device) -> list[tuple[str, str]]:
         ("Id", device.id),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def trial(row: dict[str, Any]) -> str:
+    """Return a trial of a tuning in a line."""
+    from clalign.stages.viterbi_tuning import WORDS
+
+    came = row.get("problem") or words.rate(row["gcups"])
+    return f"{words.count(row['value'])} {WORDS[row['choice']]} ({row['shape']}): {came}"
+
+
+def tuning(value: dict[str, Any]) -> str:
+    """Return what a tuning has changed."""
+    from clalign.stages.viterbi_tuning import WORDS
+
+    before = value["before"]
+    changed = [
+        f"{words.count(found)} {WORDS[name]} (before: {words.count(before[name])})"
+        for name, found in value["tuning"].items()
+        if found != before[name]
+    ]
+    tried = words.plural(len(value["rows"]), "trial")
+    what = ", ".join(changed) if changed else "the choices it had were the fastest"
+    return f"{value['device']} is tuned after {tried}: {what}."
 
 
 def summary(devices: list[Device]) -> str:

@@ -24,7 +24,7 @@ DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 STAGES = {"read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
-          "calibrate": "Scoring random sequences"}  # fmt: skip
+          "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes"}  # fmt: skip
 
 
 @dataclass
@@ -171,6 +171,8 @@ def _stopping(item: JobItem) -> str:
 def _stopped(item: JobItem) -> str:
     if item.kind in ("ladder", "bench"):
         return "Stopped; what was measured so far is kept"
+    if item.kind == "tune":
+        return "Stopped; the choices stay as they were"
     if not item.is_search:
         return "Stopped; nothing was written"
     return f"Stopped at {words.percent(item.fraction)}; the results so far are kept and marked as partial."

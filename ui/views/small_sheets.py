@@ -93,6 +93,7 @@ class DeviceSheet(Sheet):
     """All that is known about a device, its self-test, and what to do if it cannot be used."""
 
     test_asked = Signal(str)
+    tune_asked = Signal(str, bool)
     resized = Signal()
 
     def __init__(self, device: Device) -> None:
@@ -105,7 +106,11 @@ class DeviceSheet(Sheet):
         self.body.addStretch(1)
         self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
         self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
-        self.foot.addLayout(row(None, button("Close", self.close_sheet), self.test))
+        ask = self.tune_asked.emit
+        self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
+                           " fastest; results do not depend on it")  # fmt: skip
+        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Go back to the built-in choices")
+        self.foot.addLayout(row(self.tune, self.forget, None, button("Close", self.close_sheet), self.test))
         self.setFocusProxy(self.test)
         self.show_device(device)
 
@@ -116,6 +121,16 @@ class DeviceSheet(Sheet):
         if device.problem:
             self._facts.addWidget(notice_row(severity, f"{words}. {device.problem}"))
         self._facts.addWidget(facts_grid(device_words.facts(device)))
+        for tool in (self.tune, self.forget):
+            tool.setVisible(device.kind != "reference")
+            tool.setEnabled(device.is_usable)
+
+    def add_trial(self, trial: dict[str, Any]) -> None:
+        """Show the last trial of a tuning that runs."""
+        clear_layout(self._checks)
+        words = device_words.trial(trial)
+        self._checks.addWidget(notice_row("caution" if trial["problem"] else "note", words))
+        self.resized.emit()
 
     def show_busy(self) -> None:
         """Say that the self-test runs."""
