@@ -14,6 +14,7 @@ clamping. All this is exact for the models that HMMER2 writes; `reweighted` retu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,9 @@ LOCAL_BEGIN = -20_000
 """A model of which every node begins with a better score than this is one for local alignments."""
 
 LONGEST = 2**17
-"""Sequences up to this length are scored exactly: the penalties are sized for it."""
+"""Inserts that the penalties outweigh, where a long insert gains something at all."""
+
+UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class ReweightedScores:
     insert_to_insert : int64[M]
     match, insert : int64[N_CODES, M]
         Emissions, as they were.
+    longest : int
+        Sequences up to this length are scored exactly.
     is_local : bool
         Whether every node can begin for little.
     start : int
@@ -69,6 +74,7 @@ class ReweightedScores:
     match_to_delete: Row
     match: npt.NDArray[np.int64]
     insert: npt.NDArray[np.int64]
+    longest: int
     is_local: bool
     start: int
     again: int
@@ -123,16 +129,22 @@ def reweighted(profile: IntegerProfile) -> ReweightedScores | None:
     if max(int(np.abs(values).max()) for values in steps.values()) > -NEVER:
         return None
     again = special.e_loop + special.j_move if can_repeat else 4 * NEVER
+    longest = LONGEST if _insert_gain(profile.transitions[II, 1:], insert) else UNLIMITED
     return ReweightedScores(
-        **steps, match=match, insert=insert, is_local=bool(begin.min() > LOCAL_BEGIN),
+        **steps, match=match, insert=insert, longest=longest, is_local=bool(begin.min() > LOCAL_BEGIN),
         start=special.n_move, again=again, leave=special.e_move + special.c_move,
     )  # fmt: skip
+
+
+def _insert_gain(insert_to_insert: npt.NDArray[np.integer[Any]], insert: npt.NDArray[np.int64]) -> int:
+    """Return the most that an insert gains with each residue after the first."""
+    return max(0, int((insert_to_insert + insert.max(axis=0))[:-1].max(initial=0)))
 
 
 def _penalty(leaving: dict[int, Row], match: npt.NDArray[np.int64], insert: npt.NDArray[np.int64], begin: Row) -> int:
     """Return more than any path can gain between two steps, begins included."""
     inner = {kind: np.append(scores[:-1], -1) for kind, scores in leaving.items()}
     matches = int(np.maximum(match.max(axis=0), 0).sum())
-    inserts = int(np.maximum((inner[II] + insert.max(axis=0)).max(), 0)) * LONGEST
+    inserts = int(np.maximum(insert.max(axis=0), 0).sum()) + _insert_gain(leaving[II], insert) * LONGEST
     steps = sum(max(0, int(scores.max())) for scores in inner.values()) * len(begin)
     return matches + inserts + steps - min(0, int(begin.min())) + 1_000_000

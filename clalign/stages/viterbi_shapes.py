@@ -13,7 +13,7 @@ from clalign.alphabets import N_CODES
 from clalign.devices import Device
 from clalign.profiles import IMPOSSIBLE, IntegerProfile
 from clalign.sequences import SequenceBatch
-from clalign.stages.reweighting import LONGEST, ReweightedScores
+from clalign.stages.reweighting import ReweightedScores
 from clalign.stages.viterbi_tables import (
     N_TRANSITIONS,
     lanes_tables,
@@ -97,8 +97,8 @@ def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choi
     }  # fmt: skip
     plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
     lengths = batch.lengths
-    scores = None if plain or lengths.max() > LONGEST else reweighted_scores(session, model)
-    if scores is None:
+    scores = reweighted_scores(session, model)
+    if plain or scores is None or lengths.max() > scores.longest:
         entry, tables = "viterbi_score", vector_tables(session, model, lanes)
     else:
         entry, tables = "viterbi_score_reweighted", reweighted_vector_tables(session, model, scores, lanes)
@@ -120,10 +120,10 @@ def start_lanes(
     narrow = lanes["NODES"] <= tuning_of(session.device).strip_nodes
     defines = {**lanes, **choices}
     plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
-    if plain or not narrow or scores is None or not scores.fits_16_bits:
+    lengths = batch.lengths if rows is None else batch.lengths[rows]
+    if plain or not narrow or scores is None or not scores.fits_16_bits or lengths.max() > scores.longest:
         return _start_plain(session, batch, model, defines, rows)
     fetch = _start_skewed(session, batch, model, scores, defines, rows)
-    lengths = batch.lengths if rows is None else batch.lengths[rows]
 
     def collect() -> Values:
         best = fetch()
@@ -264,10 +264,11 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
         bases = np.cumsum(n_words) - n_words
         words = session.allocate(4 * int(n_words.sum()))
         buffers = (words, session.upload(bases.astype(np.uint32)), session.upload(of_short))
-        session.launch(
-            "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, 64,
-            *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
-        )  # fmt: skip
+        if len(short):
+            session.launch(
+                "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, 64,
+                *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
+            )  # fmt: skip
         longest = int(of_short.max(initial=0))
         place = slice(n_long, n_filled) if is_sorted else short
         return StripLayout(short, place, order[:n_long], order[n_filled:], longest, buffers)

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.profiles import IMPOSSIBLE, IntegerProfile, to_integer_profile
+from clalign.alphabets import AMINO, code_of
+from clalign.profiles import II, IMPOSSIBLE, MI, MM, Hmmer2Settings, IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.reference.viterbi import viterbi_score
-from clalign.stages.reweighting import LARGEST, NEVER, ReweightedScores, reweighted
+from clalign.stages.reweighting import LARGEST, LONGEST, NEVER, UNLIMITED, ReweightedScores, reweighted
 
 
 def best_way_out(codes: npt.NDArray[np.uint8], s: ReweightedScores) -> int:
@@ -79,3 +80,36 @@ def test_long_models_fit_their_bounds() -> None:
     assert scores is not None
     assert np.abs(scores.begin).max() < LARGEST * 4
     assert scores.fits_16_bits
+
+
+def cut_in_two(n_nodes: int) -> IntegerProfile:
+    """Return a model whose second half cannot be reached from the first; only its inserts gain anything, and much."""
+    hmm = random_hmm(np.random.default_rng(4), n_nodes, local=False)
+    assert isinstance(hmm.settings, Hmmer2Settings)
+    hmm.settings.null[:] = hmm.match[:] = 0.05
+    hmm.insert[:] = 0.01 / 19
+    hmm.insert[:, AMINO.canonical.index("W")] = 0.99
+    hmm.transitions[:] = [0.5, 0.5, 0, 1, 1e-5, 0, 0]
+    hmm.transitions[n_nodes // 2, [MM, MI]] = 0
+    hmm.settings.begin[1:] = 1 / n_nodes
+    hmm.settings.end[n_nodes // 2] = 1
+    hmm.settings.special[1] = [1, 0]
+    return to_integer_profile(hmm)
+
+
+def test_no_gain_of_inserts_outweighs_a_step_that_cannot_be_taken() -> None:
+    profile = cut_in_two(700)
+    scores = reweighted(profile)
+    assert scores is not None
+    codes = np.tile(np.array([code_of("A"), code_of("W")], np.uint8), profile.length)[:-1]
+    assert best_way_out(codes, scores) + scores.leave == viterbi_score(codes, profile)
+
+
+def test_only_inserts_that_gain_limit_the_length() -> None:
+    profile = random_profile(np.random.default_rng(5), 6)
+    insert = profile.insert.copy()
+    for score, longest in ((-1, UNLIMITED), (0, UNLIMITED), (1, LONGEST)):
+        insert[:, 1:6] = score - profile.transitions[II, 1:6]
+        scores = reweighted(replace(profile, insert=insert))
+        assert scores is not None
+        assert scores.longest == longest

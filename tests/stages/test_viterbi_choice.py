@@ -1,0 +1,71 @@
+"""Which kernels a GPU is given for odd batches: a CPU's driver runs them here in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.devices import Device
+from clalign.opencl.session import OpenCLSession
+from clalign.profiles import II, IntegerProfile
+from clalign.reference.cases import random_profile
+from clalign.sequences import SequenceBatch
+from clalign.stages import viterbi_shapes
+from clalign.stages.viterbi import VITERBI, ViterbiStage
+
+Launches = list[tuple[str, int]]
+
+
+@pytest.fixture
+def gpu(device: Device) -> Iterator[OpenCLSession]:
+    if device.kind == "reference":
+        pytest.skip("the reference builds no kernel")
+    with OpenCLSession(replace(device, kind="gpu", vendor="nobody")) as session:
+        yield session
+
+
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
+    """What is launched from now on: entries and numbers of work-items."""
+    seen: Launches = []
+    launch = OpenCLSession.launch
+
+    def noted(self: Any, source: str, entry: str, defines: Any, n_items: int, *more: Any, **options: Any) -> None:
+        seen.append((entry, n_items))
+        launch(self, source, entry, defines, n_items, *more, **options)
+
+    monkeypatch.setattr(OpenCLSession, "launch", noted)
+    return seen
+
+
+@pytest.mark.parametrize("texts", [["", ""], ["A" * 60, "C" * 51], ["A" * 60, ""]])
+def test_no_sequence_that_the_strips_take(
+    gpu: OpenCLSession, launches: Launches, monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
+    """Drivers before OpenCL 2.1 refuse to launch nothing."""
+    monkeypatch.setattr(viterbi_shapes, "LEAST_LONG", 50)
+    monkeypatch.setattr(viterbi_shapes, "MOST_LONG", 50)
+    profile = random_profile(np.random.default_rng(1), 9)
+    batch = SequenceBatch.from_texts(texts)
+    found = gpu.run(ViterbiStage("item"), batch, profile).values
+    assert found.tolist() == VITERBI.reference(batch, profile).values.tolist()
+    assert all(n_items > 0 for _, n_items in launches)
+
+
+def gaining(profile: IntegerProfile, gain: int) -> IntegerProfile:
+    """Return a profile whose long inserts gain so much with each residue."""
+    insert = profile.insert.copy()
+    insert[:, 1 : profile.length] = gain - profile.transitions[II, 1 : profile.length]
+    return replace(profile, insert=insert)
+
+
+@pytest.mark.parametrize(("gain", "entry"), [(0, "viterbi_score_skewed"), (1, "viterbi_score")])
+def test_sequences_longer_than_is_exact(gpu: OpenCLSession, launches: Launches, gain: int, entry: str) -> None:
+    profile = gaining(random_profile(np.random.default_rng(2), 9), gain)
+    batch = SequenceBatch.from_texts(["A" * 131_073])
+    gpu.start(ViterbiStage("lanes"), batch, profile)
+    assert [seen for seen, _ in launches] == [entry]
