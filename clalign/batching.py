@@ -24,6 +24,9 @@ MAX_RESIDUES = 2**27
 
 MIN_CELLS = 200_000.0
 
+RESIDUE_BYTES = 2
+"""A residue as it is in the database, and once more as some kernels read it."""
+
 SEQUENCE_BYTES = 12
 """What a batch holds for each sequence besides its residues."""
 
@@ -36,7 +39,8 @@ def residue_limit(device: Device) -> int:
 
 def fits(database: SequenceDatabase, device: Device) -> bool:
     """Return whether a whole database may stay in the memory of a device."""
-    return database.n_residues + SEQUENCE_BYTES * len(database) <= device.memory_bytes * RESIDENT_SHARE
+    n_bytes = RESIDUE_BYTES * database.n_residues + SEQUENCE_BYTES * len(database)
+    return n_bytes <= device.memory_bytes * RESIDENT_SHARE
 
 
 def typical_length(model_lengths: Sequence[int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 
@@ -82,6 +82,8 @@ class Residents:
 def _leaves(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         value = list(value.values())
+    elif is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, list | tuple):
         for part in value:
             yield from _leaves(part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
@@ -63,6 +64,7 @@ class OpenCLSession:
         self._launched: list[tuple[cl.Event, tuple[Any, ...]]] = []
         self._kernel_seconds = 0.0
         self._is_owner = True
+        self._sessions = weakref.WeakSet([self])
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage's kernel on a batch.
@@ -95,6 +97,7 @@ class OpenCLSession:
         with self._translated():
             other._queue = self._new_queue()
         other._launched, other._kernel_seconds, other._is_owner = [], 0.0, False
+        self._sessions.add(other)
         return other
 
     def join(self, other: OpenCLSession) -> None:
@@ -260,6 +263,12 @@ class OpenCLSession:
             codes |= {event.command_execution_status for event, _ in self._launched}
         return codes
 
+    def _settle(self) -> None:
+        """Wait for this session and those beside it: what they use may be given to others when they are left alone."""
+        for session in list(self._sessions):
+            with contextlib.suppress(cl.Error):
+                session._queue.finish()
+
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn the driver's errors into ones that a user can act on."""
@@ -268,6 +277,7 @@ class OpenCLSession:
         except cl.Error as error:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
+                self._settle()
                 self._residents.give_way()
                 if self._pool is not None:
                     self._pool.free_held()

@@ -71,5 +71,5 @@ def test_sizes_by_model_and_memory() -> None:
     assert typical_length([23, 100, 488]) == 122, "a batch of the longest takes four times as long at most"
     assert typical_length([10, 11, 12, 13]) == 12
     card = Device("0:0", "Card", "gpu", memory_bytes=1000)
-    assert fits(database([30] * 9), card)
-    assert not fits(database([30] * 10), card)
+    assert fits(database([30] * 5), card)
+    assert not fits(database([30] * 6), card)

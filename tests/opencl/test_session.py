@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,13 @@ from clalign.sequences import SequenceBatch
 from clalign.sessions import open_session
 from clalign.stages.viterbi import VITERBI
 from clalign.stages.viterbi_trace import VITERBI_TRACE
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a stage may keep: buffers among other things."""
+
+    buffers: tuple[Any, ...]
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +132,25 @@ def test_what_stays_on_the_device(session: OpenCLSession) -> None:
     ask(1)
     assert made == [0, 1, 2, 1]
     assert session._residents.n_bytes <= 2500
+
+
+def test_buffers_within_values_count(session: OpenCLSession) -> None:
+    key = np.zeros(0)
+    layout = session.resident("layout", key, lambda: Held(("x", session.allocate(5000))))
+    assert layout.buffers[1].size >= 5000
+    assert session._residents.n_bytes >= 5000
+
+
+def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None:
+    """A session beside this one may be left alone then, and its buffers be given to others."""
+    rng = np.random.default_rng(10)
+    profile = random_profile(rng, 60)
+    beside = session.resident("beside", profile, session.beside)
+    beside.start(VITERBI, random_batch(rng, profile, 500, 400, same_length=True), profile)
+    (event, _), *_ = beside._launched
+    with pytest.raises(OutOfDeviceMemory), session._translated():
+        raise driver_error(cl.status_code.OUT_OF_RESOURCES)
+    assert event.command_execution_status == cl.command_execution_status.COMPLETE
 
 
 def test_another_object_at_the_same_address_is_another_key(session: OpenCLSession) -> None:
