@@ -49,11 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(finished, indent=1))
         return ExitCode.DONE
-    print(f"Kept for {finished['device']}:")
-    tried = {row["choice"] for row in finished["rows"]} or set(finished["tuning"])
+    if arguments.reset:
+        print(f"{finished['device']} has the built-in choices again.")
+    else:
+        print(f"Kept for {finished['device']}:")
+    tried, before = {row["choice"] for row in finished["rows"]}, finished["before"]
     for name, value in finished["tuning"].items():
-        before = finished["before"][name]
-        if name not in tried:
-            continue
-        print(f"  {WORDS[name]:<54s} {value}" + (f" (was {before})" if before != value else ""))
+        if name in tried or before[name] != value:
+            print(f"  {WORDS[name]:<54s} {value}" + (f" (was {before[name]})" if before[name] != value else ""))
     return ExitCode.DONE

@@ -1,0 +1,47 @@
+"""``clalign tune`` from end to end: trials, what is kept, going back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.devices import Device
+from clalign.errors import ExitCode
+
+
+def test_choices_are_found_and_forgotten(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if device.kind != "cpu":
+        pytest.skip("on a GPU the trials are many, and the reference has none")
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    assert main(["tune", "-q", "--device", device.id]) == ExitCode.DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("lanes a vector")
+    assert f"Kept for {device.name}:" in lines
+    kept = json.loads((tmp_path / "tunings.json").read_text())
+    assert len(kept) == 1
+    assert main(["tune", "-q", "--device", device.id, "--reset", "--json"]) == ExitCode.DONE
+    told = json.loads(capsys.readouterr().out)
+    assert (told["device"], told["rows"]) == (device.name, [])
+    assert json.loads((tmp_path / "tunings.json").read_text()) == {}
+    assert main(["tune", "-q", "--device", device.id, "--reset"]) == ExitCode.DONE
+    assert capsys.readouterr().out == f"{device.name} has the built-in choices again.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--device", "reference"], ExitCode.INPUT, "nothing to tune"),
+        (["--device", "no such"], ExitCode.NO_DEVICE, "No device fits"),
+        (["file"], ExitCode.USAGE, "unknown arguments"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "-q", *words]) == code
+    assert message in capsys.readouterr().err
