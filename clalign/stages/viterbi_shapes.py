@@ -38,6 +38,9 @@ STRIP_ROWS = 4
 LONG_BLOCK = 4
 """Residues that the skewed form takes at once of a long sequence."""
 
+COMMON_PLATFORMS = ("clover", "rusticl")
+"""Their compilers are the same for every vendor's device and know nothing of its own instructions."""
+
 EASY_NODES = 48
 """Models shorter than this are met by chance in any long sequence."""
 
@@ -75,15 +78,13 @@ def empty_score(model: IntegerProfile) -> np.int32:
 def lane_backend(device: Device) -> dict[str, int]:
     """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
     vendor = device.vendor.lower()
-    if device.kind == "gpu" and "nvidia" in vendor:
+    if device.kind != "gpu" or device.platform.lower() in COMMON_PLATFORMS:
+        return {"LANE_BACKEND": 0, "LANES": 32}
+    if "nvidia" in vendor:
         return {"LANE_BACKEND": 1, "LANES": 32, "COMPUTE_CAPABILITY": device.compute_capability}
-    if device.kind == "gpu" and "intel" in vendor and "cl_intel_subgroups" in device.extensions:
+    if "intel" in vendor and "cl_intel_subgroups" in device.extensions:
         return {"LANE_BACKEND": 2, "LANES": 16}
-    if (
-        device.kind == "gpu"
-        and ("amd" in vendor or "advanced micro" in vendor)
-        and "clover" not in device.platform.lower()
-    ):
+    if "amd" in vendor or "advanced micro" in vendor:
         return {"LANE_BACKEND": 3, "LANES": 32}
     return {"LANE_BACKEND": 0, "LANES": 32}
 

@@ -17,6 +17,23 @@ from clalign.sequences import SequenceBatch
 from clalign.stages import viterbi_shapes
 from clalign.stages.viterbi import VITERBI, ViterbiStage
 
+
+@pytest.mark.parametrize(
+    ("vendor", "platform", "backend"),
+    [
+        ("NVIDIA Corporation", "NVIDIA CUDA", 1),
+        ("Advanced Micro Devices, Inc.", "AMD Accelerated Parallel Processing", 3),
+        ("AMD", "rusticl", 0),
+        ("AMD", "Clover", 0),
+        ("Intel(R) Corporation", "Intel(R) OpenCL Graphics", 0),
+        ("nobody", "anything", 0),
+    ],
+)
+def test_how_lanes_exchange_values(vendor: str, platform: str, backend: int) -> None:
+    device = Device("0:0", "Card", "gpu", vendor=vendor, platform=platform)
+    assert viterbi_shapes.lane_backend(device)["LANE_BACKEND"] == backend
+
+
 Launches = list[tuple[str, int]]
 
 
