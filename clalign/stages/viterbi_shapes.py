@@ -369,4 +369,6 @@ EDGES = object()
 def _edges(session: Any, n_bytes: int) -> Any:
     """Return scratch memory of at least so many bytes, kept for the next launch."""
     size = 1 << max(10, (n_bytes - 1).bit_length())
+    if size > session.device.max_buffer_bytes:
+        size = n_bytes
     return session.resident(f"edges of {size}", EDGES, lambda: session.allocate(size))
