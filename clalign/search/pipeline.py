@@ -196,8 +196,10 @@ class Pipeline:
         before = self.session.kernel_seconds
         scores = job.wait()
         now = time.perf_counter()
-        # A driver that keeps no times gives none; then the time between two results has to do.
-        seconds = self.session.kernel_seconds - before or now - self._waited_since
+        # A driver that keeps no times gives none; then the time between two results has to do. Where there
+        # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
+        spent = self.session.kernel_seconds
+        seconds = spent - before if spent else now - self._waited_since
         self._waited_since = now
         cells = float(job.batch.n_cells(job.search.profile.length))
         self.pace.measure(cells, seconds)

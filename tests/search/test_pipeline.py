@@ -192,6 +192,26 @@ def test_a_device_without_times_is_measured_by_the_clock(
     assert 0 < done["device_seconds"] < 60
 
 
+def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, targets, single = inputs
+    small_batches(monkeypatch)
+
+    class AtOnce(Watching):
+        """Has done everything by the time that the first result is asked for."""
+
+        kernel_seconds = property(  # type: ignore[assignment]
+            lambda self: 0.25 if any(word == "collected" for word, _ in self.notes) else 0.0, lambda self, value: None
+        )
+
+    monkeypatch.setattr(profile_search, "open_session", lambda *given: AtOnce(open_session(*given), []))
+    with create_run(tmp_path / "run.clalign") as run:
+        done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
+        assert len(run.finished(0)) > 3
+    assert done["device_seconds"] == 0.25
+
+
 def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Path]], tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(str(example.profiles), str(example.targets), device="reference")
