@@ -323,10 +323,10 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners
     sheet = window.sheets.sheet
     press(sheet, "Tune")
     assert window.conductor.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
-    qtbot.waitUntil(lambda: "nodes a strip (item)" in texts(sheet), timeout=30000)
+    qtbot.waitUntil(lambda: "Nodes a strip: 8 (item)" in texts(sheet), timeout=30000)
     wait_for_end(qtbot, window)
     told = window.messages.messages[0]
-    assert told.text == "Made-up GPU is tuned after 3 trials: 16 nodes a strip (before: 12)."
+    assert told.text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
     assert "its scores differ" in texts(sheet)
     press(window.messages, "Forget it")
     assert window.conductor.queue.current.spec["reset"]

@@ -73,7 +73,7 @@ def trial(row: dict[str, Any]) -> str:
     from clalign.stages.viterbi_tuning import WORDS
 
     came = row.get("problem") or words.rate(row["gcups"])
-    return f"{words.count(row['value'])} {WORDS[row['choice']]} ({row['shape']}): {came}"
+    return f"{WORDS[row['choice']].capitalize()}: {words.count(row['value'])} ({row['shape']}) · {came}"
 
 
 def tuning(value: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def tuning(value: dict[str, Any]) -> str:
 
     before = value["before"]
     changed = [
-        f"{words.count(found)} {WORDS[name]} (before: {words.count(before[name])})"
+        f"{WORDS[name]}: {words.count(found)} (before: {words.count(before[name])})"
         for name, found in value["tuning"].items()
         if found != before[name]
     ]
