@@ -201,6 +201,10 @@ class OpenCLSession:
                 self._queue, (n_items,), None if group is None else (group,), *arguments,
                 global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
             )  # fmt: skip
+        if not self._is_owner:
+            # Some drivers hold commands back until somebody waits; then it would not run beside anything.
+            with self._translated():
+                self._queue.flush()
         # Memory of the host that the kernel reads must stay until it is done.
         self._launched.append((done, arguments))
 
