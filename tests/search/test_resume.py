@@ -268,13 +268,15 @@ def test_two_workers_do_not_write_one_run(spec: SearchSpec, tmp_path: Path) -> N
     path = tmp_path / "run.clalign"
     with WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}) as first:
         events = first.events()
-        next(event for event in events if event and event.kind == "partial")
+        next(event for event in events if event and event.kind == "progress")
+        first.send("pause")  # a fast device would be done before the second has begun
         refused = last_event(WorkerProcess({"job": "resume", "run": str(path)}))
         assert refused.kind == "failed"
         assert "Another worker" in refused.value["message"]
         assert refused.value["exit_code"] == ExitCode.CANNOT_WRITE
         with open_run(path) as run:
             assert run.state == "running"
+        first.send("continue")
         assert [event for event in events if event][-1].kind == "finished"
     with open_run(path) as run:
         assert run.state == "done"
