@@ -29,6 +29,7 @@ NODES = (61, 240)
 
 SEED = 6
 RUNS = 3
+TURNS = 3
 TRIAL_SECONDS = 0.05
 LEAST_SEQUENCES, MOST_SEQUENCES = 64, 200_000
 LEAST_PER_UNIT = 1024
@@ -83,6 +84,7 @@ class Tuner:
 
     def find(self) -> ViterbiTuning:
         """Return the fastest choices that were met; their trials are in `rows`."""
+        before = self.tuning
         shape = "vector" if self.device.kind == "cpu" else "lanes"
         self._show_progress()
         with open_session(self.device, self.context.check) as session:
@@ -92,7 +94,26 @@ class Tuner:
             self._vary(name, shape, values)
         if self.device.kind != "cpu":
             self._cross_over()
+        self._confirm(before)
         return self.tuning
+
+    def _confirm(self, before: ViterbiTuning) -> None:
+        """Go back to the choices before unless those found are faster where both take turns."""
+        if self.tuning == before:
+            return
+        stage, ratios = ViterbiStage(), []
+        with (
+            open_session(_with(self.device, before), self.context.check) as old,
+            open_session(_with(self.device, self.tuning), self.context.check) as new,
+        ):
+            for model in self.models:
+                for session in (old, new):
+                    session.run(stage, self.batch, model)
+                for _ in range(TURNS):
+                    rate = self._rate(old, stage, self.batch, model)
+                    ratios.append(self._rate(new, stage, self.batch, model) / rate)
+        if statistics.median(ratios) <= 1:
+            self.tuning = before
 
     def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         return CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES

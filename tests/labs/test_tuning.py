@@ -74,6 +74,7 @@ def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.Monkey
     monkeypatch.setattr(tuning_module, "GPU_CANDIDATES", (("strip_nodes", "item", (4, 8)),))
     monkeypatch.setattr(tuning_module, "CROSSOVER", (2,))
     monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
+    monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
     tuner = Tuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
     found = tuner.find()
     assert found.strip_nodes in (4, 8, 12)
@@ -98,3 +99,17 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(OutputError, match="could not be kept"):
         keep_tuning("a device", {PREFIX + "vector_sequences": 3})
+
+
+def test_choices_that_are_no_faster_in_turns_are_given_up(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a trial found may have been chance."""
+    tuner = Tuner(cpu, QuietContext())
+    before = tuner.tuning
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(tuning_of(session.device).vector_lanes))
+    tuner.tuning = replace(before, vector_lanes=4 * before.vector_lanes // 8, vector_sequences=1)
+    slower = tuner.tuning
+    monkeypatch.setattr(ViterbiStage, "start", lambda self, session, batch, model: lambda: None)
+    tuner._confirm(before)
+    assert tuner.tuning == before
+    tuner._confirm(slower)
+    assert tuner.tuning == before
