@@ -41,7 +41,7 @@ LONG_BLOCK = 4
 COMMON_PLATFORMS = ("clover", "rusticl")
 """Their compilers are the same for every vendor's device and know nothing of its own instructions."""
 
-EASY_NODES = 48
+EASY_NODES = 32
 """Models shorter than this are met by chance in any long sequence."""
 
 LONG_SHARE = 1.5
