@@ -108,7 +108,7 @@ def digest_of(source: Source, folder: Path, context: JobContext) -> str:
         _SPOOLED
     ):
         with writable(folder):
-            _write_whole(place, json.dumps({"stamp": stamp, "digest": digest}))
+            write_whole(place, json.dumps({"stamp": stamp, "digest": digest}))
     return digest
 
 
@@ -123,7 +123,8 @@ def _checksum(source: Source, context: JobContext) -> str:
     return checksum.hexdigest()
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
         try:
             file.write(text)

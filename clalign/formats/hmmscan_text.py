@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clalign.formats.hmmsearch_text import RULE, alignment_lines, span
+from clalign.formats.hmmsearch_text import RULE, alignment_lines
 from clalign.formats.tables import Card, Provenance
 from clalign.hits import Domain, Hit
 from clalign.specs import SearchSpec
@@ -60,30 +60,12 @@ def profile_header(width: int, description_width: int) -> Iterator[str]:
     yield f"{'--------':<{width}s} {'-----------':<{description_width}s} {'-----':>7s} {'-------':>10s} {'---':>3s}"
 
 
-def profile_row(card: Card, hit: Hit, width: int, description_width: int) -> str:
-    """Return the line of a profile."""
-    description = " ".join(card["description"].split())[:description_width]
-    return (
-        f"{card['name']:<{width}s} {description:<{description_width}s} {hit.score:7.1f} {hit.evalue:10.2g}"
-        f" {hit.n_domains:3d}"
-    )
-
-
 def domain_header(width: int) -> Iterator[str]:
     """Yield the head of the table of domains."""
     yield ""
     yield "Parsed for domains:"
     yield f"{'Model':<{width}s} {'Domain':>7s} seq-f seq-t    hmm-f hmm-t      score  E-value"
     yield f"{'--------':<{width}s} {'-------':>7s} ----- -----    ----- -----      -----  -------"
-
-
-def domain_row(card: Card, hit: Hit, domain: Domain, width: int) -> str:
-    """Return the line of a domain."""
-    number = f"{domain.number}/{hit.n_domains}"
-    return (
-        f"{card['name']:<{width}s} {number:>7s} {span(domain.target_range, hit.length)}"
-        f" {span(domain.profile_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
-    )
 
 
 def alignment(card: Card, hit: Hit, domain: Domain) -> Iterator[str]:

@@ -69,12 +69,11 @@ def sequence_header(width: int, description_width: int) -> Iterator[str]:
     yield f"{'--------':<{width}s} {'-----------':<{description_width}s} {'-----':>7s} {'-------':>10s} {'---':>3s}"
 
 
-def sequence_row(hit: Hit, width: int, description_width: int) -> str:
-    """Return the line of a hit."""
-    description = " ".join(hit.description.split())[:description_width]
+def hit_row(name: str, description: str, hit: Hit, width: int, description_width: int) -> str:
+    """Return the line of a hit, under the name and description of its sequence or, in a scan, of its profile."""
+    description = " ".join(description.split())[:description_width]
     return (
-        f"{hit.name:<{width}s} {description:<{description_width}s} {hit.score:7.1f} {hit.evalue:10.2g}"
-        f" {hit.n_domains:3d}"
+        f"{name:<{width}s} {description:<{description_width}s} {hit.score:7.1f} {hit.evalue:10.2g} {hit.n_domains:3d}"
     )
 
 
@@ -85,11 +84,14 @@ def domain_header(width: int) -> Iterator[str]:
     yield f"{'--------':<{width}s} {'-------':>7s} ----- -----    ----- -----      -----  -------"
 
 
-def domain_row(card: Card, hit: Hit, domain: Domain, width: int) -> str:
-    """Return the line of a domain; ``[`` and ``]`` mark ends that are the ends of sequence or profile."""
+def domain_row(name: str, card: Card, hit: Hit, domain: Domain, width: int) -> str:
+    """Return the line of a domain, under the name of its sequence or, in a scan, of its profile.
+
+    ``[`` and ``]`` mark ends that are the ends of sequence or profile.
+    """
     number = f"{domain.number}/{hit.n_domains}"
     return (
-        f"{hit.name:<{width}s} {number:>7s} {span(domain.target_range, hit.length)}"
+        f"{name:<{width}s} {number:>7s} {span(domain.target_range, hit.length)}"
         f" {span(domain.profile_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
     )
 

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from clalign.devices import REFERENCE, Device, DeviceKind, Health
 from clalign.errors import DeviceNotFound
-from clalign.formats.cache import cache_root
+from clalign.formats.cache import cache_root, write_whole
 from clalign.jobs import own_command
 from clalign.opencl.kernels import sources_digest
 from clalign.opencl.tunings import read_tunings
@@ -269,10 +269,8 @@ def _read_verdicts() -> dict[str, dict[str, object]]:
 
 def _write_verdicts(verdicts: dict[str, dict[str, object]]) -> None:
     path = verdicts_path()
-    beside = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(verdicts, indent=1), "utf-8")
-        beside.replace(path)
+        write_whole(path, json.dumps(verdicts, indent=1))
     except OSError as error:
         log.warning("the verdicts of the self-tests could not be kept: %s", error)

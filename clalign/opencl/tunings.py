@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from pathlib import Path
 
 from clalign.errors import OutputError
-from clalign.formats.cache import cache_root
+from clalign.formats.cache import cache_root, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +48,9 @@ def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
     if tuning is not None:
         known[key] = tuning
     path = tunings_path()
-    beside = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(known, indent=1), "utf-8")
-        beside.replace(path)
+        write_whole(path, json.dumps(known, indent=1))
     except OSError as error:
         raise OutputError(
             f"The choices could not be kept in {path} ({error.strerror}).",

@@ -355,13 +355,16 @@ def _text_of_profile(source: Source, stream: TextIO, number: int) -> int:
     width = max(8, _widths(source)[0].name)
     description_width = max(52 - width, 11)
     _write(stream, text.sequence_header(width, description_width))
-    n_hits = _write(stream, (text.sequence_row(hit, width, description_width) for hit in _hits(source, number)))
+    n_hits = _write(
+        stream,
+        (text.hit_row(hit.name, hit.description, hit, width, description_width) for hit in _hits(source, number)),
+    )
     searched = n_searched(source.run, number)
     if not n_hits:
         closest = nearest(source.run, number, card)
         _write(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
     _write(stream, ["", *text.domain_header(width)])
-    rows = (text.domain_row(card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
+    rows = (text.domain_row(hit.name, card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
     n_domains = _write(stream, rows)
     if source.choice.alignments and n_domains:
         _write(stream, ["", "Alignments of top-scoring domains:"])
@@ -401,9 +404,9 @@ def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit
     description_width = max(52 - width, 11)
     _write(stream, scan_text.sequence_head(found[0][1]))
     _write(stream, scan_text.profile_header(width, description_width))
-    _write(stream, (scan_text.profile_row(card, hit, width, description_width) for card, hit in entries))
+    _write(stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries))
     _write(stream, scan_text.domain_header(width))
-    _write(stream, (scan_text.domain_row(*entry, width) for entry in domains))
+    _write(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
     if source.choice.alignments and domains:
         _write(stream, ["", "Alignments of top-scoring domains:"])
         for entry in domains:

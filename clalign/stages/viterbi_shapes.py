@@ -50,6 +50,9 @@ LONG_SHARE = 1.5
 LEAST_LONG, MOST_LONG = 512, 8192
 """Whatever the average, sequences up to the first are not long, and those beyond the second are."""
 
+EVERYTHING = object()
+"""Key of what a session keeps for all batches and models."""
+
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "viterbi_item": (
         {"NODES": 16, "GROUP": 64},
@@ -142,7 +145,7 @@ def _repair(
     session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows
 ) -> Callable[[], Values]:
     """Start the form that serves every model on the rows that need it; it does not wait for the next batch."""
-    beside = session.resident("repairs", EDGES, session.beside)
+    beside = session.resident("repairs", EVERYTHING, session.beside)
     fetch = _start_plain(beside, batch, model, choices, rows)
 
     def collect() -> Values:
@@ -234,7 +237,7 @@ class StripLayout:
     long, empty : int32[n]
         Rows that are too long for it, and those without residues.
     longest : int
-        Residues of the longest of the former.
+        Residues of the longest row that the shape takes.
     buffers : tuple
         Interleaved words, bases and lengths.
     """
@@ -267,7 +270,7 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
         buffers = (words, session.upload(bases.astype(np.uint32)), session.upload(of_short))
         if len(short):
             session.launch(
-                "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, 64,
+                "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, min(64, session.device.max_work_group),
                 *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
             )  # fmt: skip
         longest = int(of_short.max(initial=0))
@@ -297,10 +300,10 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
     scores = reweighted_scores(session, model)
     assert scores is not None, "ask can_strip first"
     tuning = tuning_of(session.device)
-    group = choices.get("GROUP", tuning.strip_group)
+    group = choices.get("GROUP", min(tuning.strip_group, session.device.max_work_group))
     n_groups = session.device.n_compute_units * tuning.strip_groups
     layout = strip_layout(session, batch, n_groups * group)
-    beside = session.resident("beside", EDGES, session.beside)
+    beside = session.resident("beside", EVERYTHING, session.beside)
     fetch_long = start_lanes(beside, batch, model, _for_long(scores), layout.long) if len(layout.long) else None
     fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
 
@@ -363,12 +366,9 @@ def _start_strips(
     return fetch
 
 
-EDGES = object()
-
-
 def _edges(session: Any, n_bytes: int) -> Any:
     """Return scratch memory of at least so many bytes, kept for the next launch."""
     size = 1 << max(10, (n_bytes - 1).bit_length())
     if size > session.device.max_buffer_bytes:
         size = n_bytes
-    return session.resident(f"edges of {size}", EDGES, lambda: session.allocate(size))
+    return session.resident(f"edges of {size}", EVERYTHING, lambda: session.allocate(size))
