@@ -34,7 +34,7 @@ from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.ladder_page import LadderPage
 from clalign.ui.views.results_page import ResultsPage
 
-WAIT_SECONDS = 180
+WAIT_SECONDS = 600
 
 
 def wait_until(holds: Callable[[], bool], what: str, pause_ms: int = 20) -> None:
