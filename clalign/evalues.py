@@ -15,6 +15,11 @@ EVD_CERTAIN = -math.log(-math.log(2.22e-16))
 EVD_NEVER = 2.3 * 308
 SMALL = 1e-7
 
+SMALL_SURVIVAL = 5e-9
+"""Below this, 1 - exp(-x) is taken for x by HMMER3."""
+
+LARGEST_EXPONENT = 700.0
+
 MIN_FIT = 500
 """A fit to fewer scores is called doubtful."""
 
@@ -22,6 +27,17 @@ MAX_REFITS = 20
 
 POOR_DISTANCE = 0.2
 """Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
+
+
+def gumbel_survival(score: float, location: float, slope: float) -> float:
+    """Return the P-value of a score in bits under a Gumbel distribution as HMMER3 computes it."""
+    density = math.exp(min(-slope * (score - location), LARGEST_EXPONENT))
+    return density if density < SMALL_SURVIVAL else 1.0 - math.exp(-density)
+
+
+def exponential_survival(score: float, location: float, slope: float) -> float:
+    """Return the P-value of a score in bits under an exponential tail as HMMER3 computes it."""
+    return 1.0 if score < location else math.exp(-slope * (score - location))
 
 
 def hmmer2_bound(score: float) -> float:
@@ -87,6 +103,57 @@ def hmmer2_least_score(evalue: float, n_targets: float, calibration: Calibration
 def bits(raw: int) -> np.float32:
     """Return an integer score in bits (float32), as HMMER2 does."""
     return np.float32(raw / INT_SCALE)
+
+
+def hmmer3_gumbel(scores: npt.NDArray[np.float32], calibration: Calibration) -> npt.NDArray[np.float64]:
+    """Return the P-values of filter scores in bits as HMMER3 computes them: 0 for infinite ones.
+
+    Parameters
+    ----------
+    scores : float32[n]
+        Bits above the null model, or above what the bias filter puts in its place.
+    calibration : Calibration
+        Of the MSV or the Viterbi filter.
+    """
+    mu, slope = _as_read(calibration)
+    with np.errstate(over="ignore"):
+        y = np.exp(-slope * (scores.astype(np.float64) - mu))
+    pvalues: npt.NDArray[np.float64] = np.where(y < SMALL_SURVIVAL, y, 1.0 - np.exp(-y))
+    return pvalues
+
+
+def hmmer3_gumbel_score(pvalue: float, calibration: Calibration) -> float:
+    """Return the score in bits that has this P-value."""
+    mu, slope = _as_read(calibration)
+    if pvalue <= 0.0 or pvalue >= 1.0:
+        return -math.inf if pvalue >= 1.0 else math.inf
+    return mu - math.log(-math.log1p(-pvalue)) / slope
+
+
+def hmmer3_log_tail(scores: npt.NDArray[np.float32], calibration: Calibration) -> npt.NDArray[np.float64]:
+    """Return the natural logarithms of the P-values of Forward scores in bits as HMMER3 computes them."""
+    tau, slope = _as_read(calibration)
+    beyond = scores.astype(np.float64) - tau
+    logs: npt.NDArray[np.float64] = np.where(beyond < 0.0, 0.0, -slope * beyond)
+    return logs
+
+
+def digits_apart(score: float, limit: float | None) -> int:
+    """Return with how many decimals to show a score: on different sides of a limit the two must not look alike."""
+    return next((n for n in (1, 2, 3) if limit is None or f"{score:.{n}f}" != f"{limit:.{n}f}"), 4)
+
+
+def hmmer3_tail_score(pvalue: float, calibration: Calibration) -> float:
+    """Return the least Forward score in bits whose P-value is at most this; minus infinity if every score's is."""
+    tau, slope = _as_read(calibration)
+    if pvalue >= 1.0:
+        return -math.inf
+    return tau - math.log(pvalue) / slope if pvalue > 0.0 else math.inf
+
+
+def _as_read(calibration: Calibration) -> tuple[float, float]:
+    """Return location and slope as HMMER3 holds them, in single precision."""
+    return float(np.float32(calibration.location)), float(np.float32(calibration.slope))
 
 
 @dataclass(frozen=True, slots=True)

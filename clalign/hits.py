@@ -27,6 +27,28 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class Survivors:
+    """Targets that passed the first of HMMER3's filters, in rising order of their rows.
+
+    Attributes
+    ----------
+    rows : int64[m]
+        Row of each in the database.
+    msv, bias, viterbi, forward : float32[m]
+        As in `FilterScores`, not a number where a filter was not run.
+    reached : uint8[m]
+        How many filters each passed: MSV, bias, Viterbi (or it was left out), Forward.
+    """
+
+    rows: npt.NDArray[np.int64]
+    msv: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+    viterbi: npt.NDArray[np.float32]
+    forward: npt.NDArray[np.float32]
+    reached: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
 class Domain:
     """One domain of a hit.
 
@@ -46,6 +68,15 @@ class Domain:
         The path: ``M``, ``I``, ``D`` for each step.
     text : AlignmentText
         The alignment as rows.
+    log_pvalue : float or None
+        Natural logarithm of the P-value; HMMER3 only, like what follows.
+    accuracy : float or None
+        Expected share of the residues that are aligned correctly.
+    conditional_evalue : float or None
+        E-value among the targets that are reported. What depends on their number, this and the next
+        two, is worked out when a run is read.
+    is_reported, is_included : bool
+        Whether it passes the thresholds for domains, and whether it is significant.
     """
 
     number: int
@@ -58,6 +89,50 @@ class Domain:
     raw: int
     states: str
     text: AlignmentText
+    log_pvalue: float | None = None
+    accuracy: float | None = None
+    conditional_evalue: float | None = None
+    is_reported: bool = True
+    is_included: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEstimates:
+    """What HMMER3's posterior probabilities say of the domains of a target.
+
+    Attributes
+    ----------
+    expected : float
+        Expected number of domains.
+    n_regions, n_clustered, n_overlaps, n_envelopes : int
+        Regions that hold anything, those resolved by sampling, envelopes that overlap the one
+        before, and envelopes.
+    """
+
+    expected: float
+    n_regions: int
+    n_clustered: int
+    n_overlaps: int
+    n_envelopes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterScores:
+    """Scores of a target in HMMER3's filters, in bits; None where a filter was not run.
+
+    Attributes
+    ----------
+    msv : float
+        Above the null model; infinite if its bytes overflow.
+    bias, viterbi, forward : float or None
+        Scores of MSV, Viterbi filter and Forward above the bias filter's null model, or above the
+        plain one if that filter is left out.
+    """
+
+    msv: float
+    bias: float | None
+    viterbi: float | None
+    forward: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +154,17 @@ class Hit:
     raw : int
         Integer Viterbi score of the whole sequence.
     domains : tuple of Domain
-        Those that are reported.
+        HMMER2: those that are reported. HMMER3: those of all envelopes, except such as repeat
+        another one's alignment.
     n_domains : int
-        Those that count for the score; the reported ones may be fewer.
+        HMMER2: those that count for the score; the reported ones may be fewer. HMMER3: those of all
+        envelopes.
+    log_pvalue : float or None
+        Natural logarithm of the P-value; HMMER3 only, like `estimates` and `filters`.
+    is_included : bool
+        Whether it is significant.
+    estimates : DomainEstimates or None
+    filters : FilterScores or None
     """
 
     row: int
@@ -96,8 +179,17 @@ class Hit:
     raw: int
     domains: tuple[Domain, ...]
     n_domains: int
+    log_pvalue: float | None = None
+    is_included: bool = True
+    estimates: DomainEstimates | None = None
+    filters: FilterScores | None = None
+
+    @property
+    def reported_domains(self) -> tuple[Domain, ...]:
+        """The domains that pass the thresholds for domains."""
+        return tuple(domain for domain in self.domains if domain.is_reported)
 
     @property
     def best_domain(self) -> Domain | None:
-        """The reported domain with the highest score."""
+        """The domain with the highest score, the first one of equal ones."""
         return max(self.domains, key=lambda domain: domain.score, default=None)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -26,108 +25,27 @@ from filelock import FileLock, Timeout
 from clalign.alignments import AlignmentText
 from clalign.errors import InputError, OutputError, RunBusy
 from clalign.formats.cache import cache_root
-from clalign.hits import Domain, Hit, Scores
-from clalign.profiles import IMPOSSIBLE
+from clalign.hits import Domain, DomainEstimates, FilterScores, Hit
+from clalign.run_files import funnel
+from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
+from clalign.run_files.limits import DomainLimits
+from clalign.run_files.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
+from clalign.run_files.targets import HeaderReader
 
-SCHEMA_VERSION = 1
-APPLICATION_ID = 0x636C616C  # "clal"
-
-BIN = 250
-"""Width of a histogram bin in 1/1000 bit."""
-
-MOST_BINS = 2**20
+__all__ = [
+    "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
+    "open_run", "pack_scores",
+]  # fmt: skip
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
 
-try:  # several times as fast, and what it writes zlib reads
-    from isal.isal_zlib import compress as _compress
-except ImportError:
-    from zlib import compress as _compress
-
 RunState = Literal["new", "running", "stopped", "failed", "done"]
 
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE profiles (
-    id INTEGER PRIMARY KEY, name TEXT, accession TEXT, description TEXT, length INTEGER, card TEXT NOT NULL,
-    best TEXT NOT NULL DEFAULT 'null');
-CREATE TABLE batches (
-    profile INTEGER, first INTEGER, last INTEGER, cells REAL, seconds REAL, device TEXT, scores BLOB,
-    PRIMARY KEY (profile, first));
-CREATE TABLE histogram (profile INTEGER, bin INTEGER, count INTEGER, PRIMARY KEY (profile, bin));
-CREATE TABLE hits (
-    id INTEGER PRIMARY KEY, profile INTEGER, row INTEGER, input_index INTEGER,
-    name TEXT, accession TEXT, description TEXT, length INTEGER,
-    score REAL, bias REAL, evalue REAL, raw INTEGER, n_domains INTEGER,
-    best_score REAL, best_evalue REAL, verified TEXT NOT NULL DEFAULT '',
-    UNIQUE (profile, row));
-CREATE INDEX hits_by_score ON hits (profile, score DESC, input_index);
-CREATE TABLE domains (
-    hit INTEGER, number INTEGER, score REAL, bias REAL, evalue REAL,
-    hmm_start INTEGER, hmm_end INTEGER, ali_start INTEGER, ali_end INTEGER, env_start INTEGER, env_end INTEGER,
-    raw INTEGER, states TEXT, model TEXT, match TEXT, target TEXT, posterior TEXT,
-    PRIMARY KEY (hit, number));
-CREATE TABLE messages (id INTEGER PRIMARY KEY, seconds REAL, kind TEXT, text TEXT);
-CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, checked INTEGER, differing INTEGER,
-    details TEXT);
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class PackedScores:
-    """The scores of a batch as they are stored.
-
-    Attributes
-    ----------
-    blob : bytes
-        All of them, compressed.
-    bins : list of (int, int)
-        Filled bins of the histogram and their counts.
-    """
-
-    blob: bytes
-    bins: list[tuple[int, int]]
-
-
-def pack_scores(scores: npt.NDArray[np.int32]) -> PackedScores:
-    """Return scores as they are stored; most of this runs beside other threads."""
-    bins, counts = _binned(scores)
-    return PackedScores(
-        _compress(scores.astype("<i4").tobytes(), 1), list(zip(bins.tolist(), counts.tolist(), strict=True))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What a finished batch adds to a run.
-
-    Attributes
-    ----------
-    profile : int
-        Number of the profile, from 0.
-    first, last : int
-        The database rows searched.
-    scores : Scores
-        Integer score of every row; `IMPOSSIBLE` where there are no residues.
-    hits : tuple of Hit
-    cells, seconds : float
-        Work and time of the device.
-    device : str
-        Name of the device.
-    packed : PackedScores, optional
-        The scores as they are stored, where they were packed before.
-    """
-
-    profile: int
-    first: int
-    last: int
-    scores: Scores
-    hits: tuple[Hit, ...]
-    cells: float
-    seconds: float
-    device: str
-    packed: PackedScores | None = None
+_HIT_COLUMNS = (
+    "row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains, log_pvalue, included,"
+    " expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward, id, profile"
+)
 
 
 class RunFile:
@@ -140,6 +58,9 @@ class RunFile:
         self.path = path
         self.connection = connection
         self.is_temporary = False
+        self._limits: dict[int, DomainLimits | None] = {}
+        self._counts: tuple[Any, dict[tuple[str, int], int]] = None, {}
+        self._headers: HeaderReader | None = None
 
     def __enter__(self) -> RunFile:
         return self
@@ -223,6 +144,7 @@ class RunFile:
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
             for i, card in enumerate(cards)
         ]
+        self._limits.clear()
         with self._transaction():
             self.connection.execute("DELETE FROM profiles")
             self.connection.executemany(
@@ -256,12 +178,13 @@ class RunFile:
 
     def add_batch(self, result: BatchResult) -> None:
         """Store a finished batch, all of it or nothing."""
-        packed = result.packed or pack_scores(result.scores.values)
+        packed = result.packed or pack_scores(result.scores.values, result.survivors)
         with self._transaction():
             self.connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob),
-            )
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob,
+                 packed.survivors, *(packed.n_passed or (None,) * 4)),
+            )  # fmt: skip
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
@@ -286,28 +209,50 @@ class RunFile:
             self.connection.execute("PRAGMA journal_mode = DELETE")
 
     def _add_hit(self, profile: int, hit: Hit) -> None:
-        best = hit.best_domain
-        cursor = self.connection.execute(
-            "INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias,"
-            " evalue, raw, n_domains, best_score, best_evalue) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
-             hit.bias, hit.evalue, hit.raw, hit.n_domains, best and best.score, best and best.evalue),
+        best, limits = hit.best_domain, self._domain_limits(profile)
+        by_score = limits is None or limits.sorts_by_score or hit.log_pvalue is None
+        said, filters = hit.estimates, hit.filters
+        row = (
+            profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
+            hit.bias, hit.evalue, hit.raw, hit.n_domains, best and best.score, best and best.evalue,
+            hit.score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name, hit.log_pvalue, hit.is_included,
+            *((said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said
+              else (None,) * 5),
+            *((filters.msv, filters.bias, filters.viterbi, filters.forward) if filters else (None,) * 4),
         )  # fmt: skip
+        cursor = self.connection.execute(
+            "INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
+            " raw, n_domains, best_score, best_evalue, sort_key, tie, log_pvalue, included, expected, n_regions,"
+            f" n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward) VALUES ({_marks(len(row))})",
+            row,
+        )
         self.connection.executemany(
-            "INSERT INTO domains VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            f"INSERT INTO domains VALUES ({_marks(19)})",
             [
                 (cursor.lastrowid, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range,
-                 *d.envelope, d.raw, d.states, d.text.model, d.text.match, d.text.target, d.text.posterior)
+                 *d.envelope, d.raw, d.states, d.text.model, d.text.match, d.text.target, d.text.posterior,
+                 d.log_pvalue, d.accuracy)
                 for d in hit.domains
             ],
         )  # fmt: skip
+
+    def _domain_limits(self, profile: int) -> DomainLimits | None:
+        if profile not in self._limits:
+            card = self._card(profile)
+            self._limits[profile] = DomainLimits.from_card(card) if card else None
+        return self._limits[profile]
+
+    def _card(self, profile: int) -> dict[str, Any]:
+        found = self.connection.execute("SELECT card FROM profiles WHERE id = ?", (profile,)).fetchone()
+        card: dict[str, Any] = json.loads(found[0]) if found else {}
+        return card
 
     def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
         for first, last, packed in self.connection.execute(
             "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
         ):
-            yield first, last, np.frombuffer(zlib.decompress(packed), "<i4")
+            yield first, last, unpack_scores(packed, last - first)
 
     def histogram(self, profile: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Return the left edge of each filled bin in bits (float64[n]) and its count (int64[n])."""
@@ -323,10 +268,14 @@ class RunFile:
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
     def hits(self, profile: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
-        """Yield hits by profile, falling score and, for ties, place in the input."""
+        """Yield hits by profile and rank.
+
+        Those of a HMMER2 profile by falling score and place in the input. Those of a HMMER3 profile by rising
+        P-value (falling score if scores decide what is significant), name and place in the input.
+        """
         where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
         ids = self.connection.execute(
-            f"SELECT id FROM hits {where} ORDER BY profile, score DESC, input_index LIMIT ? OFFSET ?",
+            f"SELECT id FROM hits {where} ORDER BY profile, sort_key DESC, tie, input_index LIMIT ? OFFSET ?",
             (*values, limit, offset),
         ).fetchall()
         for (number,) in ids:
@@ -334,23 +283,73 @@ class RunFile:
 
     def hit(self, number: int) -> Hit:
         """Return the hit with this id, domains included."""
-        columns = "row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains"
-        row = self.connection.execute(f"SELECT {columns} FROM hits WHERE id = ?", (number,)).fetchone()
-        values: tuple[Any, ...] = (*row[:10], self.domains(number), row[10])
+        row = self.connection.execute(f"SELECT {_HIT_COLUMNS} FROM hits WHERE id = ?", (number,)).fetchone()
+        values: tuple[Any, ...]
+        values, log_pvalue, included, said, filters = row[:11], row[11], row[12], row[13:18], row[18:22]
+        profile = row[23]
+        if included is None:  # written by version 1
+            included = row[6] >= (self._card(profile).get("include_score") or -math.inf)
+        domains = self._judged(self.domains(number), profile, row[0], bool(included))
+        values = (
+            *values[:10], domains, values[10], log_pvalue, bool(included),
+            DomainEstimates(*said) if said[0] is not None else None,
+            FilterScores(*filters) if filters[0] is not None else None,
+        )  # fmt: skip
         return Hit(*values)
 
     def domains(self, hit: int) -> tuple[Domain, ...]:
-        """Return the reported domains of a hit, in the order of the sequence."""
+        """Return the stored domains of a hit in the order of the sequence; see `hit` for what is reported."""
         rows = self.connection.execute(
             "SELECT number, score, bias, evalue, hmm_start, hmm_end, ali_start, ali_end, env_start, env_end,"
-            " raw, states, model, match, target, posterior FROM domains WHERE hit = ? ORDER BY number",
+            " raw, states, model, match, target, posterior, log_pvalue, accuracy FROM domains WHERE hit = ?"
+            " ORDER BY number",
             (hit,),
         )
         return tuple(
             Domain(r[0], r[1], r[2], r[3], (r[4], r[5]), (r[6], r[7]), (r[8], r[9]), r[10], r[11],
-                   AlignmentText(*r[12:16]))
+                   AlignmentText(*r[12:16]), r[16], r[17])
             for r in rows
         )  # fmt: skip
+
+    def _judged(self, domains: tuple[Domain, ...], profile: int, row: int, included: bool) -> tuple[Domain, ...]:
+        limits = self._domain_limits(profile)
+        if limits is None:
+            return domains
+        n_reported = self.n_reported(profile, row) if limits.n_targets is None else 0
+        return tuple(limits.judged(domain, n_reported, included) for domain in domains)
+
+    def n_reported(self, profile: int, row: int) -> int:
+        """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
+        stamp = self.connection.execute("PRAGMA data_version").fetchone()[0], self.connection.total_changes
+        if self._counts[0] != stamp:
+            self._counts = stamp, {}
+        column = "row" if self.fact("direction") == "scan" else "profile"
+        key = column, row if column == "row" else profile
+        if key not in self._counts[1]:
+            question = f"SELECT count(*) FROM hits WHERE {column} = ?"
+            self._counts[1][key] = int(self.connection.execute(question, key[1:]).fetchone()[0])
+        return self._counts[1][key]
+
+    def funnel(self, profile: int) -> list[dict[str, Any]]:
+        """Return how many targets passed each stage so far: ``stage``, ``label``, ``passed``, ``expected``,
+        ``limit`` (P-value) and ``ran``."""
+        return funnel.funnel_of(self.connection, profile, self._card(profile))
+
+    def survivors(
+        self, profile: int, stage: str, rejected: bool = False, limit: int = 1000, offset: int = 0
+    ) -> list[dict[str, Any]]:
+        """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
+
+        Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
+        ``pvalue`` and ``limit``. Names come from the sequence file; they are empty when it is not at hand any more.
+        """
+        card = self._card(profile)
+        if card.get("origin") != "hmmer3":
+            return []
+        chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
+        if self._headers is None:
+            self._headers = HeaderReader(self.fact("spec", {}), self.fact("database"))
+        return funnel.listed(card, stage, chosen, self._headers)
 
     def add_message(self, kind: str, text: str) -> None:
         """Keep a warning or an error with the run."""
@@ -395,18 +394,8 @@ class RunFile:
         return [(*row[:4], json.loads(row[4])) for row in rows]
 
 
-def _binned(scores: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the filled bins of the histogram and their counts."""
-    bins = scores[scores > IMPOSSIBLE].astype(np.int64) // BIN
-    if not len(bins):
-        return bins, bins
-    least = int(bins.min())
-    if int(bins.max()) - least > MOST_BINS:
-        found, n = np.unique(bins, return_counts=True)
-        return found, n.astype(np.int64)
-    counts = np.bincount(bins - least)
-    filled = np.flatnonzero(counts)
-    return (filled + least).astype(np.int64), counts[filled].astype(np.int64)
+def _marks(n: int) -> str:
+    return ",".join("?" * n)
 
 
 def create_run(path: Path, **facts: Any) -> RunFile:
@@ -422,10 +411,7 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     try:
         connection = _connect(path, "rwc")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.commit()
+        make_tables(connection)
     except sqlite3.OperationalError as error:
         raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
     run = RunFile(path, connection)
@@ -458,6 +444,8 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     if version > SCHEMA_VERSION:
         connection.close()
         raise InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
+    if version < SCHEMA_VERSION:
+        (upgrade if writable else show_as_new)(connection)
     return RunFile(path, connection)
 
 

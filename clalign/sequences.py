@@ -185,6 +185,10 @@ class SequenceBatch:
         lengths: npt.NDArray[np.int32] = np.diff(self.offsets)
         return lengths
 
+    def residues(self, row: int) -> npt.NDArray[np.uint8]:
+        """Return the letter codes of a row (uint8[length])."""
+        return self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
+
     def n_cells(self, model_length: int) -> int:
         """Return the number of cells of the dynamic programming matrices against a model."""
         return int(self.offsets[-1]) * model_length

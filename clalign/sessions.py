@@ -55,6 +55,10 @@ class Session(Protocol):
         """Time that the kernels of all collected results took on the device, since the session was opened."""
 
     @property
+    def seconds_by_kernel(self) -> dict[str, float]:
+        """The same time by the name of the kernel, or of the reference's stage."""
+
+    @property
     def copy_seconds(self) -> float:
         """Time that copies between host and device took, since the session was opened."""
 
@@ -73,6 +77,9 @@ class Session(Protocol):
     def beside(self) -> Session:
         """Return a session on the same device whose work does not wait for what was started on this one."""
 
+    def join(self, other: Any) -> None:
+        """Count the time of what a session beside this one has done."""
+
     def __enter__(self) -> Session: ...
 
     def __exit__(
@@ -86,8 +93,13 @@ class ReferenceSession:
     def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
         self.device = device
         self.check = check
-        self.kernel_seconds = 0.0
+        self.seconds_by_kernel: dict[str, float] = {}
         self.copy_seconds = 0.0
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time that all results took."""
+        return sum(self.seconds_by_kernel.values())
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run the reference of a stage."""
@@ -101,13 +113,17 @@ class ReferenceSession:
             try:
                 return stage.reference(batch, model, self.check)
             finally:
-                self.kernel_seconds += time.perf_counter() - began
+                spent = self.seconds_by_kernel.get(stage.name, 0.0) + time.perf_counter() - began
+                self.seconds_by_kernel[stage.name] = spent
 
         return result
 
     def beside(self) -> ReferenceSession:
         """Return this session: nothing of it runs before it is asked for."""
         return self
+
+    def join(self, other: Any) -> None:
+        """Do nothing: all that is computed is counted here."""
 
     def __enter__(self) -> ReferenceSession:
         return self

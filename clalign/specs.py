@@ -28,6 +28,7 @@ def option(default: Any, flag: str, label: str, text: str, group: str, **more: A
 REPORT = "Reporting"
 INCLUDE = "Significance"
 MODEL = "Model cutoffs"
+FILTER = "Filters"
 ENGINE = "Scoring"
 INPUT = "Input"
 
@@ -81,6 +82,13 @@ class SearchSpec:
     without_filters: bool = option(
         False, "--max", "No filters", "run without filters (HMMER2 profiles have none)", ENGINE
     )
+    f1: float = option(0.02, "--F1", "MSV filter", "P-value that lets {found} pass the MSV filter", FILTER)
+    f2: float = option(1e-3, "--F2", "Viterbi filter", "P-value that lets {found} pass the Viterbi filter", FILTER)
+    f3: float = option(1e-5, "--F3", "Forward filter", "P-value that lets {found} pass the Forward filter", FILTER)
+    without_bias_filter: bool = option(
+        False, "--nobias", "No bias filter", "leave out the filter for biased composition (HMMER3)", FILTER
+    )
+    seed: int = option(42, "--seed", "Random seed", "seed of the sampling that parts close domains (HMMER3)", ENGINE)
     without_null2: bool = option(
         False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
     )
@@ -88,6 +96,10 @@ class SearchSpec:
         "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
     )
     sequence_format: str = option("auto", "--tformat", "Sequence format", "format of the sequence file", INPUT)
+    skip_bad: bool = option(
+        False, "--skip_bad", "Skip bad records",
+        "leave out sequences with characters that HMMER3 refuses, such as - (HMMER3)", INPUT,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.profiles == "-" and self.targets == "-":
@@ -100,6 +112,12 @@ class SearchSpec:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise OptionError(f"{flag_of(name)} is {value}: a size must be above 0.", "Give a larger number.")
+        for name in ("f1", "f2", "f3"):
+            value = getattr(self, name)
+            if not value > 0:
+                raise OptionError(f"{flag_of(name)} is {value}: a P-value must be above 0.", "Give a number up to 1.")
+        if not 0 <= self.seed < 2**32:
+            raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""
@@ -152,9 +170,78 @@ class CalibrateSpec:
                               f"Give a length from 1 to {LONGEST_SAMPLE:,}.")  # fmt: skip
 
 
-def flag_of(name: str) -> str:
-    """Return the command line flag of a field of `SearchSpec`."""
-    flags = {f.name: str(f.metadata.get("flag", f.name)) for f in dataclasses.fields(SearchSpec)}
+MODEL_COLUMNS = "Model columns"
+WEIGHTS = "Weights"
+NUMBER = "Effective number"
+PRIOR = "Priors"
+STATISTICS = "Score statistics"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """How a HMMER3 profile is built from an alignment; the defaults are those of hmmbuild.
+
+    Attributes
+    ----------
+    name : str or None
+        Name of the profile; None for that of the alignment or of its file.
+    alphabet : str
+        ``auto`` to guess it.
+    weighting : str
+        ``pb`` (position based), ``gsc`` (tree), ``blosum`` (clusters), ``none`` or ``given`` (in the file).
+    effective_number : str or float
+        ``entropy``, ``clust``, ``none``, or the number itself.
+    prior : str
+        ``alphabet`` (mixture Dirichlet), ``laplace`` or ``none``.
+    """
+
+    name: str | None = None
+    alphabet: Literal["auto", "amino", "dna", "rna"] = "auto"
+    by_hand: bool = option(False, "--hand", "Annotated", "the columns that the RF line marks", MODEL_COLUMNS)
+    symfrac: float = option(
+        0.5, "--symfrac", "Residue share", "columns with at least this share of residues", MODEL_COLUMNS
+    )
+    fragthresh: float = option(
+        0.5, "--fragthresh", "Fragment", "rows of at most this share of the columns are fragments", MODEL_COLUMNS
+    )
+    weighting: Literal["pb", "gsc", "blosum", "none", "given"] = "pb"
+    wid: float = option(0.62, "--wid", "Identity", "share of identical residues for --wblosum", WEIGHTS)
+    effective_number: Literal["entropy", "clust", "none"] | float = "entropy"
+    ere: float | None = option(None, "--ere", "Relative entropy", "at least so many bits a column for --eent", NUMBER)
+    esigma: float = option(45.0, "--esigma", "Least entropy", "at least so many bits a model for --eent", NUMBER)
+    eid: float = option(0.62, "--eid", "Identity", "share of identical residues for --eclust", NUMBER)
+    prior: Literal["alphabet", "laplace", "none"] = "alphabet"
+    msv_length: int = option(200, "--EmL", "MSV length", "length of random sequences for MSV", STATISTICS)
+    msv_n: int = option(200, "--EmN", "MSV number", "random sequences for MSV", STATISTICS)
+    viterbi_length: int = option(200, "--EvL", "Viterbi length", "length of random sequences for Viterbi", STATISTICS)
+    viterbi_n: int = option(200, "--EvN", "Viterbi number", "random sequences for Viterbi", STATISTICS)
+    forward_length: int = option(100, "--EfL", "Forward length", "length of random sequences for Forward", STATISTICS)
+    forward_n: int = option(200, "--EfN", "Forward number", "random sequences for Forward", STATISTICS)
+    tail: float = option(0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS)
+    seed: int = option(42, "--seed", "Seed", "of the random sequences; 0 takes another one each time", STATISTICS)
+
+    def __post_init__(self) -> None:
+        for name in ("symfrac", "fragthresh", "wid", "eid", "tail"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise OptionError(
+                    f"{flag_of(name, BuildSpec)} is {getattr(self, name):g}.", "Give a number from 0 to 1."
+                )
+        for name in ("effective_number", "ere", "esigma"):
+            value = getattr(self, name)
+            if isinstance(value, float) and not value > 0.0:
+                flag = "--eset" if name == "effective_number" else flag_of(name, BuildSpec)
+                raise OptionError(f"{flag} is {value:g}.", "Give a number above 0.")
+        for name in ("msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n"):
+            if not 1 <= getattr(self, name) <= LONGEST_SAMPLE:
+                raise OptionError(
+                    f"{flag_of(name, BuildSpec)} is {getattr(self, name)}.",
+                    f"Give a number from 1 to {LONGEST_SAMPLE:,}.",
+                )
+
+
+def flag_of(name: str, spec: type[SearchSpec | BuildSpec] = SearchSpec) -> str:
+    """Return the command line flag of a field of a spec."""
+    flags = {f.name: str(f.metadata.get("flag", f.name)) for f in dataclasses.fields(spec)}
     return flags[name]
 
 

@@ -31,6 +31,7 @@ from clalign.ui.main_window import MainWindow
 from clalign.ui.settings import Settings
 from clalign.ui.views.calibrate_sheet import CalibrateSheet
 from clalign.ui.views.comparison_page import ComparisonPage
+from clalign.ui.views.explain_sheet import ExplainSheet
 from clalign.ui.views.ladder_page import LadderPage
 from clalign.ui.views.results_page import ResultsPage
 
@@ -120,13 +121,13 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     page.hits.table.setFocus()
     page.step_hit(1)
     shots.take("hits")
-    conductor.show_tab("1")
+    conductor.show_tab("histogram")
     shots.take("histogram")
-    conductor.show_tab("2")
+    conductor.show_tab("alignment")
     shots.take("alignment")
-    conductor.show_tab("3")
+    conductor.show_tab("report")
     shots.take("report")
-    conductor.show_tab("0")
+    conductor.show_tab("hits")
     conductor.hits.export_hits()
     shots.take("export")
     window.sheets.close_sheet()
@@ -137,8 +138,49 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     conductor.devices.device_details()
     shots.take("device")
     window.sheets.close_sheet()
+    conductor.show_run(str(page.run.path))
+    photograph_hmmer3(window, shots, folder)
     photograph_laboratory(window, shots, folder)
     photograph_error(window, shots, folder)
+
+
+def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> None:
+    """Build a HMMER3 profile from the hits in view, search with it, and look at profile, filters and one sequence."""
+    conductor = window.conductor
+    page = conductor.page
+    assert page is not None
+    alignment = folder / "rrm.sto"
+    conductor.desk.export(str(page.run.path), "stockholm", str(alignment), None)
+    wait_until(lambda: conductor.queue.current is None and alignment.exists(), "The alignment")
+    conductor.sources.open_paths([str(alignment)])
+    wait_until(lambda: conductor.inspector.is_idle, "The alignment")
+    shots.take("alignment-file")
+    conductor.building.build(str(alignment), True)
+    wait_until(lambda: conductor.search.run_sheet is not None, "The profile")
+    shots.take("search-hmmer3")
+    page = run_search(window)
+    window.messages.clear_passed()
+    page.hits.table.choose_row(0)
+    shots.take("hits-hmmer3")
+    page.show_tab("histogram")
+    shots.take("histogram-hmmer3")
+    page.show_tab("alignment")
+    shots.take("confidence")
+    page.show_tab("profile")
+    wait_until(lambda: page.profile.figure is not None, "The logo")
+    page.profile.choose_node(5)
+    shots.take("profile")
+    page.show_tab("funnel")
+    wait_until(lambda: bool(page.funnel.rows), "The filters")
+    page.funnel.rows[3].passed.click()
+    wait_until(lambda: bool(page.funnel.table.rows), "The sequences")
+    shots.take("filters")
+    conductor.filters.explain_hit()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    wait_until(lambda: bool(sheet.value), "The explanation")
+    shots.take("explain")
+    window.sheets.close_sheet()
 
 
 def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path) -> None:

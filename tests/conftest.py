@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AMD_COMPILER = "clang-16"
 """The compiler whose AMD target checks every kernel where no AMD card is at hand."""
 
-REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "hmmer2", "data")
+REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "hmmer2", "hmmer3", "data")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,6 +72,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         "gpu": lambda: any(device.kind == "gpu" for device in usable_devices()),
         "cpu": lambda: any(device.kind == "cpu" for device in usable_devices()),
         "amd-compiler": lambda: shutil.which(AMD_COMPILER) is not None,
+        "hmmer3": lambda: shutil.which("hmmsearch") is not None,
         "hmmer2": lambda: shutil.which("hmm2search") is not None,
         "data": lambda: bool(os.environ.get("CLALIGN_DATA")),
     }

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
 from . import theme
-from .models.hits_model import COLUMNS
+from .models.hit_columns import COLUMNS
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -50,7 +50,20 @@ def no_page(conductor: Conductor) -> str:
 
 def nothing_to_close(conductor: Conductor) -> str:
     """Return why there is no page to close."""
-    return "" if conductor.labs.page is not None else no_page(conductor)
+    shown = conductor.labs.page or conductor.profiles.page
+    return "" if shown is not None else no_page(conductor)
+
+
+def no_profile(conductor: Conductor) -> str:
+    """Return why there is no logo to open."""
+    profiles = conductor.workspace.profiles
+    return "" if profiles is not None and profiles.cards else "Open a profile file first."
+
+
+def no_logo(conductor: Conductor) -> str:
+    """Return why there is no logo to export."""
+    view = conductor.profiles.view
+    return "" if view is not None and view.figure is not None else "Look at a profile first."
 
 
 def no_hits(conductor: Conductor) -> str:
@@ -99,6 +112,12 @@ def no_calibration(conductor: Conductor) -> str:
     return no_devices(conductor)
 
 
+def no_alignment(conductor: Conductor) -> str:
+    """Return why no profile can be built."""
+    chosen = conductor.workspace.sequences
+    return "" if chosen is not None and chosen.is_alignment else "Open an alignment first (Stockholm, Clustal, FASTA)."
+
+
 def no_devices(conductor: Conductor) -> str:
     """Return why nothing can be done with devices."""
     return "" if conductor.workspace.devices_known else "Devices are still being looked for."
@@ -129,12 +148,17 @@ COMMANDS = (
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
-    Command("show_tab:0", "Hits", "View", "Ctrl+1", "table", no_page),
-    Command("show_tab:1", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
-    Command("show_tab:2", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
-    Command("show_tab:3", "Report", "View", "Ctrl+4", "file-document-outline", no_page),
-    Command("focus_data", "Opened files", "View", "Ctrl+5", "file-tree-outline"),
-    Command("show_start", "Start page", "View", "Ctrl+6", "home-outline"),
+    Command("show_tab:hits", "Hits", "View", "Ctrl+1", "table", no_page),
+    Command("show_tab:histogram", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
+    Command("show_tab:alignment", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
+    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant", no_page),
+    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline", no_page),
+    Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
+    Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
+    Command("profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
+            no_profile, "Letters, occupancy and insertions of the profile for the next search"),
+    Command("profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo),
+    Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
     Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
@@ -152,6 +176,9 @@ COMMANDS = (
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
+    Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline", no_hit,
+            "Sends the sequence through every filter and shows its scores", separator=True),
+    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
@@ -166,8 +193,10 @@ COMMANDS = (
             tip="Every rung of the published ladder, run on your device and checked"),
     Command("labs.open_comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
+    Command("building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
+            no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True),
     Command("labs.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
-            no_calibration, "Fits the scores of random sequences, so that E-values are estimates", separator=True),
+            no_calibration, "Fits the scores of random sequences, so that E-values are estimates"),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
     Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
     Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
@@ -182,6 +211,7 @@ COMMANDS = (
     *(
         Command(f"hits.sort_hits:{place}", f"Sort hits by {column.title.split(' (')[0]}", "", "", "sort", no_hits)
         for place, column in enumerate(COLUMNS)
+        if column.sort
     ),
 )  # fmt: skip
 

@@ -12,7 +12,9 @@ from clalign.errors import ClalignError
 from clalign.runs import open_run
 
 from . import theme, words
+from .building_desk import BuildingDesk
 from .device_desk import DeviceDesk
+from .funnel_desk import FunnelDesk
 from .hit_desk import HitDesk
 from .inspector import Inspector
 from .job_desk import JobDesk
@@ -21,6 +23,7 @@ from .models.jobs import JobItem, JobQueue
 from .models.reader import Reader
 from .models.run_view import STATE_WORDS, RunView
 from .models.workspace import Source, Workspace
+from .profile_desk import ProfileDesk
 from .search_desk import SearchDesk
 from .settings import Settings
 from .source_desk import SourceDesk
@@ -56,6 +59,9 @@ class Conductor(QObject):
         self.sources = SourceDesk(self)
         self.search = SearchDesk(self)
         self.labs = LabDesk(self)
+        self.profiles = ProfileDesk(self)
+        self.filters = FunnelDesk(self)
+        self.building = BuildingDesk(self)
         self.pages: dict[str, ResultsPage] = {}
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
@@ -105,18 +111,16 @@ class Conductor(QObject):
         self.window.setWindowTitle(f"{page.run.title} – clalign")
         self.update_actions()
 
-    def show_tab(self, number: str) -> None:
+    def show_tab(self, name: str) -> None:
         """Show a part of the results."""
-        page = self.page
-        if page is not None:
-            page.tabs.setCurrentIndex(int(number))
-            focus = (page.hits.table, page.histogram.plot, page.hit.alignment, page.report)[int(number)]
-            focus.setFocus()
+        if self.page is not None:
+            self.page.show_tab(name)
 
     def close_page(self) -> None:
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
+            self.profiles.close_page()
             self.labs.close_page()
             return
         path = str(page.run.path)
@@ -163,7 +167,7 @@ class Conductor(QObject):
             return
         self._show_new(path, "")
         self.sources.add_recent(path, "run")
-        run.refresh()
+        run.begin()
 
     def _show_new(self, path: str, state: str) -> None:
         if path in self.pages:
@@ -176,6 +180,15 @@ class Conductor(QObject):
         page.scheme_chosen.connect(self.set_scheme)
         page.set_log(self.settings.preferences.log_counts)
         page.hit.set_scheme(self.settings.preferences.scheme)
+        page.hit.set_posterior(self.settings.preferences.posterior)
+        page.hit.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
+        page.hit.node_chosen.connect(lambda node: self.profiles.show_node(page, node))
+        page.profile_asked.connect(lambda: self.profiles.fill_results(page))
+        page.profile_made.connect(self.profiles.connect_view)
+        page.funnel_asked.connect(lambda: self.filters.fill(page))
+        page.funnel_made.connect(lambda view: self.filters.connect_view(page, view))
+        for part in (page.hit, page.hits):
+            part.explain_asked.connect(self.filters.explain_hit)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
@@ -210,6 +223,7 @@ class Conductor(QObject):
             "resume": self.resume_run,
             "resume_elsewhere": self.resume_elsewhere,
             "search_wider": self.search.search_wider,
+            "explain_best": self.filters.explain_best,
             "copy_command": self.hits.copy_command,
             "copy_python": self.hits.copy_python,
         }
@@ -271,8 +285,11 @@ class Conductor(QObject):
             self.window.dress()
         for page in self.pages.values():
             page.set_log(chosen.log_counts)
-            page.hit.set_scheme(chosen.scheme)
+            page.set_scheme(chosen.scheme)
+            page.hit.set_posterior(chosen.posterior)
+        self.profiles.set_scheme(chosen.scheme)
         self.window.details.hit.set_scheme(chosen.scheme)
+        self.window.details.hit.set_posterior(chosen.posterior)
 
     def preferences(self) -> None:
         """Open the preferences."""

@@ -54,15 +54,15 @@ class Inspector(QObject):
         stamp = stamp_of(path)
         self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
         job = {"job": "inspect", "path": path, "alphabet": alphabet, "format": "auto"}
-        self._ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
+        self.ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
 
     def find_devices(self, refresh: bool) -> None:
         """Look for devices; the window does not wait."""
-        self._ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
+        self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
 
     def test_device(self, device: str) -> None:
         """Test a device against the bundled examples."""
-        self._ask(
+        self.ask(
             {"job": "selftest", "device": device},
             lambda value: self._take_test(device, value),
             lambda message, hint: self.device_tested.emit(device, [], f"{message} {hint}".strip()),
@@ -75,7 +75,8 @@ class Inspector(QObject):
             worker.leave()
         self._workers.clear()
 
-    def _ask(self, job: dict[str, Any], answer: Answer, problem: Problem) -> None:
+    def ask(self, job: dict[str, Any], answer: Answer, problem: Problem) -> None:
+        """Run a quick job; one of the two is called with what comes of it."""
         self._waiting.append((job, answer, problem))
         self._start_next()
 

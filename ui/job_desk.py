@@ -227,6 +227,8 @@ class JobDesk(QObject):
             self._conductor.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
         elif item.kind == "tune":
             self._conductor.devices.end_tuning(item)
+        elif item.kind == "hmmbuild":
+            self._conductor.building.end(item)
         else:
             self._conductor.say("stop" if value["differing"] else "good", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

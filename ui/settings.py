@@ -35,6 +35,8 @@ class Preferences:
         An example starts its search at once.
     log_counts : bool
         The histogram has a logarithmic scale.
+    posterior : bool
+        Alignments have a line that says how sure each column is.
     options : dict
         Thresholds of the last search.
     """
@@ -45,6 +47,7 @@ class Preferences:
     show_start: bool = True
     run_examples: bool = False
     log_counts: bool = True
+    posterior: bool = True
     options: dict[str, Any] = field(default_factory=dict)
 
 

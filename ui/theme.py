@@ -120,6 +120,10 @@ QPushButton[role="primary"] { background: $accent; color: $on_accent; border: 1p
 QPushButton[role="primary"]:focus { border: 1px solid $text; }
 QPushButton[role="primary"]:disabled { background: $hover; color: $muted; border-color: $border; }
 QPushButton[role="card"] { text-align: left; padding: 0; }
+QPushButton[role="link"] { background: transparent; border: none; padding: 1px 4px; color: $accent; text-align: right; }
+QPushButton[role="link"]:hover { text-decoration: underline; background: $hover; }
+QPushButton[role="link"]:focus { border: 1px solid $accent; }
+QPushButton[dim="yes"], QLabel[dim="yes"] { color: $muted; }
 QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; border: 1px solid transparent; }
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
@@ -292,6 +296,13 @@ def tabular(font: QFont) -> QFont:
     font = QFont(font)
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
+
+
+def blend(over: str, under: str, share: float) -> QColor:
+    """Return the color that a share of one color over another gives; opaque, so that cells show no seams."""
+    one, other = QColor(over), QColor(under)
+    parts = zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in parts))
 
 
 def luminance(color: str) -> float:

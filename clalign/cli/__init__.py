@@ -19,14 +19,17 @@ from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
     "hmmsearch": "search profile HMMs against sequences",
+    "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "hmmscan": "find the profiles of a library that match each sequence",
     "resume": "continue a search that stopped early",
     "export": "write the results of a run as tables, sequences or alignments",
+    "explain": "tell why a sequence was found, or missed",
     "verify": "compute results of a run again on the reference",
     "devices": "list the devices that clalign can run on",
     "tune": "find the fastest choices for a device",
     "selftest": "prove that a device computes the right scores",
+    "logo": "draw a profile as a logo",
     "lab": "measure published ladders of kernels on a device",
     "bench": "run the same job on several devices and compare",
     "doctor": "look at this installation and say what is missing",

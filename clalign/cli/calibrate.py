@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser, UsageError, count, number
+from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.specs import CalibrateSpec
 
@@ -43,7 +43,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--histogram", metavar="F", help="write histograms and fits as JSON to F")
     group = parser.add_argument_group("Random sequences")
     group.add_argument("--num", type=count, default=default.n, metavar="N", help=f"how many [{default.n}]")
-    group.add_argument("--seed", type=_seed, default=default.seed, metavar="S", help=f"seed [{default.seed}]")
+    group.add_argument("--seed", type=whole_number, default=default.seed, metavar="S", help=f"seed [{default.seed}]")
     group.add_argument("--mean", type=number, default=default.mean, metavar="X", help=f"mean length [{default.mean:g}]")
     group.add_argument("--sd", type=number, default=default.sd, metavar="X",
                        help=f"standard deviation of the lengths [{default.sd:g}]")  # fmt: skip
@@ -51,12 +51,6 @@ def add_parser(subparsers: Any) -> None:
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from clalign.cli.options import Outputs
+from clalign.cli.options import Outputs, add_text_options
 from clalign.cli.parser import CommandParser, UsageError, number
 
 COMMAND = "clalign export"
@@ -17,8 +17,10 @@ FILES = (
     ("stockholm", "--stockholm", "write the domains, aligned to the profile"),
     ("tsv", "--tsv", "write a tab-separated table of sequences"),
     ("domtsv", "--domtsv", "write a tab-separated table of domains"),
-    ("tblout", "--tblout", "write a table of sequences, in HMMER3's columns"),
-    ("domtblout", "--domtblout", "write a table of domains, in HMMER3's columns"),
+    ("tblout", "--tblout", "write HMMER3's table of hits"),
+    ("domtblout", "--domtblout", "write HMMER3's table of domains"),
+    ("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
+    ("jsonl", "--json", "write a JSON object for each hit, one a line"),
 )
 
 EXAMPLES = (
@@ -37,7 +39,7 @@ def add_parser(subparsers: Any) -> None:
     group = parser.add_argument_group("Output")
     for name, flag, text in FILES:
         group.add_argument(flag, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
-    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    add_text_options(group)
     chosen = parser.add_argument_group("Which hits")
     chosen.add_argument("--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
     chosen.add_argument("--score", type=number, metavar="X", help="only sequences with at least this score")
@@ -65,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
             hits,
             significant=arguments.significant,
             alignments=not arguments.noali,
+            width=arguments.textw,
+            accessions=arguments.acc,
         )
     return 0
 

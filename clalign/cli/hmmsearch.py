@@ -17,7 +17,7 @@ from clalign.cli.options import (
     progress_mode,
     spec_of,
 )
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, whole_number
 from clalign.errors import InputError, OptionError, OutputError
 
 COMMAND = "clalign hmmsearch"
@@ -53,7 +53,12 @@ def add_search_options(parser: CommandParser, direction: Literal["search", "scan
         help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
         " kept beside it",
     )
-    add_device_option(parser)
+    add_device_option(parser).add_argument(
+        "--cpu",
+        type=whole_number,
+        metavar="N",
+        help="accepted for scripts written for HMMER, without effect: a device uses all it has",
+    )
     add_spec_options(parser, direction)
     add_progress_options(parser)
 
@@ -74,6 +79,9 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
             raise InputError(path, "the file does not exist.", "Check the name.")
     outputs.check((arguments.profiles, arguments.targets))
     _check_run(arguments.run_file)
+    mode = progress_mode(arguments)
+    if arguments.cpu is not None and mode in ("bar", "plain"):
+        print(f"{command}: --cpu has no effect: a device uses all it has.", file=sys.stderr)
     place = run_place(arguments.run_file)
     try:
         profiles, targets = (_in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
@@ -83,7 +91,7 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
         raise
     temporary = place.scratch is not None
     job = {"job": "search", "run": str(place.path), "spec": spec.to_dict(), "temporary": temporary}
-    return watch(job, place, outputs, progress_mode(arguments))
+    return watch(job, place, outputs, mode)
 
 
 def _check_run(path: str | None) -> None:

@@ -10,17 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
-from clalign.cli.parser import CommandParser, UsageError, number
+from clalign.cli.parser import CommandParser, UsageError, number, whole_number
 from clalign.errors import OptionError
 from clalign.specs import FOUND, SearchSpec
 
 ProgressMode = Literal["auto", "bar", "plain", "json", "none"]
 
+LEAST_TEXT_WIDTH = 120
+"""HMMER takes no smaller one."""
+
 FILES = (
     # field, flag, what it writes
     ("text", "-o", "write the text to F instead of standard output"),
-    ("tblout", "--tblout", "write a table of sequences, in HMMER3's columns"),
-    ("domtblout", "--domtblout", "write a table of domains, in HMMER3's columns"),
+    ("tblout", "--tblout", "write HMMER3's table of hits"),
+    ("domtblout", "--domtblout", "write HMMER3's table of domains"),
+    ("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
+    ("jsonl", "--json", "write a JSON object for each hit, one a line"),
     ("tsv", "--tsv", "write a tab-separated table of sequences"),
     ("domtsv", "--domtsv", "write a tab-separated table of domains"),
     ("stockholm", "-A", "write the significant domains, aligned to the profile, as Stockholm"),
@@ -47,10 +52,12 @@ def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]
                 flag, dest=field.name, choices=choices, default=field.default, metavar="|".join(choices), help=text
             )
         else:
-            kind = number if float in (hints[field.name], *get_args(hints[field.name])) else str
-            default = f" [{field.default:g}]" if isinstance(field.default, float) else ""
+            kinds = (hints[field.name], *get_args(hints[field.name]))
+            kind = number if float in kinds else whole_number if int in kinds else str
+            default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
+            flags = [flag, "--qformat"] if field.name == "sequence_format" and direction == "scan" else [flag]
             group.add_argument(
-                flag, dest=field.name, type=kind, default=field.default, metavar="X", help=f"{text}{default}"
+                *flags, dest=field.name, type=kind, default=field.default, metavar="X", help=f"{text}{default}"
             )
 
 
@@ -64,15 +71,17 @@ def _add_cutoffs(group: argparse._ArgumentGroup, flags: str, text: str) -> None:
         )
 
 
-def add_device_option(parser: CommandParser, default: str | None = None) -> None:
-    """Add ``--device``."""
-    parser.add_argument_group("Device").add_argument(
+def add_device_option(parser: CommandParser, default: str | None = None) -> argparse._ArgumentGroup:
+    """Add ``--device`` and return its group."""
+    group = parser.add_argument_group("Device")
+    group.add_argument(
         "--device",
         metavar="D",
         default=default,
         help="what to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference"
         " [the variable CLALIGN_DEVICE, else auto]",
     )
+    return group
 
 
 def add_output_options(parser: CommandParser) -> None:
@@ -80,7 +89,24 @@ def add_output_options(parser: CommandParser) -> None:
     group = parser.add_argument_group("Output")
     for name, flag, text in FILES:
         group.add_argument(flag, dest=f"out_{name}", metavar="F", help=text)
+    add_text_options(group)
+
+
+def add_text_options(group: argparse._ArgumentGroup) -> None:
+    """Add the flags that shape the text."""
     group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
+    width = group.add_mutually_exclusive_group()
+    width.add_argument("--textw", type=text_width, default=LEAST_TEXT_WIDTH, metavar="N",
+                       help=f"longest line of the text (HMMER3) [{LEAST_TEXT_WIDTH}]")  # fmt: skip
+    width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
+
+
+def text_width(text: str) -> int:
+    """Return a width of lines, in the range that HMMER takes."""
+    if not text.isdecimal() or int(text) < LEAST_TEXT_WIDTH:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {LEAST_TEXT_WIDTH} on")
+    return int(text)
 
 
 def add_progress_options(parser: CommandParser) -> None:
@@ -131,10 +157,16 @@ class Outputs:
         What (an export's name) and where; ``-`` is standard output.
     alignments : bool
         Whether the text shows alignments.
+    width : int
+        Its longest line; 0 for no limit.
+    accessions : bool
+        Whether it shows accessions in place of names.
     """
 
     files: tuple[tuple[str, str], ...]
     alignments: bool
+    width: int = LEAST_TEXT_WIDTH
+    accessions: bool = False
 
     def check(self, inputs: tuple[str, ...] = ()) -> None:
         """Refuse outputs that could not be written, before anything is computed.
@@ -174,4 +206,4 @@ def outputs_of(arguments: argparse.Namespace, command: str) -> Outputs:
         flags = {name: flag for name, flag, _ in FILES}
         both = " and ".join(flags[name] for name in to_stdout)
         raise UsageError(command, f"only one output can go to standard output, not {both}")
-    return Outputs(tuple(files), not arguments.noali)
+    return Outputs(tuple(files), not arguments.noali, arguments.textw, arguments.acc)

@@ -192,6 +192,13 @@ def number(text: str) -> float:
     return value
 
 
+def whole_number(text: str) -> int:
+    """Return a whole number from 0 on from the command line."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
 def count(text: str) -> int:
     """Return a whole number above 0 from the command line."""
     if not text.isdecimal() or int(text) == 0:

@@ -268,10 +268,19 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
         if partial and what in SEQUENCES_ONLY:
             display.say(f"{path} was not written, because the search is not complete.")
             continue
-        export(run_path, what, path, significant=what == "stockholm", alignments=outputs.alignments)
+        export(
+            run_path,
+            what,
+            path,
+            significant=what == "stockholm",
+            alignments=outputs.alignments,
+            width=outputs.width,
+            accessions=outputs.accessions,
+        )
 
 
 def summary(value: dict[str, Any]) -> str:
     """Return the sentence that a finished search ends with."""
     n = f"{value['n_sequences']:,}".replace(",", " ")
-    return f"Searched {n} sequences in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
+    what = "sequence" if value["n_sequences"] == 1 else "sequences"
+    return f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."

@@ -192,6 +192,17 @@ def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return verify_run(file, request.get("hits"), int(request.get("sample", 50)), device, job)
 
 
+def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import pick_device
+    from clalign.search.explain import explain, explain_in_run
+    from clalign.specs import SearchSpec
+
+    profile = int(request.get("profile", 0))
+    if "run" in request:
+        return explain_in_run(Path(request["run"]), profile, int(request["row"]), pick_device, job)
+    return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], pick_device, job)
+
+
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.export import export
 
@@ -227,6 +238,17 @@ def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return forget(device) if request.get("reset") else tune(device, job)
 
 
+def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    import dataclasses
+
+    from clalign.search.hmm_building import build_profiles
+    from clalign.specs import BuildSpec
+
+    names = {field.name for field in dataclasses.fields(BuildSpec)}
+    spec = BuildSpec(**{name: value for name, value in request.items() if name in names})
+    return build_profiles(request["alignment"], request["output"], spec, job)
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
     "resume": _resume,
@@ -234,6 +256,8 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "devices": _devices,
     "selftest": _self_test,
     "verify": _verify,
+    "explain": _explain,
+    "hmmbuild": _hmmbuild,
     "export": _export,
     "calibrate": _calibrate,
     "bench": _bench,

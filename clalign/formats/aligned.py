@@ -42,6 +42,14 @@ class AlignedRows:
 
     def hand_over(self, builder: BlockBuilder) -> None:
         """Give the rows to a builder and forget them; refuse rows of unequal length."""
+        for row in self.checked():
+            builder.start(row.name, row.accession, row.description, row.parts[0][0])
+            for line, part in row.parts:
+                builder.residues(line, part)
+        self._rows.clear()
+
+    def checked(self) -> list[AlignedRow]:
+        """Return the rows that have residues; refuse rows of unequal length."""
         rows = [row for row in self._rows.values() if row.parts]
         for row in rows:
             if row.n_columns != rows[0].n_columns:
@@ -51,8 +59,4 @@ class AlignedRows:
                     "Part of the alignment may be missing; take the file from its source again.",
                     row.parts[-1][0],
                 )
-        for row in rows:
-            builder.start(row.name, row.accession, row.description, row.parts[0][0])
-            for line, part in row.parts:
-                builder.residues(line, part)
-        self._rows.clear()
+        return rows

@@ -36,6 +36,8 @@ _SPOOLED = "input-"
 _LEAVING = "old-"
 _INDEX = "index"
 _USED = "used"
+_KERNELS = "kernels"
+_PROFILES = "profiles"
 
 
 def cache_root() -> Path:
@@ -46,6 +48,16 @@ def cache_root() -> Path:
 def cache_folder() -> Path:
     """Return the folder of the packed databases."""
     return cache_root() if os.environ.get(FOLDER_VARIABLE) else cache_root() / "databases"
+
+
+def kernel_folder() -> Path:
+    """Return the folder of the compiled kernels."""
+    return cache_root() / _KERNELS
+
+
+def profile_folder() -> Path:
+    """Return the folder of the decoded libraries of profiles."""
+    return cache_root() / _PROFILES
 
 
 def cache_limit() -> int:
@@ -228,8 +240,11 @@ def _last_use(entry: Path) -> float:
 
 
 def clear_cache() -> int:
-    """Remove all entries; return how many bytes that freed."""
+    """Remove all entries, compiled kernels and decoded profiles; return how many bytes that freed."""
     freed = sum(cached.size for cached in cached_databases() if discard(cached.folder))
+    for folder in (kernel_folder(), profile_folder()):
+        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(cache_folder() / _INDEX, ignore_errors=True)
     return freed
 

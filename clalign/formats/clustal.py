@@ -20,7 +20,14 @@ def read_clustal_blocks(reading: Reading) -> Iterator[Block]:
     InputError
         If a line is no row, or the rows differ in length.
     """
-    builder, rows = BlockBuilder(reading), AlignedRows(reading)
+    builder = BlockBuilder(reading)
+    clustal_rows(reading).hand_over(builder)
+    yield from builder.rest()
+
+
+def clustal_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of a Clustal alignment, gaps included."""
+    rows = AlignedRows(reading)
     header = True
     for number, line in reading.text.lines():
         if header or not line.strip() or line[:1] in b" \t":
@@ -30,5 +37,4 @@ def read_clustal_blocks(reading: Reading) -> Iterator[Block]:
         if found is None:
             raise reading.text.error(f'the row "{text_of(line)[:40]}" has a name but no residues.', line=number)
         rows.add(text_of(found[1]), number, found[2])
-    rows.hand_over(builder)
-    yield from builder.rest()
+    return rows

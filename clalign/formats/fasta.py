@@ -142,7 +142,8 @@ class _Scan:
             self._n_records += 1
             words = header.split(None, 1)
             if words and header.isascii():
-                texts.append(words[0] + b"\t\t" + (words[1].rstrip() if len(words) > 1 else b""))
+                # Blanks at the end of a description stay, as in HMMER's tables.
+                texts.append(words[0] + b"\t\t" + (words[1] if len(words) > 1 else b""))
             else:
                 texts.append(self._odd_text(header, line + first_line))
         return texts

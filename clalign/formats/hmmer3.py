@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.alphabets import ALPHABETS, Alphabet
 from clalign.errors import InputError
@@ -28,6 +29,27 @@ _STATISTICS = {
 }
 
 
+_POLYNOMIAL = tuple(float.fromhex(c) for c in ("0x1.c6af84b912394p-5", "0x1.ebfce50fac4f3p-3", "0x1.62e42ff0c52d6p-1"))
+
+
+def _exponential(logs: npt.NDArray[np.float64]) -> Floats:
+    """Return e to the power of each number, 0 for minus infinity, with the last bit that HMMER's C library gives.
+
+    On another last bit HMMER's random tracebacks would take other paths.
+
+    References
+    ----------
+    Tang, ACM Trans. Math. Softw. 15, 144-157 (1989): tables of powers and a short polynomial; here
+    with the 32 steps and the coefficients of Arm's optimized routines.
+    """
+    x = np.maximum(logs, -200.0).astype(np.float32).astype(np.float64) * (32 / np.log(2.0))
+    steps = np.rint(x)
+    r = (x - steps) / 32
+    c0, c1, c2 = _POLYNOMIAL
+    values = ((c0 * r + c1) * (r * r) + (c2 * r + 1.0)) * np.exp2(steps / 32)
+    return np.where(np.isneginf(logs), 0.0, values).astype(np.float32)
+
+
 @dataclass
 class _Header:
     """The header lines of one record, as text with their line numbers."""
@@ -37,17 +59,32 @@ class _Header:
     statistics: dict[str, tuple[int, list[float]]] = field(default_factory=dict)
 
 
-@dataclass
-class _Nodes:
-    """The nodes of a model as they are read."""
+_ZERO = math.inf
+"""The negative logarithm of a probability of zero."""
 
-    match: Floats
-    insert: Floats
-    transitions: Floats
-    composition: Floats | None = None
+
+@dataclass
+class _Lines:
+    """The lines of a model's nodes as negative logarithms, a list for each node from 0 on."""
+
+    match: list[list[float]]
+    insert: list[list[float]] = field(default_factory=list)
+    transitions: list[list[float]] = field(default_factory=list)
+    composition: list[float] | None = None
     consensus: list[str] = field(default_factory=list)
     reference: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
+
+
+class _Nodes:
+    """The nodes of a model as probabilities."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self.match, self.insert, self.transitions = (
+            _exponential(-np.array(logs)) for logs in (lines.match, lines.insert, lines.transitions)
+        )
+        self.composition = None if lines.composition is None else _exponential(-np.array(lines.composition))
+        self.consensus, self.reference, self.structure = lines.consensus, lines.reference, lines.structure
 
 
 def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -> Hmm:
@@ -165,59 +202,58 @@ class _Record:
             raise self.error(f'"{text}" after {tag} is not a whole number above 0.', number)
         return int(text)
 
-    def probabilities(self, words: list[str], count: int, what: str) -> Floats:
-        """Decode negative natural logarithms; ``*`` is zero."""
+    def logs(self, words: list[str], count: int, what: str) -> list[float]:
+        """Return negative natural logarithms of probabilities; ``*`` stands for that of zero."""
         if len(words) < count:
             raise self.error(f"{what} need {count} numbers, but there are {len(words)}.")
-        values = np.zeros(count, np.float32)
-        for i, word in enumerate(words[:count]):
-            if word != "*":
-                log = self.number_of(word, what)
-                if log < 0:
-                    raise self.error(f"{word} in {what} would be a probability above 1.")
-                values[i] = np.exp(np.float32(-log))
-        return values
+        try:
+            values = [_ZERO if word == "*" else float(word) for word in words[:count]]
+        except ValueError:
+            values = [math.nan]
+        # A sum shows what is not a number, which a minimum may pass over.
+        if min(values) >= 0.0 and sum(values) >= 0.0 and words[:count].count("*") == values.count(_ZERO):
+            return values
+        for word in words[:count]:
+            if word != "*" and self.number_of(word, what) < 0:
+                raise self.error(f"{word} in {what} would be a probability above 1.")
+        raise self.error(f"{what} are not readable.")
 
     def nodes(self, version: str, alphabet: Alphabet, length: int) -> _Nodes:
         k_size = alphabet.size
-        nodes = _Nodes(
-            np.zeros((length + 1, k_size), np.float32),
-            np.zeros((length + 1, k_size), np.float32),
-            np.zeros((length + 1, 7), np.float32),
-        )
+        found = _Lines([[_ZERO] * k_size])
         self.next_words("the line of transition names")
         words = self.next_words("the insert emissions of node 0")
         if words[0] == "COMPO":
-            nodes.composition = self.probabilities(words[1:], k_size, "the mean composition")
+            found.composition = self.logs(words[1:], k_size, "the mean composition")
             words = self.next_words("the insert emissions of node 0")
         for k in range(length + 1):
             if k > 0:
-                self._match_line(self.next_words(f"node {k}"), version, k, nodes)
+                self._match_line(self.next_words(f"node {k}"), version, k, found)
                 words = self.next_words(f"the insert emissions of node {k}")
-            nodes.insert[k] = self.probabilities(words, k_size, f"the insert emissions of node {k}")
+            found.insert.append(self.logs(words, k_size, f"the insert emissions of node {k}"))
             words = self.next_words(f"the transitions of node {k}")
-            nodes.transitions[k] = self.probabilities(words, 7, f"the transitions of node {k}")
+            found.transitions.append(self.logs(words, 7, f"the transitions of node {k}"))
             self.node_lines.append(self.number)
         closing = self.next_words("the closing //")
         if not closing[0].startswith("//"):
             raise self.error(
                 f'// is expected after node {length}, the last one, but the line begins with "{closing[0]}".'
             )
-        return nodes
+        return _Nodes(found)
 
-    def _match_line(self, words: list[str], version: str, k: int, nodes: _Nodes) -> None:
+    def _match_line(self, words: list[str], version: str, k: int, found: _Lines) -> None:
         if words[0] != str(k):
             raise self.error(f'node {k} is expected here, but the line begins with "{words[0]}".')
-        k_size = nodes.match.shape[1]
-        nodes.match[k] = self.probabilities(words[1:], k_size, f"the match emissions of node {k}")
+        k_size = len(found.match[0])
+        found.match.append(self.logs(words[1:], k_size, f"the match emissions of node {k}"))
         columns = ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
         rest = words[1 + k_size :]
         if len(rest) < len(columns):
             raise self.error(f"node {k} needs {len(columns)} columns of annotation, but there are {len(rest)}.")
-        found = dict(zip(columns, rest, strict=False))
-        nodes.consensus.append(found.get("cons", "-")[0])
-        nodes.reference.append(found["rf"][0])
-        nodes.structure.append(found["cs"][0])
+        notes = dict(zip(columns, rest, strict=False))
+        found.consensus.append(notes.get("cons", "-")[0])
+        found.reference.append(notes["rf"][0])
+        found.structure.append(notes["cs"][0])
 
     def check(self, nodes: _Nodes, header: _Header) -> None:
         """Refuse distributions that do not sum to one."""

@@ -17,7 +17,7 @@ from clalign.formats.blocks import Block
 from clalign.formats.tally import SHOWN_LINES
 from clalign.sequences import SequenceDatabase
 
-VERSION = 1
+VERSION = 2
 """Changes whenever the files or the way they are made change."""
 
 VOLUME_RESIDUES = 8 << 20

@@ -9,7 +9,7 @@ from clalign.errors import InputError
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.recognize import identify
 from clalign.formats.sources import TextReader, decoded, opened
-from clalign.profiles import Hmm
+from clalign.profiles import Hmm, Hmmer3Settings
 
 
 def read_profiles(path: str) -> Iterator[Hmm]:
@@ -83,6 +83,7 @@ def profile_card(hmm: Hmm) -> dict[str, Any]:
         "nc": hmm.cutoffs.noise,
     }
     calibration = hmm.calibration
+    statistics = _statistics(hmm)
     return {
         "name": hmm.name,
         "accession": hmm.accession,
@@ -96,4 +97,19 @@ def profile_card(hmm: Hmm) -> dict[str, Any]:
         "cutoffs": {kind: None if pair is None else list(pair) for kind, pair in cutoffs.items()},
         "calibration": calibration and {"mu": calibration.location, "lambda": calibration.slope},
         "facts": dict(hmm.facts),
+        **({"calibration3": statistics} if statistics else {}),
+    }
+
+
+def _statistics(hmm: Hmm) -> dict[str, dict[str, float]] | None:
+    """Return the score statistics of a HMMER3 model, if it has all of them."""
+    settings = hmm.settings
+    if not isinstance(settings, Hmmer3Settings):
+        return None
+    if settings.msv is None or settings.viterbi is None or settings.forward is None:
+        return None
+    return {
+        "msv": {"mu": settings.msv.location, "lambda": settings.msv.slope},
+        "viterbi": {"mu": settings.viterbi.location, "lambda": settings.viterbi.slope},
+        "forward": {"tau": settings.forward.location, "lambda": settings.forward.slope},
     }

@@ -43,6 +43,15 @@ class Identity:
             return self.format
         raise self._refusal("a sequence file")
 
+    def alignment_format(self) -> str:
+        """Return the format of what may be an alignment; refuse anything else."""
+        if self.kind is None:
+            raise self._refusal("an alignment")
+        if self.kind == "alignment" or self.format == "fasta":
+            return self.format
+        hint = "Give a Stockholm, Clustal or aligned FASTA file."
+        raise InputError(self.path, f"this is {self._what(self.kind)}, not an alignment.", hint)
+
     def profile_format(self) -> str:
         """Return the format of profiles; refuse anything else."""
         if self.kind == "profiles":
@@ -58,13 +67,15 @@ class Identity:
     def _refusal(self, wanted: str) -> InputError:
         if self.kind is None:
             return InputError(self.path, f"this is {self.format}, which is not read here.", self.hint)
-        what = {
+        return InputError(self.path, f"this is {self._what(self.kind)}, not {wanted}.", _HINTS[self.kind])
+
+    def _what(self, kind: FileKind) -> str:
+        return {
             "profiles": f"a profile HMM file ({self.format})",
             "sequences": f"a sequence file ({self.format})",
             "alignment": f"an alignment ({self.format})",
             "run": "a file of results of clalign",
-        }[self.kind]
-        return InputError(self.path, f"this is {what}, not {wanted}.", _HINTS[self.kind])
+        }[kind]
 
 
 _HINTS = {

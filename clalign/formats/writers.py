@@ -104,6 +104,8 @@ class AlignedRow:
         ``M``, ``I`` or ``D`` for each column of `text`.
     text : str
         The residues; anything for a delete.
+    posterior : str
+        Posterior probability of each column, where the engine knows it.
     """
 
     name: str
@@ -114,6 +116,12 @@ class AlignedRow:
     first_node: int
     states: str
     text: str
+    posterior: str = ""
+
+    @property
+    def place(self) -> str:
+        """Name and ends, as in ``name/1-20``."""
+        return f"{self.name}/{self.start}-{self.end}"
 
 
 def insert_lengths(row: AlignedRow, length: int) -> list[int]:

@@ -20,7 +20,7 @@ from clalign.opencl.build_reports import build_report
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
-from clalign.opencl.transfers import Transfers, is_over, new_buffer, seconds_of
+from clalign.opencl.transfers import Shape, Transfers, is_over, new_buffer, seconds_of
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, Result, Stage, nothing_to_check
 
@@ -33,6 +33,9 @@ _OUT_OF_MEMORY = {
 
 RESIDENT_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
+
+SMALL_ZEROS = 4096
+"""Up to so many zeros a CPU gets from the host at once."""
 
 Resident = TypeVar("Resident")
 
@@ -61,8 +64,8 @@ class OpenCLSession:
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
             self._transfers = Transfers(self._context, self._pool, in_place=not apart)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
-        self._launched: list[tuple[cl.Event, tuple[Any, ...]]] = []
-        self._kernel_seconds = 0.0
+        self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
+        self._seconds_of: dict[str, float] = {}
         self._is_owner = True
         self._sessions = weakref.WeakSet([self])
 
@@ -96,15 +99,16 @@ class OpenCLSession:
         other = copy.copy(self)
         with self._translated():
             other._queue = self._new_queue()
-        other._launched, other._kernel_seconds, other._is_owner = [], 0.0, False
+        other._launched, other._seconds_of, other._is_owner = [], {}, False
         self._sessions.add(other)
         return other
 
     def join(self, other: OpenCLSession) -> None:
         """Count the time of those kernels of a session beside this one that are done; wait for none."""
         other._count_kernels()
-        self._kernel_seconds += other._kernel_seconds
-        other._kernel_seconds = 0.0
+        for source, seconds in other._seconds_of.items():
+            self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
+        other._seconds_of = {}
 
     def _new_queue(self) -> cl.CommandQueue:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
@@ -146,6 +150,10 @@ class OpenCLSession:
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
+        if n_bytes <= SMALL_ZEROS and not has_own_memory(self.device):
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR  # a fourth of the time of a command
+            with self._translated():
+                return cl.Buffer(self._context, flags, hostbuf=np.zeros(max(1, n_bytes), np.uint8))
         buffer = self.allocate(n_bytes)
         with self._translated():
             cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
@@ -156,9 +164,12 @@ class OpenCLSession:
         return self.fetch(buffer, shape, dtype)()
 
     def fetch(
-        self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+        self, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
     ) -> Callable[[], npt.NDArray[Any]]:
-        """Return what waits for all that was launched until now and returns the content of a buffer."""
+        """Return what waits for all that was launched until now and returns the content of a buffer.
+
+        A shape that the host does not know yet is asked for then.
+        """
         with self._translated():
             wait = self._transfers.download(self._queue, buffer, shape, dtype)
 
@@ -206,7 +217,7 @@ class OpenCLSession:
             with self._translated():
                 self._queue.flush()
         # Memory of the host that the kernel reads must stay until it is done.
-        self._launched.append((done, arguments))
+        self._launched.append((done, source, arguments))
 
     def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
         key = (source, entry, *sorted(defines.items()))
@@ -230,7 +241,12 @@ class OpenCLSession:
     @property
     def kernel_seconds(self) -> float:
         """Time that the kernels of all collected results took, by the device's own clock."""
-        return self._kernel_seconds
+        return sum(self._seconds_of.values())
+
+    @property
+    def seconds_by_kernel(self) -> dict[str, float]:
+        """The same time by the file that the kernels are in."""
+        return dict(self._seconds_of)
 
     @property
     def copy_seconds(self) -> float:
@@ -239,11 +255,11 @@ class OpenCLSession:
 
     def _count_kernels(self) -> None:
         left = []
-        for event, arguments in self._launched:
+        for event, source, arguments in self._launched:
             if is_over(event):
-                self._kernel_seconds += seconds_of(event)
+                self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds_of(event)
             else:
-                left.append((event, arguments))
+                left.append((event, source, arguments))
         self._launched = left
 
     def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
@@ -264,7 +280,7 @@ class OpenCLSession:
         """Return the codes of an error; those of the kernels where it only says that one of them failed."""
         codes = {error.code}
         if error.code == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-            codes |= {event.command_execution_status for event, _ in self._launched}
+            codes |= {event.command_execution_status for event, *_ in self._launched}
         return codes
 
     def _settle(self) -> None:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyopencl as cl
 from pyopencl.tools import MemoryPool
 
+Shape = int | tuple[int, ...]
+
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
 
@@ -76,19 +78,20 @@ class Transfers:
         return list(self._uploads)
 
     def download(
-        self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+        self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
     ) -> Callable[[], npt.NDArray[Any]]:
         """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
 
         The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
-        launched later nor holds up the host before; some drivers of GPUs make small copies at once.
+        launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
+        need the shape be known before it is asked for.
         """
-        array = np.empty(shape, dtype)
-        if not array.nbytes:
-            return lambda: array
         computed = cl.enqueue_marker(queue)
 
         def fetched() -> npt.NDArray[Any]:
+            array = np.empty(shape() if callable(shape) else shape, dtype)
+            if not array.nbytes:
+                return array
             queue.flush()  # or another queue could wait for it forever
             copied = cl.enqueue_copy(self._downloads, array, buffer, is_blocking=True, wait_for=[computed])
             self._seconds += seconds_of(copied)

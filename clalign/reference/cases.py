@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import AMINO, code_of
+from clalign.local_profiles import LocalProfile, to_local_profile
 from clalign.profiles import (
+    Calibration,
     Cutoffs,
     Hmm,
     Hmmer2Settings,
+    Hmmer3Settings,
     IntegerProfile,
     consensus_of,
     to_integer_profile,
@@ -66,8 +71,25 @@ def random_profile(rng: np.random.Generator, n_nodes: int, local: bool = True) -
     return to_integer_profile(random_hmm(rng, n_nodes, local))
 
 
+def random_local_hmm(rng: np.random.Generator, n_nodes: int) -> Hmm:
+    """Return a HMMER3 protein model with score statistics that models of this kind have."""
+    hmm = random_hmm(rng, n_nodes)
+    msv, viterbi = Calibration("gumbel", -8.0, 0.71), Calibration("gumbel", -8.5, 0.71)
+    settings = Hmmer3Settings("f", msv, viterbi, Calibration("exponential", -4.0, 0.71), None, None, None)
+    # The last node leads nowhere but to the end, and the first cannot be deleted into.
+    hmm.transitions[0, 5:] = [1, 0]
+    hmm.transitions[n_nodes, :3] = [0.99, 0.01, 0]
+    hmm.transitions[n_nodes, 5:] = [1, 0]
+    return replace(hmm, settings=settings)
+
+
+def random_local_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:
+    """Return the search profile of `random_local_hmm`."""
+    return to_local_profile(random_local_hmm(rng, n_nodes))
+
+
 def random_batch(
-    rng: np.random.Generator, profile: IntegerProfile, n: int, longest: int, same_length: bool = False
+    rng: np.random.Generator, profile: IntegerProfile | LocalProfile, n: int, longest: int, same_length: bool = False
 ) -> SequenceBatch:
     """Return sequences of up to `longest` residues; every fourth holds copies of the consensus."""
     residues = np.array([code_of(letter) for letter in AMINO.canonical], np.uint8)

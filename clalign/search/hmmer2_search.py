@@ -14,11 +14,14 @@ from clalign.errors import OptionError
 from clalign.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
-from clalign.profiles import INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
+from clalign.profiles import IMPOSSIBLE, INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
 from clalign.search.domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
-from clalign.sequences import SequenceDatabase
+from clalign.search.protocol import Scored
+from clalign.search.targets import Targets
+from clalign.sequences import SequenceBatch, SequenceDatabase
 from clalign.sessions import Session
 from clalign.specs import SearchSpec
+from clalign.stages.viterbi import VITERBI
 from clalign.stages.viterbi_trace import VITERBI_TRACE, Paths
 
 NO_LIMIT = float("inf")
@@ -119,37 +122,6 @@ def _single(score: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Targets:
-    """What is searched, and what E-values count.
-
-    Attributes
-    ----------
-    database : SequenceDatabase
-    empty_inputs : int64[n]
-        Sorted places in the input of the sequences without residues, which HMMER2 does not count.
-    n_profiles : int or None
-        In a scan the number of profiles, which are the targets of each sequence; None in a search.
-    """
-
-    database: SequenceDatabase
-    empty_inputs: npt.NDArray[np.int64]
-    n_profiles: int | None = None
-
-    @property
-    def n(self) -> float:
-        """The number that E-values count with: profiles, or sequences that have residues."""
-        return float(self.n_profiles or len(self.database) - self.database.n_empty)
-
-
-def targets_of(spec: SearchSpec, database: SequenceDatabase, n_profiles: int) -> Targets:
-    """Return the targets of a search or scan of so many profiles."""
-    empty = np.empty(0, np.int64)
-    if database.n_empty:
-        empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
-    return Targets(database, empty, n_profiles if spec.direction == "scan" else None)
-
-
-@dataclass(frozen=True, slots=True)
 class Hmmer2Search:
     """One profile against one database.
 
@@ -174,6 +146,25 @@ class Hmmer2Search:
     empty_inputs: npt.NDArray[np.int64]
     least_raws: npt.NDArray[np.int64]
     judged_among: float | None = None
+
+    @property
+    def length(self) -> int:
+        """Number of nodes of the profile."""
+        return self.profile.length
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start scoring a batch; return what waits for the scores and returns them."""
+        wait = session.start(VITERBI, batch, self.profile)
+
+        def collect() -> Scored:
+            scores = wait()
+            if self.database.n_empty:
+                # A sequence without residues has no score; HMMER2 leaves it out.
+                values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
+                scores = Scores(scores.targets, values)
+            return Scored(scores)
+
+        return collect
 
     def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
         """Return the positions in `scores` that go to the traceback.
@@ -212,10 +203,11 @@ class Hmmer2Search:
 
     def hits(self, session: Session, scores: Scores, context: JobContext) -> tuple[Hit, ...]:
         """Trace the candidates of a batch and return those that are reported, in the order of rows."""
-        return self.start_hits(session, scores, context)()
+        return self.start_hits(session, Scored(scores), context)()
 
-    def start_hits(self, session: Session, scores: Scores, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing the candidates of a batch; return what waits for the hits (see `hits`)."""
+        scores = scored.scores
         portions = self._portions(session, scores, self.candidates(scores))
 
         def start() -> tuple[npt.NDArray[np.int64], Callable[[], Paths]] | None:
@@ -300,7 +292,14 @@ class Hmmer2Search:
             raw=raw,
             domains=tuple(shown),
             n_domains=len(counting),
+            is_included=self._is_included(score, evalue),
         )
+
+    def _is_included(self, score: np.float32, evalue: float) -> bool:
+        limits = self.thresholds
+        if limits.inclusion_score is not None:
+            return bool(score >= limits.inclusion_score)
+        return evalue <= limits.inclusion_evalue
 
     def _domain(self, number: int, domain: ScoredDomain, row: int) -> Domain:
         target_range = domain.path.target_range
@@ -330,9 +329,9 @@ class Hmmer2Search:
         return self.thresholds.pvalue(score) * n_targets
 
 
-def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:
+def prepare_hmmer2_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:
     """Return the search of a HMMER2 profile, the `number`-th from 0, its scores and thresholds ready."""
-    limits = thresholds_for(hmm, spec, targets.n)
+    limits = thresholds_for(hmm, spec, targets.n("hmmer2"))
     n_octaves = max(EARLY_OCTAVE, len(targets.database).bit_length()) + 1
     least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(n_octaves)], np.int64)
     judged_among = spec.n_targets

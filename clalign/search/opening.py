@@ -48,8 +48,13 @@ class Opening:
         session, self._session = self._session, None
         return session
 
+    def start(self) -> None:
+        """Begin, if that was not done yet."""
+        if self._thread.ident is None:
+            self._thread.start()
+
     def __enter__(self) -> Opening:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(

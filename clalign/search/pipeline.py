@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from clalign.batching import BATCH_SECONDS, MIN_CELLS, BatchCutter, gaps
 from clalign.errors import OutOfDeviceMemory
 from clalign.hits import Hit, Scores
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import BatchResult, PackedScores, RunFile, pack_scores
-from clalign.search.hmmer2_search import Hmmer2Search
+from clalign.search.protocol import ProfileSearch, Scored
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
-from clalign.stages.viterbi import VITERBI
 
 RELEASE_RESIDUES = 2**26
 """From this size on the pages of a database are given back while it is read."""
 
 IN_FLIGHT = 2
 """Batches that the device has to do at any time, so that it never waits for the host."""
+
+PACKERS = 4
+"""Threads that compress what was found: on fast devices that takes longer than to compute it."""
 
 
 @dataclass
@@ -78,17 +78,17 @@ class Pace:
 @dataclass(frozen=True, slots=True)
 class _Scoring:
     number: int
-    search: Hmmer2Search
+    search: ProfileSearch
     batch: SequenceBatch
-    wait: Callable[[], Scores]
+    wait: Callable[[], Scored]
 
 
 @dataclass(frozen=True, slots=True)
 class _Tracing:
     number: int
-    search: Hmmer2Search
+    search: ProfileSearch
     batch: SequenceBatch
-    scores: Scores
+    scored: Scored
     cells: float
     seconds: float
     packed: Future[PackedScores]
@@ -114,7 +114,7 @@ class Pipeline:
     def __init__(
         self,
         run: RunFile,
-        search_of: Callable[[int], Hmmer2Search],
+        search_of: Callable[[int], ProfileSearch],
         n_profiles: int,
         cutter: BatchCutter,
         session: Session,
@@ -136,10 +136,11 @@ class Pipeline:
 
     def compute(self) -> None:
         """Search until everything is in the run file; with smaller batches if the device's memory is short."""
-        with self.session.beside() as tracer, ThreadPoolExecutor(1) as self._packer:
+        with self.session.beside() as tracer, ThreadPoolExecutor(PACKERS) as self._packer:
             while True:
                 try:
                     self._compute(tracer)
+                    self.session.join(tracer)
                     return
                 except OutOfDeviceMemory:
                     if len(self._in_hand) <= 1:
@@ -157,7 +158,7 @@ class Pipeline:
         for number, search, batch in self._missing():
             self.context.check()
             self._in_hand = batch
-            scoring.append(_Scoring(number, search, batch, self.session.start(VITERBI, batch, search.profile)))
+            scoring.append(_Scoring(number, search, batch, search.start_scoring(self.session, batch)))
             if len(scoring) >= IN_FLIGHT:
                 tracing.append(self._scored(scoring.popleft(), tracer))
             if len(tracing) >= IN_FLIGHT:
@@ -168,7 +169,7 @@ class Pipeline:
         while tracing:
             self._store(tracing.popleft())
 
-    def _missing(self) -> Iterator[tuple[int, Hmmer2Search, SequenceBatch]]:
+    def _missing(self) -> Iterator[tuple[int, ProfileSearch, SequenceBatch]]:
         """Yield number, search and batch of whatever is to be done, cut when it is asked for."""
         n_rows = len(self.cutter.database)
         for number in range(self.n_profiles):
@@ -194,34 +195,32 @@ class Pipeline:
         """Wait for the scores of a batch and start tracing what they make candidates."""
         self._in_hand = job.batch
         before = self.session.kernel_seconds
-        scores = job.wait()
+        scored = job.wait()
         now = time.perf_counter()
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
         seconds = spent - before if spent else now - self._waited_since
         self._waited_since = now
-        cells = float(job.batch.n_cells(job.search.profile.length))
+        cells = float(job.batch.n_cells(job.search.length))
         self.pace.measure(cells, seconds)
-        if job.search.database.n_empty:
-            # A sequence without residues has no score; HMMER2 leaves it out.
-            scores = Scores(scores.targets, np.where(job.batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE)))
-        packed = self._packer.submit(pack_scores, scores.values)
-        hits = job.search.start_hits(tracer, scores, self.context)
-        return _Tracing(job.number, job.search, job.batch, scores, cells, seconds, packed, hits)
+        packed = self._packer.submit(pack_scores, scored.scores.values, scored.survivors)
+        hits = job.search.start_hits(tracer, scored, self.context)
+        return _Tracing(job.number, job.search, job.batch, scored, cells, seconds, packed, hits)
 
     def _store(self, job: _Tracing) -> None:
         self._in_hand = job.batch
         hits = job.wait()
-        number, rows = job.number, job.scores.targets
+        number, scores = job.number, job.scored.scores
+        rows = scores.targets
         first, last = int(rows[0]), int(rows[-1]) + 1
         device = self.session.device.name
-        result = BatchResult(number, first, last, job.scores, hits, job.cells, job.seconds, device, job.packed.result())
+        result = BatchResult(number, first, last, scores, hits, job.cells, job.seconds, device, job.packed.result())
         self.run.add_batch(result)
         self.pace.store(result)
         self._n_hits[number] += len(hits)
         self._rows_left[number] -= last - first
-        self._note_best(number, first, job.scores)
+        self._note_best(number, first, scores)
         database = self.cutter.database
         if database.n_residues > RELEASE_RESIDUES:
             database.release()
@@ -237,7 +236,7 @@ class Pipeline:
         if best is not None and scores.values[row] > best[0]:
             self._best[number] = int(scores.values[row]), first + row
 
-    def _end(self, number: int, search: Hmmer2Search) -> None:
+    def _end(self, number: int, search: ProfileSearch) -> None:
         """Keep the target with the highest raw score, for a profile that reports nothing."""
         best = self._best.get(number)
         if best is None:

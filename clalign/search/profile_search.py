@@ -13,17 +13,21 @@ from typing import Any
 import clalign
 from clalign.batching import BatchCutter, fits, residue_limit, typical_length
 from clalign.devices import Device
-from clalign.errors import ClalignError, InputError, OptionError, RunBusy
+from clalign.errors import ClalignError, InputError, RunBusy
 from clalign.formats.databases import load_database
 from clalign.formats.packed import VERSION as PACKING
-from clalign.formats.profiles import profile_card, read_profiles, repeated_names
+from clalign.formats.profile_library import load_library
+from clalign.formats.profiles import repeated_names
 from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
 from clalign.runs import RunFile, create_run
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_search, targets_of, thresholds_for
+from clalign.search.domain_host import DomainHost
 from clalign.search.opening import Opening
 from clalign.search.pipeline import Pace, Pipeline
+from clalign.search.preparing import card_of_search, has_composition, prepare_search
+from clalign.search.protocol import ProfileSearch
+from clalign.search.targets import Targets, targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -46,16 +50,21 @@ def hmmsearch(
 ) -> RunFile:
     """Search profiles against sequences in this process and return the open run file.
 
+    A HMMER2 profile gives the hits of hmmsearch 2.3.2, a HMMER3 profile those of hmmsearch 3.3.2. The run file
+    yields them (`RunFile.hits`), the scores of all targets, and for HMMER3 what passed each filter
+    (`RunFile.funnel`, `RunFile.survivors`).
+
     Parameters
     ----------
     profiles, targets : str or Path
-        Files.
+        Files; the profiles may be a library that mixes both formats.
     run : str or Path
         The run file to make; it must not exist.
     context : JobContext, optional
         Told of the progress, and asked whether to stop.
     **options
-        Fields of `clalign.specs.SearchSpec`, such as ``evalue=1e-5`` or ``device="gpu"``.
+        Fields of `clalign.specs.SearchSpec`, such as ``evalue=1e-5``, ``device="gpu"``, ``direction="scan"``,
+        ``cutoff="ga"`` or ``without_filters=True``.
 
     Raises
     ------
@@ -133,18 +142,20 @@ def _search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
     with Opening(lambda: _opened(spec, pick_device, context)) as opening:
-        profiles = _read_profiles(spec, context)
+        profiles = load_library(spec.profiles, context.check)
         database, report = load_database(
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
         if run.fact("database") is not None:
             check_unchanged(run, spec, report)
+        targets = targets_of(spec, database, profiles, report)
         session = opening.result(context.check)
-    with session:
+    has_envelopes = any(hmm.origin == "hmmer3" for hmm in profiles)
+    with session, DomainHost(session, pick_device, context.check, has_envelopes) as host:
         device = session.device
-        _store_inputs(run, spec, report, profiles, database, device)
-        _tell_cautions(run, report, profiles, database, device, context)
-        pace = _compute(run, spec, profiles, database, session, context)
+        _store_inputs(run, spec, report, profiles, targets, device)
+        _tell_cautions(run, report, profiles, targets, device, context)
+        pace = _compute(run, spec, profiles, targets, session, host, context)
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
@@ -153,9 +164,15 @@ def _search(
         "cells": pace.done_cells,
         "seconds": time.monotonic() - started,
         "device_seconds": pace.device_seconds,
+        "kernel_seconds": {**_rounded(session.seconds_by_kernel), **_rounded(host.seconds_by_kernel())},
         "gcups": pace.gcups,
         "device": device.name,
+        "domain_device": None if host.device is None else host.device.name,
     }
+
+
+def _rounded(seconds: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in seconds.items()}
 
 
 def _opened(spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext) -> Session:
@@ -166,40 +183,26 @@ def _compute(
     run: RunFile,
     spec: SearchSpec,
     profiles: list[Hmm],
-    database: SequenceDatabase,
+    targets: Targets,
     session: Session,
+    host: DomainHost,
     context: JobContext,
 ) -> Pace:
     """Compute what the run lacks; return what became known of the speed."""
-    device = session.device
+    device, database = session.device, targets.database
     lengths = [hmm.length for hmm in profiles]
     rate = device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
     pace = Pace(
         rate, residue_limit(device), typical_length(lengths), float(database.n_residues) * sum(lengths),
         *run.work_done(),
     )  # fmt: skip
-    targets = targets_of(spec, database, len(profiles))
 
-    def search_of(number: int) -> Hmmer2Search:
-        return prepare_search(profiles[number], number, spec, targets)
+    def search_of(number: int) -> ProfileSearch:
+        return prepare_search(profiles[number], number, spec, targets, host)
 
     cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
     Pipeline(run, search_of, len(profiles), cutter, session, pace, context).compute()
     return pace
-
-
-def _read_profiles(spec: SearchSpec, context: JobContext) -> list[Hmm]:
-    profiles = []
-    for hmm in read_profiles(spec.profiles):
-        context.check()
-        profiles.append(hmm)
-    newer = next((hmm for hmm in profiles if hmm.origin == "hmmer3"), None)
-    if newer is not None:
-        raise OptionError(
-            f"{newer.name} in {spec.profiles} is a HMMER3 profile; searching with those is not available yet.",
-            "It can be opened and looked at. Search with a HMMER2 profile (HMMER2.0 in its first line).",
-        )
-    return profiles
 
 
 def file_digest(path: str) -> str:
@@ -235,20 +238,10 @@ def _store_inputs(
     spec: SearchSpec,
     report: InputReport,
     profiles: list[Hmm],
-    database: SequenceDatabase,
+    targets: Targets,
     device: Device,
 ) -> None:
-    n_targets = targets_of(spec, database, len(profiles)).n
-    limits = [thresholds_for(hmm, spec, n_targets) for hmm in profiles]
-    cards = [
-        {
-            **profile_card(hmm),
-            "report_score": limit.report_score,
-            "include_score": limit.include_score,
-            "n_targets": limit.n_targets,
-        }
-        for hmm, limit in zip(profiles, limits, strict=True)
-    ]
+    cards = [card_of_search(hmm, spec, targets) for hmm in profiles]
     run.set_profiles(cards)
     run.set_facts(
         spec=spec.to_dict(),
@@ -256,7 +249,7 @@ def _store_inputs(
         database=report.to_dict(),
         profiles_digest=file_digest(spec.profiles),
         device=device.to_dict(),
-        n_targets=limits[0].n_targets,
+        n_targets=cards[0]["n_targets"],
         packing=PACKING,
         versions=versions(),
     )
@@ -275,12 +268,13 @@ def _tell_cautions(
     run: RunFile,
     report: InputReport,
     profiles: list[Hmm],
-    database: SequenceDatabase,
+    targets: Targets,
     device: Device,
     context: JobContext,
 ) -> None:
     changed = run.fact("seen_digest") not in (None, report.digest)
-    for text in [CHANGED_TEXT] * changed + _cautions(profiles, database, device):
+    texts = _cautions(profiles, targets.database, device)
+    for text in [*[CHANGED_TEXT] * changed, *texts, *targets.left_out.texts]:
         run.add_message("warning", text)
         context.warn(text)
 
@@ -296,10 +290,19 @@ def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -
     repeated = repeated_names(profiles)
     if repeated:
         texts.append(f"Several profiles have the same name: {', '.join(repeated[:3])}. Their results are kept apart.")
-    uncalibrated = [hmm.name for hmm in profiles if not hmm.is_calibrated]
+    uncalibrated = [hmm.name for hmm in profiles if hmm.origin == "hmmer2" and not hmm.is_calibrated]
     if uncalibrated:
-        names = ", ".join(uncalibrated[:3]) + (" and others" if len(uncalibrated) > 3 else "")
-        texts.append(f"No calibration in {names}: the E-values are only upper bounds.")
+        texts.append(f"No calibration in {_listed(uncalibrated)}: the E-values are only upper bounds.")
+    without = [hmm.name for hmm in profiles if not has_composition(hmm)]
+    if without:
+        texts.append(
+            f"No composition (COMPO) in {_listed(without)}: it is computed for the bias filter, where HMMER3 would"
+            " do without, so fewer sequences may pass. To search without that filter: --nobias."
+        )
     if device.kind == "reference":
         texts.append("Running on the NumPy reference, which is slow and meant for checking.")
     return texts
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")

@@ -1,4 +1,4 @@
-"""The self-test: the bundled examples on a device, against the answers that HMMER 2.3.2 gives."""
+"""The self-test: the bundled examples on a device, against the answers that HMMER 2.3.2 and 3.3.2 give."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from clalign.devices import Device
+from clalign.devices import REFERENCE, Device
+from clalign.envelopes import TargetDomains
 from clalign.formats.databases import load_database
 from clalign.formats.examples import Example, load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.hits import Hit
 from clalign.jobs import JobContext
-from clalign.reference.cases import random_batch, random_profile
-from clalign.search.hmmer2_search import prepare_search, targets_of
-from clalign.sessions import Session, open_session
+from clalign.local_profiles import LN_2
+from clalign.reference.cases import random_batch, random_local_profile, random_profile
+from clalign.search.hmmer3_domains import define_domains
+from clalign.search.preparing import prepare_search
+from clalign.search.targets import targets_of
+from clalign.sessions import ReferenceSession, Session, open_session
 from clalign.specs import SearchSpec
+from clalign.stages.filters import FILTERS, Filtered, FilterLimits, FilterModel
 from clalign.stages.viterbi import VITERBI
 from clalign.stages.viterbi_trace import VITERBI_TRACE
 
@@ -24,6 +29,16 @@ REFERENCE_SECONDS = 2.0
 
 RANDOM_NODES = (1, 2, 31, 64, 200)
 RANDOM_SEED = 7
+
+HMMER3_NODES = (1, 5, 40, 130)
+OPEN_LIMITS = FilterLimits(0.5, 0.5, 0.5, True)
+"""So that every filter has something to do."""
+
+PRINT_SLACK = 1e-3
+"""So near a boundary HMMER3's numbers may be printed in another last digit."""
+
+FORWARD_TOLERANCE = 1e-3 * LN_2
+"""Of Forward scores in nats; all other scores must be the same."""
 
 
 def self_test(device: Device, context: JobContext) -> dict[str, Any]:
@@ -40,9 +55,10 @@ def self_test(device: Device, context: JobContext) -> dict[str, Any]:
         examples = [example for example in examples if example.seconds <= REFERENCE_SECONDS]
     with open_session(device, context.check) as session:
         for done, example in enumerate(examples):
-            context.progress("self-test", done, len(examples) + 1, "checks")
+            context.progress("self-test", done, len(examples) + 2, "checks")
             checks.append(_check_example(example, session, context))
         checks.append(_check_random(session, context))
+        checks.append(_check_random_hmmer3(session, context))
     context.progress("self-test", len(checks), len(checks), "checks")
     wrong = [check for check in checks if not check["equal"]]
     problem = f"{len(wrong)} of {len(checks)} checks gave another answer, so results of this device cannot be trusted."
@@ -58,28 +74,53 @@ def self_test(device: Device, context: JobContext) -> dict[str, Any]:
 def _check_example(example: Example, session: Session, context: JobContext) -> dict[str, Any]:
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     database, _ = load_database(spec.targets, context=context)
-    search = prepare_search(load_profiles(spec.profiles)[0], 0, spec, targets_of(spec, database, 1))
+    profiles = load_profiles(spec.profiles)
+    search = prepare_search(profiles[0], 0, spec, targets_of(spec, database, profiles))
+    program = "HMMER 2.3.2" if profiles[0].origin == "hmmer2" else "HMMER 3.3.2"
     hits: list[Hit] = []
     step = max(1, len(database) // 8)
     for first in range(0, len(database), step):
         context.check()
         batch = database.batch(first, min(first + step, len(database)))
-        hits += search.hits(session, session.run(VITERBI, batch, search.profile), context)
-    found = {(h.name, f"{h.score:.1f}", f"{h.evalue:.2g}", h.n_domains) for h in hits}
+        hits += search.start_hits(session, search.start_scoring(session, batch)(), context)()
+    slack = 0.0 if profiles[0].origin == "hmmer2" else PRINT_SLACK
+    different = _different_hits(example, hits, slack) | _different_domains(example, hits, slack)
+    n_domains = sum(len(hit.domains) for hit in hits)
+    detail = f"{len(hits)} hits and {n_domains} domains, all as {program} gives them"
+    if different:
+        detail = f"other than {program}: {', '.join(sorted(different))}"
+    return {"name": example.title, "equal": not different, "detail": detail}
+
+
+def _different_hits(example: Example, hits: list[Hit], slack: float) -> set[str]:
+    """Return the targets whose hit is not as expected."""
     expected = {(h.target, h.score, h.evalue, h.n_domains) for h in example.hits}
-    domains = {
-        (h.name, d.number, d.target_range[0] + 1, d.target_range[1], d.profile_range[0] + 1, d.profile_range[1],
-         f"{d.score:.1f}", f"{d.evalue:.2g}")
-        for h in hits for d in h.domains
+    found = {
+        (h.name, score, evalue, h.n_domains)
+        for h in hits for score in _texts(h.score, ".1f", slack) for evalue in _texts(h.evalue, ".2g", slack)
     }  # fmt: skip
-    expected_domains = {
+    return {name for name, *_ in expected - found} | {h.name for h in hits} ^ {h.target for h in example.hits}
+
+
+def _different_domains(example: Example, hits: list[Hit], slack: float) -> set[str]:
+    """Return the targets whose domains are not as expected."""
+    expected = {
         (d.target, d.number, d.ali_from, d.ali_to, d.hmm_from, d.hmm_to, d.score, d.evalue) for d in example.domains
     }
-    different = sorted(name for name, *_ in (found ^ expected) | (domains ^ expected_domains))
-    detail = f"{len(found)} hits and {len(domains)} domains, all as HMMER 2.3.2 gives them"
-    if different:
-        detail = f"other than HMMER 2.3.2: {', '.join(dict.fromkeys(different))}"
-    return {"name": example.title, "equal": not different, "detail": detail}
+    found = {
+        (h.name, d.number, d.target_range[0] + 1, d.target_range[1], d.profile_range[0] + 1, d.profile_range[1],
+         score, evalue)
+        for h in hits for d in h.domains
+        for score in _texts(d.score, ".1f", slack) for evalue in _texts(d.evalue, ".2g", slack)
+    }  # fmt: skip
+    counts = {(h.name, d.number) for h in hits for d in h.domains} ^ {(d.target, d.number) for d in example.domains}
+    return {name for name, *_ in expected - found} | {name for name, _ in counts}
+
+
+def _texts(value: float, form: str, slack: float) -> set[str]:
+    """Return how a number may be printed that is right within a slack: in bits, or relative for E-values."""
+    step = slack if form == ".1f" else slack * value
+    return {format(v, form) for v in (value - step, value, value + step)}
 
 
 def _check_random(session: Session, context: JobContext) -> dict[str, Any]:
@@ -98,3 +139,44 @@ def _check_random(session: Session, context: JobContext) -> dict[str, Any]:
     if n_wrong:
         detail = f"{n_wrong} of {n_tests} scores and paths differ from the reference"
     return {"name": "Random profiles and sequences", "equal": n_wrong == 0, "detail": detail}
+
+
+def _check_random_hmmer3(session: Session, context: JobContext) -> dict[str, Any]:
+    """Compare HMMER3's filters and domains with the reference: integers exactly, probabilities closely."""
+    rng = np.random.default_rng(RANDOM_SEED)
+    n_tests = n_wrong = 0
+    for nodes in HMMER3_NODES:
+        context.check()
+        profile = random_local_profile(rng, nodes)
+        batch = random_batch(rng, profile, 6, 90)
+        model = FilterModel(profile, OPEN_LIMITS)
+        n_wrong += not _same_filters(session.run(FILTERS, batch, model), FILTERS.reference(batch, model))
+        found = define_domains(session, batch, profile)()
+        expected = define_domains(ReferenceSession(REFERENCE, session.check), batch, profile)()
+        n_wrong += sum(_differs(a, b) for a, b in zip(found, expected, strict=True))
+        n_tests += 1 + len(batch)
+    detail = f"{n_tests} comparisons of filters and domains, all as on the reference"
+    if n_wrong:
+        detail = f"{n_wrong} of {n_tests} comparisons of filters and domains differ from the reference"
+    return {"name": "Random HMMER3 profiles", "equal": n_wrong == 0, "detail": detail}
+
+
+def _same_filters(found: Filtered, expected: Filtered) -> bool:
+    if not np.array_equal(found.rows, expected.rows):
+        return False
+    pairs = [(getattr(found, name), getattr(expected, name)) for name in ("msv", "viterbi", "reached")]
+    close = [(getattr(found, name), getattr(expected, name)) for name in ("bias", "forward")]
+    same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    return same and all(np.allclose(a, b, rtol=0, atol=FORWARD_TOLERANCE, equal_nan=True) for a, b in close)
+
+
+def _differs(found: TargetDomains, expected: TargetDomains) -> bool:
+    counts = [(t.n_regions, t.n_clustered, t.n_overlaps, t.n_envelopes, len(t.envelopes)) for t in (found, expected)]
+    if counts[0] != counts[1]:
+        return True
+    for a, b in zip(found.envelopes, expected.envelopes, strict=True):
+        if (a.first, a.last, a.path) != (b.first, b.last, b.path):
+            return True
+        if max(abs(a.score - b.score), abs(a.correction - b.correction)) > FORWARD_TOLERANCE:
+            return True
+    return False

@@ -9,18 +9,25 @@ import numpy as np
 from clalign.devices import Device
 from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
-from clalign.hits import Hit, Scores
+from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_search, targets_of
+from clalign.search.hmmer2_search import Hmmer2Search
+from clalign.search.hmmer3_search import Hmmer3Search
+from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
+from clalign.search.targets import targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
-from clalign.stages.viterbi import VITERBI
 
 SEED = 42
+
+TOLERANCE = 0.005
+"""So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
+
+Search = Hmmer2Search | Hmmer3Search
 
 
 def verify_run(
@@ -50,7 +57,7 @@ def verify_run(
     )
     check_unchanged(run, spec, report)
     profiles = load_profiles(spec.profiles)
-    targets = targets_of(spec, database, len(profiles))
+    targets = targets_of(spec, database, profiles, report)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
     chosen = _sample_of_hits(run, sample) if hits is None else hits
     verdicts: dict[int, bool] = {}
@@ -80,29 +87,53 @@ def _sample_of_hits(run: RunFile, sample: int) -> list[int]:
     return [*best, *(int(number) for number in drawn)]
 
 
-def _difference(hit: Hit, search: Hmmer2Search, session: Session, context: JobContext) -> str:
+def _difference(hit: Hit, search: Search, session: Session, context: JobContext) -> str:
     """Return in words what differs, or nothing."""
-    batch = search.database.select(np.array([hit.row], np.int64))
-    scores = session.run(VITERBI, batch, search.profile)
-    if int(scores.values[0]) != hit.raw:
-        return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {scores.values[0] / 1000:.3f} bits."
-    again = search.hits(session, scores, context)
+    batch = _database_of(search).select(np.array([hit.row], np.int64))
+    scored = search.start_scoring(session, batch)()
+    raw = int(scored.scores.values[0])
+    if raw != hit.raw:
+        return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
+    again = search.start_hits(session, scored, context)()
     if not again:
         return f"{hit.name}: is a hit, computed again it is none."
-    return "" if again[0] == hit else f"{hit.name}: the domains or their scores differ when computed again."
+    equal = again[0] == hit if isinstance(search, Hmmer2Search) else _agree(hit, again[0])
+    return "" if equal else f"{hit.name}: the domains or their scores differ when computed again."
 
 
-def _check_scores(
-    run: RunFile, number: int, search: Hmmer2Search, session: Session, sample: int
-) -> tuple[int, list[str]]:
+def _agree(hit: Hit, again: Hit) -> bool:
+    """Return whether two devices found the same of a HMMER3 hit."""
+    same = [(h.n_domains, h.estimates and h.estimates.n_envelopes, len(h.domains)) for h in (hit, again)]
+    if same[0] != same[1] or not _close(hit.score, again.score) or not _close(hit.bias, again.bias):
+        return False
+    pairs = [(h.filters.viterbi, h.filters.forward) for h in (hit, again) if h.filters]
+    filters = all(a == b or (a and b and _close(a, b)) for a, b in zip(*pairs, strict=True))
+    return filters and all(_domains_agree(a, b) for a, b in zip(hit.domains, again.domains, strict=True))
+
+
+def _domains_agree(a: Domain, b: Domain) -> bool:
+    spans = [(d.envelope, d.target_range, d.profile_range) for d in (a, b)]
+    close = _close(a.score, b.score) and _close(a.bias, b.bias) and _close(a.accuracy or 0.0, b.accuracy or 0.0)
+    return spans[0] == spans[1] and close
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= TOLERANCE
+
+
+def _database_of(search: Search) -> SequenceDatabase:
+    return search.database if isinstance(search, Hmmer2Search) else search.targets.database
+
+
+def _check_scores(run: RunFile, number: int, search: Search, session: Session, sample: int) -> tuple[int, list[str]]:
     """Compute the scores of sequences drawn at random again."""
-    database: SequenceDatabase = search.database
+    database = _database_of(search)
     kept = np.full(len(database), IMPOSSIBLE, np.int32)
     for first, last, values in run.scores(number):
         kept[first:last] = values
     scored = np.flatnonzero(kept > IMPOSSIBLE)
     rows = np.sort(np.random.default_rng(SEED).permutation(scored)[:sample]).astype(np.int64)
-    again: Scores = session.run(VITERBI, database.select(rows), search.profile)
+    again = search.start_scoring(session, database.select(rows))().scores
     wrong = np.flatnonzero(again.values != kept[rows])
     texts = [
         f"{database.header(int(rows[w]))[0]}: score {kept[rows[w]] / 1000:.3f},"

@@ -134,7 +134,8 @@ def test_partial_alignments_say_so(stopped_run: Path) -> None:
 
 
 def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
-    assert set(WRITERS) == {"text", "tsv", "domtsv", "tblout", "domtblout", "stockholm", "fasta", "fasta_matched"}
+    tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl"}
+    assert set(WRITERS) == tables | {"text", "stockholm", "fasta", "fasta_matched"}
     with pytest.raises(OptionError, match="no export named xml"):
         export(small_run, "xml", "-")
 

@@ -166,10 +166,71 @@ def test_missing_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("the file does not exist") == 2
 
 
-def test_hmmer3_profiles_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def hmmer3_profile() -> str:
     (profile,) = [example.profiles for example in load_examples() if example.targets is None]
-    assert search(str(profile), PROTEINS) == ExitCode.INPUT
-    assert "is a HMMER3 profile" in capsys.readouterr().err
+    return str(profile)
+
+
+def test_hmmer3_profiles_write_every_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    flags = ("-o", "--tblout", "--domtblout", "--pfamtblout", "--json", "--tsv", "--domtsv", "-A", "--fasta")
+    words = [word for flag in flags for word in (flag, str(tmp_path / flag.strip("-")))]
+    run = ["hmmsearch", "--device", "reference", "--progress", "plain", "--cpu", "4"]
+    assert main([*run, *words, hmmer3_profile(), PROTEINS]) == 0
+    assert "--cpu has no effect" in capfd.readouterr().err
+    hits = [json.loads(line) for line in (tmp_path / "json").read_text().splitlines()]
+    assert hits[0]["profile"]["name"] == "globins4"
+    assert hits[0]["significant"] is True
+    assert set(hits[0]["filters"]) == {"msv", "bias", "viterbi", "forward"}
+    first = hits[0]["domains"][0]
+    assert first["env_from"] <= first["ali_from"] <= first["ali_to"] <= first["env_to"]
+    assert len(first["alignment"]["model"]) == len(first["alignment"]["posterior"])
+    tables = {name: (tmp_path / name).read_text() for name in ("tsv", "domtsv", "tblout")}
+    assert tables["tsv"].count("\n") == len(hits) + 1
+    assert tables["domtsv"].count("\n") == sum(len(hit["domains"]) for hit in hits) + 1
+    row = tables["domtsv"].splitlines()[1].split("\t")
+    assert [float(row[i]) for i in (4, 12, 13)] == pytest.approx(
+        [first["c_evalue"], first["env_from"], first["env_to"]], rel=1e-5
+    )
+    assert sum(not line.startswith("#") for line in tables["tblout"].splitlines()) == len(hits)
+
+
+def test_hmmer3_text_keeps_to_its_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile, run = tmp_path / "named.hmm", str(tmp_path / "x.clalign")
+    profile.write_text(Path(hmmer3_profile()).read_text().replace("NAME  globins4", "NAME  globins4\nACC   PF42"))
+    assert search("-E", "1e-3", "--F1", "0.1", "--nonull2", "--acc", "--run", run, str(profile), PROTEINS) == 0
+    shown = capsys.readouterr().out
+    assert "# sequence reporting threshold:    E-value <= 0.001" in shown
+    assert "# MSV filter P threshold:          <= 0.1" in shown
+    assert "# null2 bias corrections:          off" in shown
+    assert "PF42   1 " in shown
+    assert "globins4   1 " not in shown
+    assert longest_line(shown) <= 120
+    for flags, least, most in (("--notextw", 150, 1000), ("--textw=140", 130, 140), ("--noali", 50, 120)):
+        assert main(["export", run, "-o", "-", flags]) == 0
+        assert least < longest_line(capsys.readouterr().out) <= most, flags
+    assert main(["export", run, "-o", "-", "--textw", "80"]) == ExitCode.USAGE
+    assert "whole number from 120" in capsys.readouterr().err
+
+
+def longest_line(text: str) -> int:
+    return max(len(line) for line in text.splitlines() if not line.startswith("#"))
+
+
+def test_both_kinds_of_profiles_keep_their_layouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library, few = tmp_path / "both.hmm", tmp_path / "few.fa"
+    few.write_text(">" + ">".join(Path(PROTEINS).read_text().split(">")[1:5]))
+    library.write_text(Path(hmmer3_profile()).read_text() + (GOLDEN / "profiles" / "globins_ls.hmm").read_text())
+    assert main(["hmmsearch", "-q", "--device", "reference", "--noali", str(library), str(few)]) == 0
+    newer, older, rest = capsys.readouterr().out.split("//\n")
+    assert "Query:       globins4  [M=149]" in newer
+    assert "Internal pipeline statistics summary:" in newer
+    assert "Query HMM:   globins" in older
+    assert rest == "[ok]\n"
+    assert main(["hmmscan", "-q", "--device", "reference", str(library), str(few)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Query:  ") == 4
+    assert ">> globins4" in shown
+    assert shown.endswith("//\n[ok]\n")
 
 
 def test_a_closed_pipe_is_quiet() -> None:

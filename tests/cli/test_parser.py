@@ -39,7 +39,8 @@ def test_every_field_with_a_flag_is_set_by_it() -> None:
         "inclusion_domain_evalue": ("--incdomE", "3"), "inclusion_domain_score": ("--incdomT", "4"),
         "n_targets": ("-Z", "1000"), "n_domain_targets": ("--domZ", "10"), "cutoff": ("--cut_tc",),
         "without_filters": ("--max",), "without_null2": ("--nonull2",), "alphabet": ("--alphabet", "dna"),
-        "sequence_format": ("--tformat", "fasta"),
+        "sequence_format": ("--tformat", "fasta"), "f1": ("--F1", "0.1"), "f2": ("--F2", "0.01"), "f3": ("--F3", "1"),
+        "without_bias_filter": ("--nobias",), "seed": ("--seed", "7"), "skip_bad": ("--skip_bad",),
     }  # fmt: skip
     flagged = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
     assert sorted(words) == sorted(flagged)

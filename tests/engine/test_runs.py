@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +13,10 @@ import pytest
 
 from clalign.alignments import AlignmentText
 from clalign.errors import ExitCode, InputError, OutputError, RunBusy
-from clalign.hits import Domain, Hit, Scores
+from clalign.hits import Domain, Hit, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
-from clalign.runs import SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run
+from clalign.run_files.batches import unpack_survivors
+from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run
 
 TEXT = AlignmentText("acg", "a g", "ATG")
 DOMAIN = Domain(1, 12.5, 0.01, 1e-5, (0, 3), (4, 7), (4, 7), 12510, "MMM", TEXT)
@@ -144,3 +147,88 @@ def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
         assert run.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     with open_run(path) as again:
         assert [values.tolist() for _, _, values in again.scores(0)] == [[1, 2, 3]]
+
+
+VERSION_1 = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE profiles (id INTEGER PRIMARY KEY, name TEXT, accession TEXT, description TEXT, length INTEGER,
+    card TEXT NOT NULL, best TEXT NOT NULL DEFAULT 'null');
+CREATE TABLE batches (profile INTEGER, first INTEGER, last INTEGER, cells REAL, seconds REAL, device TEXT,
+    scores BLOB, PRIMARY KEY (profile, first));
+CREATE TABLE histogram (profile INTEGER, bin INTEGER, count INTEGER, PRIMARY KEY (profile, bin));
+CREATE TABLE hits (id INTEGER PRIMARY KEY, profile INTEGER, row INTEGER, input_index INTEGER, name TEXT,
+    accession TEXT, description TEXT, length INTEGER, score REAL, bias REAL, evalue REAL, raw INTEGER,
+    n_domains INTEGER, best_score REAL, best_evalue REAL, verified TEXT NOT NULL DEFAULT '', UNIQUE (profile, row));
+CREATE INDEX hits_by_score ON hits (profile, score DESC, input_index);
+CREATE TABLE domains (hit INTEGER, number INTEGER, score REAL, bias REAL, evalue REAL, hmm_start INTEGER,
+    hmm_end INTEGER, ali_start INTEGER, ali_end INTEGER, env_start INTEGER, env_end INTEGER, raw INTEGER,
+    states TEXT, model TEXT, match TEXT, target TEXT, posterior TEXT, PRIMARY KEY (hit, number));
+CREATE TABLE messages (id INTEGER PRIMARY KEY, seconds REAL, kind TEXT, text TEXT);
+CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, checked INTEGER, differing INTEGER,
+    details TEXT);
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.fixture
+def old_run(tmp_path: Path) -> Path:
+    """A run file as version 1 wrote it, with one batch of three scores and two hits."""
+    path = tmp_path / "old.clalign"
+    card = {"name": "p", "accession": "", "description": "", "length": 3, "include_score": 6.0}
+    connection = sqlite3.connect(path)
+    connection.executescript(VERSION_1 + f"PRAGMA application_id = {APPLICATION_ID};")
+    connection.execute("INSERT INTO profiles VALUES (0, 'p', '', '', 3, ?, 'null')", (json.dumps(card),))
+    scores = zlib.compress(np.array([5000, 7000, IMPOSSIBLE], "<i4").tobytes())
+    connection.execute("INSERT INTO batches VALUES (0, 0, 3, 100.0, 0.5, 'device', ?)", (scores,))
+    for row, score in ((0, 5.0), (1, 7.0)):
+        values = (row + 1, 0, row, row, f"s{row}", "", "a test", 30, score, 0.01, 10 - score, int(score * 1000), 1)
+        connection.execute(f"INSERT INTO hits VALUES ({','.join('?' * 13)}, 12.5, 1e-5, '')", values)
+        path_of_domain = (row + 1, 1, 12.5, 0.01, 1e-5, 0, 3, 4, 7, 4, 7, 12510, "MMM", "acg", "a g", "ATG", "")
+        connection.execute(f"INSERT INTO domains VALUES ({','.join('?' * 17)})", path_of_domain)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def test_a_run_of_version_1_is_read(old_run: Path) -> None:
+    before = old_run.read_bytes()
+    expected = [hit(1, 7.0, 1), replace(hit(0, 5.0, 0), is_included=False)]
+    with open_run(old_run) as run:
+        assert list(run.hits()) == expected
+        assert [values.tolist() for _, _, values in run.scores(0)] == [[5000, 7000, IMPOSSIBLE]]
+        assert [stage["stage"] for stage in run.funnel(0)] == ["all", "reported"]
+        assert run.survivors(0, "msv") == []
+    assert old_run.read_bytes() == before, "reading leaves it alone"
+
+
+def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
+    with open_run(old_run, writable=True) as run:
+        run.add_batch(batch(3, [9000], (hit(3, 9.0, 3),)))
+        run.add_verification("reference", {1: True}, [])
+        assert [found.name for found in run.hits()] == ["s3", "s1", "s0"]
+    with open_run(old_run) as run:
+        assert run.connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+        assert [found.is_included for found in run.hits()] == [True, True, False]
+        assert run.n_reported(0, 0) == 3
+
+
+@pytest.mark.parametrize("extra", [[], [IMPOSSIBLE], [40_000, IMPOSSIBLE], [-2_000_000]])
+def test_scores_of_any_size_come_back(run: RunFile, extra: list[int]) -> None:
+    values = [0, 32767, -32767, 5, *extra]
+    run.add_batch(batch(0, values))
+    assert [scores.tolist() for _, _, scores in run.scores(0)] == [values]
+    assert run.histogram(0)[1].sum() == sum(value > IMPOSSIBLE for value in values)
+
+
+def test_survivors_come_back(run: RunFile) -> None:
+    some = np.array([1.5, -2.0, np.inf], np.float32)
+    holes = np.array([np.nan, 3.0, -np.inf], np.float32)
+    kept = Survivors(np.array([7, 2**33, 2**40], np.int64), some, -some, holes, some + 1, np.array([1, 4, 2], np.uint8))
+    run.add_batch(replace(batch(0, [1, 2, 3]), survivors=kept))
+    blob, *counts = run.connection.execute(
+        "SELECT survivors, n_msv, n_bias, n_viterbi, n_forward FROM batches"
+    ).fetchone()
+    again = unpack_survivors(blob)
+    for name in ("rows", "msv", "bias", "viterbi", "forward", "reached"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(kept, name))
+    assert counts == [3, 2, 1, 1]

@@ -147,7 +147,7 @@ def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None
     profile = random_profile(rng, 60)
     beside = session.resident("beside", profile, session.beside)
     beside.start(VITERBI, random_batch(rng, profile, 500, 400, same_length=True), profile)
-    (event, _), *_ = beside._launched
+    (event, *_), *_ = beside._launched
     with pytest.raises(OutOfDeviceMemory), session._translated():
         raise driver_error(cl.status_code.OUT_OF_RESOURCES)
     assert event.command_execution_status == cl.command_execution_status.COMPLETE
@@ -226,7 +226,7 @@ def test_memory_that_only_the_kernel_missed(session: OpenCLSession) -> None:
     waited_for = driver_error(cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     with pytest.raises(DeviceError, match="reported an error"), session._translated():
         raise waited_for
-    session._launched.append((Event(), ()))
+    session._launched.append((Event(), "kernel", ()))
     with pytest.raises(OutOfDeviceMemory), session._translated():
         raise waited_for
     session._launched.clear()

@@ -14,7 +14,7 @@ import pytest
 from clalign.alphabets import AMINO
 from clalign.cli.processes import WorkerProcess
 from clalign.devices import REFERENCE
-from clalign.errors import Cancelled, ExitCode, InputError, OptionError, OutOfDeviceMemory, WorkerLost
+from clalign.errors import Cancelled, ExitCode, InputError, OutOfDeviceMemory, WorkerLost
 from clalign.formats.databases import load_database
 from clalign.formats.examples import load_examples
 from clalign.jobs import Event, Job, QuietContext
@@ -249,18 +249,6 @@ def test_sequences_that_changed_since_they_were_opened_are_told_of(tmp_path: Pat
     changed, same = texts.values()
     assert len([text for text in changed if "has changed since" in text]) == 1
     assert not [text for text in same if "has changed since" in text]
-
-
-def test_hmmer3_profiles_are_refused_plainly(tmp_path: Path) -> None:
-    examples = {example.id: example for example in load_examples()}
-    spec = SearchSpec(profiles=str(examples["globins4"].profiles), targets=str(examples["rrm_1"].targets))
-    path = tmp_path / "run.clalign"
-    event = last_event(WorkerProcess({"job": "search", "run": str(path), "spec": spec.to_dict()}))
-    assert event.kind == "failed"
-    assert event.value["exit_code"] == ExitCode.INPUT
-    assert "HMMER3" in event.value["message"]
-    with create_run(tmp_path / "other.clalign") as run, pytest.raises(OptionError, match="not available yet"):
-        run_search(run, spec, pick_device, QuietContext())
 
 
 def test_two_workers_do_not_write_one_run(spec: SearchSpec, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from clalign.evalues import bits
 from clalign.hits import Scores
 from clalign.profiles import Calibration
 from clalign.reference.cases import random_hmm
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_search, targets_of
+from clalign.search.hmmer2_search import Hmmer2Search, prepare_hmmer2_search
+from clalign.search.targets import targets_of
 from clalign.sequences import Sequence, SequenceDatabase
 from clalign.specs import SearchSpec
 
@@ -22,7 +23,7 @@ def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2S
     texts = ["" if i % 7 == 3 else "ACD" for i in range(n)]
     database = SequenceDatabase.from_sequences([Sequence(f"s{i}", "", encode(t)) for i, t in enumerate(texts)], AMINO)
     spec = SearchSpec(profiles="p", targets="t", **options)
-    return prepare_search(hmm, 0, spec, targets_of(spec, database, 1))
+    return prepare_hmmer2_search(hmm, 0, spec, targets_of(spec, database, [hmm]))
 
 
 @pytest.mark.parametrize("calibration", [None, Calibration("gumbel", -20.0, 0.3), Calibration("gumbel", 5.0, 1.0)])

@@ -20,8 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CARDS = ("gfx906", "gfx90a", "gfx1030")
 DEVICE_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 
-SCRATCH_BYTES: Mapping[str, int] = {}
-"""Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here."""
+SCRATCH_BYTES: Mapping[str, int] = {"sampling_lanes": 160}
+"""Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here. (The ratios of the 32
+letters of a sampled segment are looked up by letter.)"""
 
 CPU_SHAPE = "_vector"
 """Kernels of this shape are made for CPUs: they must compile for a card, but nobody looks at their figures there."""

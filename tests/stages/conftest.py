@@ -28,3 +28,11 @@ def shaped_session(session: Session, shape: str) -> Session:
     if shape == "vector" and session.device.kind == "gpu":
         pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
     return session
+
+
+@pytest.fixture
+def team_session(shaped_session: Session, shape: str) -> Session:
+    """For kernels whose lanes meet many times within conditions and loops."""
+    if shape == "lanes" and shaped_session.device.kind == "cpu":
+        pytest.skip("CPU drivers take many minutes to compile barriers like these")
+    return shaped_session

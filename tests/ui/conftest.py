@@ -31,8 +31,8 @@ from clalign.ui.settings import Settings
 WORKER = Path(__file__).with_name("fake_worker.py")
 
 
-def _load_fake() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("clalign_fake_worker", WORKER)
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"clalign_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -40,7 +40,8 @@ def _load_fake() -> ModuleType:
     return module
 
 
-FAKE = _load_fake()
+FAKE = _load(WORKER)
+HMMER3 = _load(Path(__file__).with_name("hmmer3_runs.py"))
 
 
 @pytest.fixture
@@ -98,10 +99,21 @@ def made_run(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def hmmer3_run(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a finished run file of a HMMER3 profile with made-up hits and survivors."""
+
+    def make(name: str = "made3", **wishes: Any) -> Path:
+        return HMMER3.make_run(tmp_path / f"{name}.clalign", **wishes)
+
+    return make
+
+
+@pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     """Files that the made-up worker knows by their first letters."""
     texts = {
         "made.hmm": "HMMER2.0\nNAME made\n", "bare.hmm": "HMMER2.0 bare\n", "new.hmm": "HMMER3/f\n",
+        "bare3.hmm": "HMMER3/f bare\n", "made.sto": "# STOCKHOLM 1.0\n",
         "made.fasta": ">a\nMKVL\n", "dna.fasta": ">d\nACGTACGT\n", "picture.fasta": "\x89PNG\n",
     }  # fmt: skip
     for name, text in texts.items():

@@ -145,11 +145,17 @@ def inspect(request: dict, job: Job) -> dict:
         )
         if not old:
             made["calibration"] = None
+        if not old and b"bare" not in head:
+            made["calibration3"] = {"msv": {"mu": -8.0, "lambda": 0.7}, "viterbi": {"mu": -9.0, "lambda": 0.7},
+                                    "forward": {"tau": -4.0, "lambda": 0.7}}  # fmt: skip
         return {"kind": "profiles", "path": path, "profiles": [made]}
     if head.startswith((b">", b"\x1f\x8b")):
         wish = request["alphabet"]
         alphabet = wish if wish != "auto" else "dna" if b"ACGT" in head else "amino"
         return {"kind": "sequences", "path": path, "report": report(path, 3000, alphabet)}
+    if head.startswith(b"# STOCKHOLM"):
+        made = report(path, 45)
+        return {"kind": "sequences", "path": path, "report": {**made, "format": "Stockholm"}}
     raise ClalignError(f"{path}: this is a picture.", "Choose a sequence file.")
 
 
@@ -287,9 +293,27 @@ def tune(request: dict, job: Job) -> dict:
     return {"device": GPU.name, "tuning": {**before, "strip_nodes": 16}, "before": before, "rows": rows}
 
 
+def hmmbuild(request: dict, job: Job) -> dict:
+    if manners()["fail"]:
+        raise ClalignError("Building profiles needs the package pyhmmer.", "Install it with: pip install 'clalign[x]'")
+    Path(request["output"]).write_text("HMMER3/f\nNAME built\n")
+    return {"output": request["output"], "name": "built", "length": LENGTH, "n_sequences": 45}
+
+
+def explain(request: dict, job: Job) -> dict:
+    if request.get("name") == "nobody":
+        raise ClalignError('no sequence is named "nobody".', "The name is the first word of a header.")
+    target = request.get("name") or f"row {request['row']} of {Path(request['run']).stem}"
+    step = {"stage": "msv", "label": "MSV filter", "score": 1.0, "threshold": 2.0, "pvalue": 0.1, "limit": 0.02,
+            "passed": False, "ran": True, "text": "It scores 1.0 bits; 2.0 are needed."}  # fmt: skip
+    after = {**step, "stage": "forward", "label": "Forward filter", "ran": False}
+    verdict = f"{target} is missed, because it does not pass this step: MSV filter."
+    return {"profile": "Made-3", "target": target, "length": 300, "steps": [step, after], "verdict": verdict}
+
+
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
         "verify": verify, "export": export, "ladder": ladder, "bench": bench, "calibrate": calibrate,
-        "tune": tune}  # fmt: skip
+        "tune": tune, "explain": explain, "hmmbuild": hmmbuild}  # fmt: skip
 
 
 def obey(job: Job) -> None:

@@ -7,9 +7,9 @@ import pytest
 from clalign.devices import REFERENCE, Device
 from clalign.specs import SearchSpec
 from clalign.ui.forms.scripts import as_command, as_python
-from clalign.ui.forms.search_form import SearchForm, option_fields
+from clalign.ui.forms.search_form import PRESETS, SearchForm, option_fields
 from clalign.ui.models import device_words
-from clalign.ui.models.workspace import HMMER3_REASON, Source, Workspace, notices
+from clalign.ui.models.workspace import Source, Workspace, notices
 
 
 def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:
@@ -65,7 +65,11 @@ READY = Device("0:0", "GPU", "gpu", health="ready")
 
 def test_notices_say_what_is_wrong_with_a_combination() -> None:
     assert notices(profile(), sequences(), READY) == []
-    assert notices(profile(origin="hmmer3"), sequences(), READY)[0].text == HMMER3_REASON
+    statistics = {"msv": {}, "viterbi": {}, "forward": {}}
+    assert notices(profile(origin="hmmer3", calibration=None, calibration3=statistics), sequences(), READY) == []
+    bare = notices(profile(origin="hmmer3", calibration=None), sequences(), READY)[0]
+    assert bare.blocks
+    assert "Build it again with hmmbuild" in bare.text
     assert "E-values are rough" in notices(profile(calibration=None), sequences(), READY)[0].text
     wrong = notices(profile(), sequences("dna"), READY)[0]
     assert wrong.blocks
@@ -117,3 +121,26 @@ def test_an_option_from_the_last_search_is_never_hidden(qtbot: Any) -> None:
     form.set_values({"score": 50.0})
     assert not form._more.isHidden()
     assert form.more_button.text() == "Fewer options"
+
+
+def test_a_seed_is_a_whole_number(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.set_values({"seed": 7})
+    assert form.values() == ({**form.values()[0], "seed": 7}, "")
+    assert isinstance(form.values()[0]["seed"], int)
+    for text in ("1.5", "-1", "x"):
+        form._editors["seed"].setText(text)
+        assert "Random seed" in form.values()[1]
+
+
+def test_presets_are_recognized_and_only_offered_for_filters(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    assert form.presets.currentData() == "default"
+    for key, (_, values) in PRESETS.items():
+        form.set_values({"f1": 0.02, "f2": 1e-3, "without_filters": False, **values})
+        assert form.presets.currentData() == key
+    form.offer_presets(False)
+    assert not form.presets.isEnabled()
+    assert "no filters" in form.presets.toolTip()

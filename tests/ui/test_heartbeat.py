@@ -128,3 +128,32 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     window.close()
     window.deleteLater()
     return longest
+
+
+def test_looking_at_profile_and_filters_does_not_stall_the_window(
+    qtbot: Any, window: MainWindow, warm: None, hmmer3_run: Callable[..., Path]
+) -> None:
+    names = iter(range(10))
+    assert calmest(lambda: look_at_everything(qtbot, window, hmmer3_run, next(names))) < LONGEST_SECONDS
+
+
+def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path], number: int) -> float:
+    """Open a run of a HMMER3 profile and go through all its tabs; return the longest pause."""
+    profile = next(example.profiles for example in load_examples() if example.id == "globins4")
+    path = hmmer3_run(f"look{number}", profiles=str(profile), name_="globins4", length=149)
+    window.conductor.sources.open_paths([str(path)])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5, timeout=30000)
+    heart = Heart()
+    page.hits.table.choose_row(0)
+    for tab in ("histogram", "alignment", "profile", "funnel"):
+        page.show_tab(tab)
+        qtbot.wait(50)
+    qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
+    page.show_tab("profile")
+    qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
+    for key in (Qt.Key.Key_End, Qt.Key.Key_Left, Qt.Key.Key_Home):
+        QTest.keyClick(page.profile.logo, key)
+        qtbot.wait(30)
+    assert heart.n_beats > 5
+    return heart.longest

@@ -17,14 +17,15 @@ from clalign.ui.views.results_page import ResultsPage
 Press = Callable[[QWidget, str], None]
 
 
-def test_a_run_that_is_damaged_inside_is_told(window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
     path = made_run()
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\x55" * (size - 4096))
     window.conductor.sources.open_paths([str(path)])
-    assert any("not readable because" in message.text for message in window.messages.messages)
+    messages = window.messages
+    qtbot.waitUntil(lambda: any("not readable because" in m.text for m in messages.messages), timeout=30000)
     assert not window.conductor.page.run.cards
     assert "No results" in window.conductor.page.waiting._heading.text()
 

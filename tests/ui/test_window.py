@@ -60,20 +60,39 @@ def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
     assert "is not there" in window.messages.messages[0].text
 
 
-def test_hmmer3_profiles_are_shown_but_not_searched(
+def test_a_hmmer3_profile_without_statistics_is_not_searched(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
-    drop(window, [files["new.hmm"], files["made.fasta"]])
+    drop(window, [files["bare3.hmm"], files["made.fasta"]])
     qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
     qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
     sheet = window.conductor.search.run_sheet
     assert sheet is not None
     assert not sheet.run_button.isEnabled()
-    assert "HMMER3 profiles is not available yet" in sheet.run_button.toolTip()
-    titles = [title for title, _ in profile_facts(window.conductor.workspace.profiles.cards[0])]
-    assert "Nodes" in titles
-    assert "Calibration" not in titles, "what HMMER3 calibrates is not known, so nothing can be said"
+    assert "no score statistics" in sheet.run_button.toolTip()
+
+
+def test_a_hmmer3_profile_is_searched_with_a_preset(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
+) -> None:
+    drop(window, [files["new.hmm"], files["made.fasta"]])
+    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
+    sheet = window.conductor.search.run_sheet
+    assert sheet.run_button.isEnabled()
+    facts = dict(profile_facts(window.conductor.workspace.profiles.cards[0]))
+    assert facts["Format"] == "HMMER3"
+    assert facts["Calibration"].startswith("MSV mu -8.00, Viterbi mu -9.00, Forward tau -4.00")
+    presets = sheet.form.presets
+    assert presets.isEnabled()
+    QTest.keyClick(presets, Qt.Key.Key_Down)
+    assert (sheet.spec.f1, sheet.spec.f2) == (0.005, 1e-4)
+    QTest.keyClick(presets, Qt.Key.Key_Down)
+    assert sheet.spec.without_filters
+    assert "--max" in sheet.command.text()
+    sheet.form.set_values({"without_filters": False, "f1": 0.1})
+    assert presets.currentData() == "own"
+    assert sheet.spec.f1 == 0.1
 
 
 def test_dna_for_a_protein_profile_can_be_put_right(
@@ -303,7 +322,7 @@ def test_every_export_writes_a_file_and_says_so(
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:
     page.hits.table.choose_row(0)
-    press(page.window().details, "Verify on the reference")
+    press(page.window().details, "Verify")
     qtbot.waitUntil(lambda: any("all equal" in m.text for m in page.window().messages.messages), timeout=30000)
     press(page, "Verify")
     qtbot.waitUntil(lambda: any("Checked 50 of 50" in m.text for m in page.window().messages.messages), timeout=30000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import textwrap
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -15,6 +16,21 @@ from ..views.parts import button, label, row, set_role
 
 FIRST = ("evalue", "inclusion_evalue", "cutoff")
 """Options shown at once; the others are behind More options."""
+
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "default": ("Default, as HMMER3", {}),
+    "fast": ("Fast, misses more", {"f1": 0.005, "f2": 1e-4}),
+    "max": ("Max, no filters", {"without_filters": True}),
+}
+"""How thoroughly HMMER3 profiles search: words, and the options that differ from the defaults."""
+
+PRESET_FIELDS = ("f1", "f2", "f3", "without_bias_filter", "without_filters")
+
+TICK_LETTERS = 44
+"""Letters of a line beside a box to tick."""
+
+OWN = "own"
+"""In place of a preset: the filter options are others."""
 
 LEFT_OUT = ("alphabet", "sequence_format")
 """Options that belong to the opened file, not to the search."""
@@ -53,21 +69,73 @@ class SearchForm(QWidget):
         self._more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
         self.more_button.setCheckable(True)
+        self.presets = self._preset_box()
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(6)
-        box.addWidget(self._grid(first))
+        box.addWidget(self._first_grid(first))
         box.addLayout(row(self.more_button, None))
         box.addWidget(self._more)
 
-    def _grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
-        made = QWidget()
+    def _first_grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
+        made = self._grid(fields)
+        grid = made.layout()
+        assert isinstance(grid, QGridLayout)
+        thorough = label("How thorough")
+        thorough.setBuddy(self.presets)
+        for column, widget in enumerate((thorough, self.presets, label("--max --F1 --F2", "muted"))):
+            grid.addWidget(widget, len(fields), column)
+        return made
+
+    def _two_columns(self, made: QWidget) -> QGridLayout:
         grid = QGridLayout(made)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(6)
         grid.setColumnMinimumWidth(0, 190)
         grid.setColumnStretch(1, 1)
+        return grid
+
+    def _preset_box(self) -> QComboBox:
+        made = QComboBox()
+        made.setAccessibleName("How thorough the search is")
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        made.setMinimumContentsLength(16)
+        for key, (text, _) in PRESETS.items():
+            made.addItem(text, key)
+        made.addItem("As chosen below", OWN)
+        made.model().item(made.count() - 1).setEnabled(False)
+        made.activated.connect(lambda: self._take_preset(made.currentData()))
+        self.changed.connect(self._show_preset)
+        return made
+
+    def _take_preset(self, key: str) -> None:
+        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        for name, value in {**usual, **PRESETS[key][1]}.items():
+            self._put(name, value)
+
+    def _show_preset(self) -> None:
+        """Show which preset the filter options are."""
+        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        values = self.values()[0]
+        now = {name: values[name] for name in usual}
+        same = (key for key, (_, changes) in PRESETS.items() if {**usual, **changes} == now)
+        self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
+
+    def offer_presets(self, has_hmmer3: bool) -> None:
+        """Let presets be chosen where there are filters."""
+        self.presets.setEnabled(has_hmmer3)
+        tip = (
+            "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which "
+            "is slow"
+            if has_hmmer3
+            else "HMMER2 profiles have no filters."
+        )
+        self.presets.setToolTip(tip)
+
+    def _grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
+        made = QWidget()
+        grid = self._two_columns(made)
         for place, field in enumerate(fields):
             editor = self._editor(field)
             words = label(field.metadata["label"])
@@ -89,10 +157,10 @@ class SearchForm(QWidget):
             choice.currentIndexChanged.connect(lambda: self.changed.emit())
             return choice
         if isinstance(field.default, bool):
-            tick = QCheckBox(field.metadata["help"])
+            tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
             tick.toggled.connect(lambda: self.changed.emit())
             return tick
-        number = QLineEdit("" if field.default is None else f"{field.default:g}")
+        number = QLineEdit("" if field.default is None else _shown(field.default))
         number.setPlaceholderText("no limit" if "targets" not in field.name else "as many as there are")
         number.textChanged.connect(lambda: self.changed.emit())
         return number
@@ -119,16 +187,19 @@ class SearchForm(QWidget):
     def set_values(self, values: dict[str, Any]) -> None:
         """Fill the form in; an option that is not at its default is never hidden."""
         for name, value in values.items():
-            editor = self._editors.get(name)
-            if isinstance(editor, QComboBox):
-                editor.setCurrentIndex(max(0, editor.findData(value)))
-            elif isinstance(editor, QCheckBox):
-                editor.setChecked(bool(value))
-            elif editor is not None:
-                editor.setText("" if value is None else f"{value:g}")
+            self._put(name, value)
         defaults = {field.name: field.default for field in option_fields() if field.name not in FIRST}
         if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
             self.toggle_more()
+
+    def _put(self, name: str, value: Any) -> None:
+        editor = self._editors.get(name)
+        if isinstance(editor, QComboBox):
+            editor.setCurrentIndex(max(0, editor.findData(value)))
+        elif isinstance(editor, QCheckBox):
+            editor.setChecked(bool(value))
+        elif editor is not None:
+            editor.setText("" if value is None else _shown(value))
 
     def values(self) -> tuple[dict[str, Any], str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""
@@ -148,6 +219,10 @@ class SearchForm(QWidget):
         return values, problem
 
 
+def _shown(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
 def _number(text: str, field: dataclasses.Field[Any]) -> tuple[float | None, str]:
     text = text.strip().replace(",", ".")
     if not text:
@@ -160,6 +235,10 @@ def _number(text: str, field: dataclasses.Field[Any]) -> tuple[float | None, str
             raise ValueError
     except ValueError:
         return field.default, f"{field.metadata['label']}: “{text}” is not a number."
-    if value <= 0 and ("evalue" in field.name or "targets" in field.name):
+    if isinstance(field.default, int):
+        if value != int(value) or value < 0:
+            return field.default, f"{field.metadata['label']}: a whole number from 0 on is needed."
+        return int(value), ""
+    if value <= 0 and ("evalue" in field.name or "targets" in field.name or field.name in PRESET_FIELDS):
         return field.default, f"{field.metadata['label']} must be above 0."
     return value, ""

@@ -10,6 +10,9 @@ from .. import words
 
 MIN_COLUMNS = 10
 
+TITLE_ROOM = 24
+"""A title is in narrower letters than columns are and has no margins: it may be that much longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -59,31 +62,40 @@ def ruler(text: str, numbers: list[int], gaps: str) -> str:
     return "".join(marks)
 
 
-def domain_title(hit: Hit, domain: Domain) -> str:
-    """Return the sentence above an alignment."""
-    return (
-        f"Domain {domain.number} of {max(hit.n_domains, len(hit.domains))} · {words.score(domain.score)} bits · "
-        f"E {words.evalue(domain.evalue)} · model {domain.profile_range[0] + 1}–{domain.profile_range[1]} · "
-        f"sequence {domain.target_range[0] + 1}–{domain.target_range[1]}"
-    )
+def domain_title(hit: Hit, domain: Domain) -> list[str]:
+    """Return what stands above an alignment, in parts that may each have a line of their own."""
+    n_domains = max(hit.n_domains, len(hit.domains))
+    head = f"Domain {domain.number} of {n_domains} · {words.score(domain.score)} bits"
+    model = f"model {domain.profile_range[0] + 1}–{domain.profile_range[1]}"
+    places = f"{model} · sequence {domain.target_range[0] + 1}–{domain.target_range[1]}"
+    if domain.conditional_evalue is None:
+        return [f"{head} · E {words.evalue(domain.evalue)}", places]
+    evalues = f"c-E {words.evalue(domain.conditional_evalue)} · i-E {words.evalue(domain.evalue)}"
+    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
+    if domain.accuracy is not None:
+        envelope += f" · accuracy {domain.accuracy:.2f}"
+    below = [] if domain.is_reported else ["below the limit for domains"]
+    return [head, evalues, *below, places, envelope]
 
 
-def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False) -> list[Line]:
+def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_posterior: bool = True) -> list[Line]:
     """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
     lines: list[Line] = []
     for place, domain in enumerate(hit.domains):
-        title = domain_title(hit, domain)
-        first, middle, second = title.partition(" · model")
+        parts = domain_title(hit, domain)
+        title = " · ".join(parts)
         if narrow:
-            lines.append(Line("title", first, domain=place))
-            lines.append(Line("title", middle[3:] + second, domain=place))
+            titles = parts
+        elif len(title) > n_columns + TITLE_ROOM:
+            titles = [" · ".join(parts[:-2]), " · ".join(parts[-2:])]
         else:
-            lines.append(Line("title", title, domain=place))
-        lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns))
+            titles = [title]
+        lines += [Line("title", text, domain=place) for text in titles]
+        lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns), with_posterior)
     return lines
 
 
-def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: int) -> list[Line]:
+def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: int, with_posterior: bool) -> list[Line]:
     text = domain.text
     first_node, first_residue = _starts(domain)
     nodes = _numbers(text.model, ".", first_node)
@@ -99,8 +111,8 @@ def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: in
         lines.append(Line("model", cut(text.model), profile, *_ends(nodes, begin, end), place))
         lines.append(Line("match", cut(text.match), domain=place))
         lines.append(Line("target", cut(text.target), name, *_ends(residues, begin, end), place))
-        if text.posterior:
-            lines.append(Line("posterior", cut(text.posterior), "posterior", domain=place))
+        if text.posterior and with_posterior:
+            lines.append(Line("posterior", cut(text.posterior), "confidence", domain=place))
         lines.append(Line("space", domain=place))
     return lines
 
@@ -118,6 +130,23 @@ def _ends(numbers: list[int], begin: int, end: int) -> tuple[int | None, int | N
     return numbers[begin] + 1, numbers[end]
 
 
+def confidence(mark: str) -> float | None:
+    """Return the posterior probability that a mark stands for, the middle of its range; None at a deletion."""
+    if mark == "*":
+        return 0.975
+    if not mark.isdigit():
+        return None
+    return max(0.025, int(mark) / 10)
+
+
+def node_at(line: Line, column: int) -> int | None:
+    """Return the node, counted from 1, of a column of a ``model`` line; that before it at an insertion."""
+    if line.first is None or not 0 <= column < len(line.text):
+        return None
+    before = sum(letter != "." for letter in line.text[: column + 1])
+    return max(line.first, line.first + before - 1)
+
+
 def as_text(lines: list[Line]) -> str:
     """Return laid-out lines as plain text with numbers at both ends."""
     width = max((len(line.label) for line in lines), default=0)
@@ -133,9 +162,11 @@ def as_text(lines: list[Line]) -> str:
 
 
 def as_fasta(hit: Hit) -> str:
-    """Return the aligned part of each domain as FASTA, gaps left out."""
+    """Return the aligned part of each reported domain as FASTA, gaps left out."""
     records = []
     for domain in hit.domains:
+        if not domain.is_reported:
+            continue
         letters = domain.text.target.replace("-", "").upper()
         start, end = domain.target_range
         body = "\n".join(letters[i : i + 60] for i in range(0, len(letters), 60))

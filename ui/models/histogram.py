@@ -1,17 +1,28 @@
-"""The score histogram of a run: bars, fitted curves, thresholds. Numbers only, no drawing."""
+"""The score histogram of a run: bars, curves, thresholds. Numbers only, no drawing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.evalues import GumbelFit, fit_gumbel, gumbel_density, hmmer2_pvalue
+from clalign.evalues import (
+    GumbelFit,
+    exponential_survival,
+    fit_gumbel,
+    gumbel_density,
+    gumbel_survival,
+    hmmer2_pvalue,
+    hmmer3_tail_score,
+)
 from clalign.profiles import Calibration
-from clalign.runs import BIN, open_run
+from clalign.run_files.batches import BIN
+from clalign.run_files.funnel import calibration_of as filter_calibration
+from clalign.run_files.funnel import survivors_of
+from clalign.runs import RunFile, open_run
 
 from .. import words
 
@@ -21,7 +32,18 @@ MAX_BARS = 240
 NO_SCORE = -1e5
 """A sequence without residues has a score far below any real one; it is not drawn."""
 
-CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC"}
+CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3": "Forward filter (F3)"}
+
+MODEL_CUTOFFS = ("ga", "tc", "nc")
+
+ScoreKind = Literal["viterbi", "msv", "forward"]
+"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far."""
+
+KIND_WORDS: dict[ScoreKind, str] = {
+    "msv": "MSV scores of all sequences",
+    "forward": "Forward scores of those that got that far",
+}
+"""What a HMMER3 profile's histogram can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +67,10 @@ class Histogram:
         Score of each model cutoff, by its short name.
     report_score, include_score : float
         In bits.
+    kind : str
+        Which scores they are.
+    n_random : float
+        Sequences whose expected counts the curve of the calibration shows.
     """
 
     edges: npt.NDArray[np.float64]
@@ -56,19 +82,35 @@ class Histogram:
     cutoffs: dict[str, float]
     report_score: float
     include_score: float
+    kind: ScoreKind = "viterbi"
+    n_random: float = 0.0
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether the thresholds for hits are about these scores."""
+        return self.kind != "msv"
 
     @property
     def bar_width(self) -> float:
         """Width of a bar in bits."""
         return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
 
-    def expected(self, mu: float, slope: float, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def expected(self, curve: Calibration | GumbelFit, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return how many sequences a bar at each score would hold by chance."""
-        return gumbel_density(scores, mu, slope) * self.n_scores * self.bar_width
+        if isinstance(curve, GumbelFit):
+            return curve.density(scores) * self.n_scores * self.bar_width
+        if curve.kind == "exponential":
+            tail = np.exp(-curve.slope * np.maximum(scores - curve.location, 0.0))
+            density = np.where(scores >= curve.location, curve.slope * tail, 0.0)
+            return density * self.n_random * self.bar_width
+        return gumbel_density(scores, curve.location, curve.slope) * (self.n_random or self.n_scores) * self.bar_width
 
     def pvalue(self, score: float) -> float:
         """Return the chance that a random sequence scores at least this much."""
-        return float(hmmer2_pvalue(np.float32(score), self.calibration))
+        if self.kind == "viterbi" or self.calibration is None:
+            return float(hmmer2_pvalue(np.float32(score), self.calibration))
+        survival = exponential_survival if self.kind == "forward" else gumbel_survival
+        return survival(score, self.calibration.location, self.calibration.slope)
 
     def evalue(self, score: float) -> float:
         """Return the E-value of a score."""
@@ -77,6 +119,10 @@ class Histogram:
     def legend(self) -> list[tuple[str, str]]:
         """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
         lines = []
+        if self.kind == "forward" and self.calibration is not None:
+            numbers = f"tau {self.calibration.location:.2f}, lambda {self.calibration.slope:.3f}"
+            random = words.plural(round(self.n_random), "random sequence")
+            return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
         if self.calibration is not None:
             lines.append(("calibration", f"Calibration of the profile: {_numbers(self.calibration)}"))
         if self.fit is not None:
@@ -102,7 +148,8 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
     """Return where the model cutoffs are, with their words; those that lie together share a label."""
     groups: list[tuple[float, list[str]]] = []
     for name, score in sorted(cutoffs.items(), key=lambda entry: entry[1]):
-        text = f"{CUTOFF_WORDS[name]} {score:g}"
+        shown = f"{score:g}" if name in MODEL_CUTOFFS else f"{score:.1f}".replace("-", "−")
+        text = f"{CUTOFF_WORDS[name]} {shown}"
         if groups and score - groups[-1][0] <= near:
             groups[-1][1].append(text)
         else:
@@ -142,18 +189,26 @@ def joined(
     return (first + np.arange(n_bars + 1)) * width, sums
 
 
-def read_histogram(path: Path, profile: int) -> Histogram:
-    """Read the histogram of a profile and fit it."""
+def read_histogram(path: Path, profile: int, kind: ScoreKind = "msv") -> Histogram:
+    """Read the histogram of a profile.
+
+    HMMER2's scores, which are those of all sequences, are fitted. HMMER3's never are: the MSV scores have the
+    profile's own calibration, and Forward scores are only those that filters let through.
+
+    Parameters
+    ----------
+    kind : str
+        Which scores of a HMMER3 profile: ``msv`` or ``forward``.
+    """
     with open_run(path) as run:
-        left, bins = run.histogram(profile)
         card = run.profiles()[profile]
+        if card["origin"] == "hmmer3":
+            return _hmmer3_histogram(run, profile, card, kind)
+        left, bins = run.histogram(profile)
         n_targets = float(run.fact("n_targets") or 0)
     scored = left > NO_SCORE
     left, bins = left[scored], bins[scored]
     edges, counts = joined(left, bins)
-    cutoffs = {
-        name: float(pair[0]) for name, pair in (card.get("cutoffs") or {}).items() if pair and name in CUTOFF_WORDS
-    }
     return Histogram(
         edges=edges,
         counts=counts,
@@ -161,9 +216,43 @@ def read_histogram(path: Path, profile: int) -> Histogram:
         n_searched=n_targets or float(bins.sum()),
         calibration=calibration_of(card),
         fit=fit_gumbel(left + BIN / 2000, bins) if len(left) else None,
-        cutoffs=cutoffs,
+        cutoffs=cutoffs_of(card),
         report_score=finite(card.get("report_score")),
         include_score=finite(card.get("include_score")),
+    )
+
+
+def cutoffs_of(card: dict[str, Any]) -> dict[str, float]:
+    """Return the sequence scores of the model cutoffs that a profile has, by their short names."""
+    pairs = (card.get("cutoffs") or {}).items()
+    return {name: float(pair[0]) for name, pair in pairs if pair and name in CUTOFF_WORDS}
+
+
+def _hmmer3_histogram(run: RunFile, profile: int, card: dict[str, Any], kind: ScoreKind) -> Histogram:
+    left, bins = run.histogram(profile)
+    n_all = int(bins.sum())
+    calibration = filter_calibration(card, kind)
+    if kind == "forward":
+        scores = survivors_of(run.connection, profile).forward
+        places, bins = np.unique(np.floor(scores[np.isfinite(scores)] * 1000 / BIN), return_counts=True)
+        left = places * (BIN / 1000)
+        limit = hmmer3_tail_score(card["filter_limits"]["f3"], calibration)
+        marks = {"f3": limit, **cutoffs_of(card)}
+    else:
+        marks = {"f1": finite(card.get("histogram_pass_score"))}
+    edges, counts = joined(left, bins)
+    return Histogram(
+        edges=edges,
+        counts=counts,
+        n_scores=int(bins.sum()),
+        n_searched=float(card.get("n_targets") or run.fact("n_targets") or n_all),
+        calibration=calibration,
+        fit=None,
+        cutoffs={name: score for name, score in marks.items() if np.isfinite(score)},
+        report_score=finite(card.get("report_score")),
+        include_score=finite(card.get("include_score")),
+        kind=kind,
+        n_random=float(n_all),
     )
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from clalign.alignments import AlignmentText
+from clalign.hits import Domain
+from clalign.run_files.limits import DomainLimits
+from clalign.run_files.schema import SCHEMA_VERSION, show_as_new
 from clalign.runs import open_run
 
 from .hit_filter import HitFilter
@@ -18,13 +24,46 @@ ALL_PROFILES = -1
 
 
 @dataclass(frozen=True, slots=True)
-class HitRow:
-    """A line of the hits table.
+class Span:
+    """A domain of a line of the hits table; places are 0-based and half open.
 
     Attributes
     ----------
-    spans : tuple of (start, end, hmm_start, hmm_end, score)
-        Each reported domain on the sequence and on the profile, 0-based and half open.
+    start, end : int
+        Aligned part of the sequence.
+    hmm_start, hmm_end : int
+        Aligned part of the profile.
+    env_start, env_end : int
+        Envelope; HMMER2's is the aligned part.
+    accuracy : float or None
+    is_reported, is_included : bool
+        Whether it passes the thresholds for domains, and whether it is significant.
+    """
+
+    start: int
+    end: int
+    hmm_start: int
+    hmm_end: int
+    score: float
+    env_start: int
+    env_end: int
+    accuracy: float | None = None
+    is_reported: bool = True
+    is_included: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """A line of the hits table; what HMMER2 does not know is None.
+
+    Attributes
+    ----------
+    expected, n_regions, n_clustered, n_overlaps, n_envelopes
+        What posterior probabilities say of the domains.
+    msv, bias_filter, viterbi, forward : float or None
+        Scores in the filters, in bits.
+    spans : tuple of Span
+        Each stored domain.
     """
 
     id: int
@@ -40,12 +79,42 @@ class HitRow:
     best_evalue: float | None
     verified: str
     profile: int
-    spans: tuple[tuple[int, int, int, int, float], ...] = ()
+    expected: float | None = None
+    n_regions: int | None = None
+    n_clustered: int | None = None
+    n_overlaps: int | None = None
+    n_envelopes: int | None = None
+    msv: float | None = None
+    bias_filter: float | None = None
+    viterbi: float | None = None
+    forward: float | None = None
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def is_hmmer3(self) -> bool:
+        """Whether a HMMER3 profile found it."""
+        return self.expected is not None
+
+    @property
+    def reported(self) -> tuple[Span, ...]:
+        """The domains that pass the thresholds for domains."""
+        return tuple(span for span in self.spans if span.is_reported)
+
+    @property
+    def has_no_domain(self) -> bool:
+        """Whether the sequence passes, but none of its domains."""
+        return self.is_hmmer3 and not self.reported
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy of the best domain that is reported."""
+        best = max(self.reported, key=lambda span: span.score, default=None)
+        return best.accuracy if best is not None else None
 
     def coverage(self, profile_length: int) -> float:
         """Return the share of the profile's nodes that the reported domains touch."""
         covered, reach = 0, 0
-        for start, end in sorted((span[2], span[3]) for span in self.spans):
+        for start, end in sorted((span.hmm_start, span.hmm_end) for span in self.reported):
             covered += max(0, end - max(start, reach))
             reach = max(reach, end)
         return covered / max(1, profile_length)
@@ -63,7 +132,18 @@ SORTS = {
     "best_score": "best_score",
     "best_evalue": "best_evalue",
     "verified": "verified",
-    "profile": "(SELECT name FROM main.profiles WHERE profiles.id = hits.profile) COLLATE NOCASE",
+    "profile": "(SELECT name FROM profiles WHERE profiles.id = hits.profile) COLLATE NOCASE",
+    "env_start": "(SELECT min(env_start) FROM domains WHERE hit = hits.id)",
+    "accuracy": "(SELECT accuracy FROM domains WHERE hit = hits.id ORDER BY score DESC LIMIT 1)",
+    "expected": "expected",
+    "n_regions": "n_regions",
+    "n_clustered": "n_clustered",
+    "n_overlaps": "n_overlaps",
+    "n_envelopes": "n_envelopes",
+    "msv": "msv",
+    "bias_filter": "bias_filter",
+    "viterbi": "viterbi",
+    "forward": "forward",
     "start": "(SELECT min(ali_start) FROM domains WHERE hit = hits.id)",
     "model_start": "(SELECT min(hmm_start) FROM domains WHERE hit = hits.id)",
     "coverage": "(SELECT sum(hmm_end - hmm_start) FROM domains WHERE hit = hits.id)",
@@ -75,8 +155,10 @@ NEARLY_UNIQUE = ("name", "accession")
 
 _COLUMNS = (
     "id, name, accession, description, length, score, bias, evalue, n_domains, best_score, best_evalue, verified, "
-    "profile"
+    "profile, expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward"
 )
+
+_NO_TEXT = AlignmentText("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +170,7 @@ class HitQuery:
     least_score : float or None
         Show hits with at least this score (bits).
     sort : str or None
-        Key of `SORTS`; None is the original order: falling score, then place in the input.
+        Key of `SORTS`; None is the original order, see `RunFile.hits`.
     """
 
     path: Path
@@ -125,27 +207,40 @@ class HitPages:
         with open_run(query.path) as run:
             location = run.path.absolute().as_uri()
         self._connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=20, check_same_thread=False)
+        self._is_old = self._one("PRAGMA user_version") < SCHEMA_VERSION
+        if self._is_old:
+            show_as_new(self._connection)
+        self._limits: dict[int, DomainLimits | None] = {}
+        self._counts: dict[tuple[str, int], int] = {}
         where, values = query.condition()
-        order = "score DESC, input_index"
-        if query.profile == ALL_PROFILES:
-            order = "input_index, score DESC, profile"
+        order = self._order()
         if query.sort is not None:
             ties = "id" if query.sort in NEARLY_UNIQUE else order
             order = f"{SORTS[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
         # The index has only score and place; for anything else it would fetch a million rows out of their order.
         simple = query.sort is None and not query.filter.where and query.profile != ALL_PROFILES
-        indexed = "" if simple else "NOT INDEXED"
+        indexed = "" if simple or self._is_old else "NOT INDEXED"
         self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
         self._connection.execute(
-            f"INSERT INTO shown (id) SELECT id FROM main.hits {indexed} WHERE {where} ORDER BY {order}", values
+            f"INSERT INTO shown (id) SELECT id FROM hits {indexed} WHERE {where} ORDER BY {order}", values
         )
         self._connection.commit()
         self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
         where, values = HitQuery(query.path, query.profile).condition()
-        self.n_all = int(
-            self._connection.execute(f"SELECT count(*) FROM main.hits WHERE {where}", values).fetchone()[0]
-        )
+        self.n_all = int(self._connection.execute(f"SELECT count(*) FROM hits WHERE {where}", values).fetchone()[0])
         self.kept = self.place_of(keep) if keep is not None else None
+
+    def _one(self, question: str, *values: object) -> Any:
+        found = self._connection.execute(question, values).fetchone()
+        return found[0] if found else None
+
+    def _order(self) -> str:
+        """Return the SQL of the original order; HMMER2's is that of the index, which saves sorting a million hits."""
+        if self.query.profile == ALL_PROFILES:
+            return "input_index, sort_key DESC, profile"
+        if self._one("SELECT tie FROM hits WHERE profile = ? LIMIT 1", self.query.profile) is None:
+            return "score DESC, input_index"
+        return "sort_key DESC, tie, input_index"
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, from 0, or None if it is not shown."""
@@ -159,18 +254,48 @@ class HitPages:
     def rows(self, first: int, n_rows: int) -> list[HitRow]:
         """Return some rows, domains included."""
         found = self._connection.execute(
-            f"SELECT {', '.join('hits.' + c.strip() for c in _COLUMNS.split(','))} FROM shown"
-            " JOIN main.hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
+            f"SELECT {', '.join('hits.' + c.strip() for c in _COLUMNS.split(','))}, hits.row, hits.included FROM shown"
+            " JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
             (first, first + n_rows),
         ).fetchall()
-        spans: dict[int, list[tuple[int, int, int, int, float]]] = {}
-        for hit, *span in self._connection.execute(
-            "SELECT hit, ali_start, ali_end, hmm_start, hmm_end, domains.score FROM shown"
-            " JOIN main.domains ON hit = shown.id WHERE place > ? AND place <= ? ORDER BY place, number",
+        domains: dict[int, list[tuple[Any, ...]]] = {}
+        for hit, *values in self._connection.execute(
+            "SELECT hit, ali_start, ali_end, hmm_start, hmm_end, domains.score, env_start, env_end, accuracy,"
+            " log_pvalue FROM shown JOIN domains ON hit = shown.id WHERE place > ? AND place <= ?"
+            " ORDER BY place, number",
             (first, first + n_rows),
         ):
-            spans.setdefault(hit, []).append(tuple(span))
-        return [HitRow(*row, tuple(spans.get(row[0], ()))) for row in found]
+            domains.setdefault(hit, []).append(tuple(values))
+        return [HitRow(*row[:-2], self._spans(domains.get(row[0], []), *row[-2:], profile=row[12])) for row in found]
+
+    def _spans(
+        self, domains: list[tuple[Any, ...]], row: int, included: int | None, *, profile: int
+    ) -> tuple[Span, ...]:
+        limits = self._limits_of(profile)
+        if limits is None:
+            return tuple(Span(*values[:8]) for values in domains)
+        n_reported = self._n_reported(profile, row) if limits.n_targets is None else 0
+        spans = []
+        for *values, log_pvalue in domains:
+            places = (values[2], values[3]), (values[0], values[1]), (values[5], values[6])
+            plain = Domain(0, values[4], 0.0, 0.0, *places, 0, "", _NO_TEXT, log_pvalue)
+            judged = limits.judged(plain, n_reported, bool(included))
+            spans.append(Span(*values, judged.is_reported, judged.is_included))
+        return tuple(spans)
+
+    def _limits_of(self, profile: int) -> DomainLimits | None:
+        if profile not in self._limits:
+            card = self._one("SELECT card FROM profiles WHERE id = ?", profile)
+            self._limits[profile] = DomainLimits.from_card(json.loads(card)) if card else None
+        return self._limits[profile]
+
+    def _n_reported(self, profile: int, row: int) -> int:
+        """Return what conditional E-values count; see `RunFile.n_reported`."""
+        is_scan = self._one("SELECT value FROM facts WHERE name = 'direction'") == '"scan"'
+        key = ("row", row) if is_scan else ("profile", profile)
+        if key not in self._counts:
+            self._counts[key] = int(self._one(f"SELECT count(*) FROM hits WHERE {key[0]} = ?", key[1]))
+        return self._counts[key]
 
     def close(self) -> None:
         """Let the file go."""

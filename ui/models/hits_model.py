@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from .. import theme, words
+from .hit_columns import COLUMNS, NO_DOMAIN_TIP, Column
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
 from .reader import Reader
@@ -26,71 +26,11 @@ Index = QModelIndex | QPersistentModelIndex
 
 NO_PARENT = QModelIndex()
 
+PLAIN = ("best_evalue", "best_score", "accuracy", "msv", "bias_filter", "viterbi", "forward", "expected", "n_regions",
+         "n_clustered", "n_overlaps", "n_envelopes")  # fmt: skip
+"""Columns that are empty in plain text where a dash stands in the window."""
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table.
-
-    Attributes
-    ----------
-    key : str
-        Also the key of its order in `hit_pages.SORTS`; empty order: cannot be sorted.
-    text : callable
-        Cell text of a row, given the model.
-    """
-
-    key: str
-    title: str
-    tip: str
-    text: Callable[[HitRow, HitsModel], str]
-    sort: str = ""
-    right: bool = False
-    shown: bool = False
-    width: int = 80
-
-
-def _optional(value: float | None, write: Callable[[float], str]) -> str:
-    return "" if value is None else write(value)
-
-
-def _span(row: HitRow, first: int) -> str:
-    if not row.spans:
-        return ""
-    return f"{min(s[first] for s in row.spans) + 1}–{max(s[first + 1] for s in row.spans)}"
-
-
-COLUMNS = (
-    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
-    Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
-    Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
-           True, 230),
-    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
-           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72),
-    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
-           "score", True, True, 84),
-    Column("domains", "Domains", "Domains on the sequence, drawn to scale", lambda r, m: words.count(r.n_domains),
-           "n_domains", False, True, 130),
-    Column("bias", "Bias", "What the correction for biased composition took, in bits",
-           lambda r, m: words.score(r.bias), "bias", True, False, 60),
-    Column("best_evalue", "Best domain E", "E-value of the best domain alone",
-           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100),
-    Column("best_score", "Best domain (bits)", "Score of the best domain",
-           lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
-    Column("coverage", "Profile %", "Share of the profile that the domains cover",
-           lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
-    Column("length", "Length", "Residues of the sequence", lambda r, m: words.count(r.length), "length", True, False,
-           70),
-    Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
-           100),
-    Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, 0), "start", True,
-           False, 90),
-    Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, 2), "model_start",
-           True, False, 110),
-    Column("verified", "Verified", "Computed again on the reference: equal, or differs",
-           lambda r, m: r.verified or "—", "verified", False, False, 76),
-    Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
-           120),
-)  # fmt: skip
+SORT_TIP = " Click sorts, a third click restores the original order."
 
 
 class HitsModel(QAbstractTableModel):
@@ -284,9 +224,9 @@ class HitsModel(QAbstractTableModel):
 
     def _plain(self, row: HitRow, column: Column) -> str:
         value = getattr(row, column.key, None)
-        if column.key in ("evalue", "score", "bias", "best_evalue", "best_score"):
+        if isinstance(value, float) or (value is None and column.key in PLAIN):
             return "" if value is None else f"{value:.6g}"
-        return str(value) if column.key == "length" else column.text(row, self)
+        return str(value) if isinstance(value, int) else column.text(row, self)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows shown."""
@@ -308,6 +248,8 @@ class HitsModel(QAbstractTableModel):
             return column.text(row, self)
         if role == Qt.ItemDataRole.ToolTipRole and column.key in ("name", "description"):
             return f"{row.name} {row.description}"
+        if role == Qt.ItemDataRole.ToolTipRole and column.key in ("status", "domains") and row.has_no_domain:
+            return NO_DOMAIN_TIP
         if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
             return theme.QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -325,7 +267,7 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{column.tip}. Click sorts, a third click restores the original order."
+            return f"{column.tip}." + SORT_TIP * bool(column.sort)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)

@@ -24,7 +24,8 @@ DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 STAGES = {"read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
-          "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes"}  # fmt: skip
+          "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
+          "hmmbuild": "Building the profile"}  # fmt: skip
 
 
 @dataclass

@@ -16,7 +16,7 @@ from clalign.hits import Hit
 from clalign.runs import RunFile, open_run
 
 from .. import words
-from .histogram import Histogram, finite, read_histogram
+from .histogram import Histogram, ScoreKind, finite, read_histogram
 from .hit_pages import ALL_PROFILES, HitRow, count_hits
 from .hits_model import HitsModel
 from .reader import Reader
@@ -59,6 +59,7 @@ class RunView(QObject):
         self.cards: list[dict[str, Any]] = []
         self.facts: dict[str, Any] = {}
         self.histogram: Histogram | None = None
+        self.score_kind: ScoreKind = "msv"
         self.hit: Hit | None = None
         self.hit_row: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
@@ -89,8 +90,13 @@ class RunView(QObject):
         if not self._timer.isActive():
             self._timer.start()
 
+    def begin(self) -> None:
+        """Look at the file in the next turn: making a page and reading it together would stall the window."""
+        self._timer.start(0)
+
     def refresh(self) -> None:
         """Read what is new."""
+        self._timer.setInterval(REFRESH_MS)
         if not self._open():
             return
         first = not self.cards
@@ -209,6 +215,11 @@ class RunView(QObject):
         self._ask_counts()
         self.thresholds_changed.emit()
 
+    def set_score_kind(self, kind: ScoreKind) -> None:
+        """Show other scores of a HMMER3 profile in the histogram."""
+        self.score_kind = kind
+        self._ask_histogram()
+
     def reset_thresholds(self) -> None:
         """Go back to the thresholds that the search had."""
         self.set_threshold("report", finite(self.card.get("report_score")))
@@ -232,7 +243,8 @@ class RunView(QObject):
             self.histogram_changed.emit()
             self._ask_counts()
             return
-        self._reader.ask((id(self), "histogram"), lambda: read_histogram(path, profile), self._take_histogram)
+        kind = self.score_kind
+        self._reader.ask((id(self), "histogram"), lambda: read_histogram(path, profile, kind), self._take_histogram)
         self._ask_counts()
 
     def _take_histogram(self, answer: Histogram | Exception) -> None:
@@ -284,7 +296,7 @@ class RunView(QObject):
         if short:
             return f"{title} ≥ {words.score(score)} · {evalue} · {hits}"
         pvalue = self.histogram.pvalue(score)
-        false_hits = words.evalue(pvalue * self.histogram.n_scores)
+        false_hits = words.evalue(pvalue * (self.histogram.n_random or self.histogram.n_scores))
         return (
             f"{title} from {words.score(score)} bits · {hits}\n{evalue} · P {words.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"
@@ -295,6 +307,8 @@ class RunView(QObject):
         data = self.histogram
         if data is None:
             return ""
+        if data.kind != "viterbi":
+            return self._hmmer3_sentence(data)
         total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
         which = f"All {words.plural(data.n_scores, 'sequence')}"
         if not self.is_complete:
@@ -303,6 +317,28 @@ class RunView(QObject):
             f"{which}, each with its Viterbi score before the correction for biased composition; "
             "the score of a hit may be lower. Drag a line, or double-click to type a score."
         )
+
+    def _hmmer3_sentence(self, data: Histogram) -> str:
+        so_far = "" if self.is_complete else " searched so far"
+        if data.kind == "msv":
+            return (
+                f"MSV filter scores of all {words.plural(data.n_scores, 'sequence')}{so_far}; the curve is the model's "
+                "calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
+                "judged by other scores: see the Forward scores for the thresholds."
+            )
+        got = f"Only the {words.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
+        return (
+            f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
+            "corrected for biased composition. Drag a line, or double-click to type a score."
+        )
+
+    def funnel_sentence(self) -> str:
+        """Return what the funnel shows."""
+        spec = self.facts.get("spec") or {}
+        if spec.get("without_filters"):
+            return "Without filters (--max): every sequence went through Forward."
+        live = "" if self.is_complete else " So far, with what is searched already."
+        return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
@@ -324,10 +360,18 @@ class RunView(QObject):
             return (
                 f"the results of {words.plural(len(self.cards), 'profile')} so far{' on ' + device if device else ''}"
             )
-        done = words.count(self.histogram.n_scores) if self.histogram else "0"
+        done = words.count(self.histogram.n_random or self.histogram.n_scores) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {words.plural(total, 'sequence')}" if total is not None else " sequences"
         return f"{done}{of} searched so far{' on ' + device if device else ''}"
+
+    def best_name(self) -> str:
+        """Return the name of the best sequence of a profile without hits; empty if it is not known."""
+        best: dict[str, Any] | None = None
+        if self._run is not None and not self.shows_all:
+            with self._reading():
+                best = self._run.best(self.profile)
+        return str(best["name"]) if best else ""
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
@@ -344,6 +388,12 @@ class RunView(QObject):
                 best = self._run.best(self.profile)
         if not best:
             return f"No hits at {limit}", f"None of {searched} has a score."
+        if best.get("kind") == "msv":
+            text = (
+                f"The best of {searched} by the MSV filter: {best['name']}, {words.score(best['score'])} bits. "
+                "The tab Filters shows where sequences were stopped."
+            )
+            return f"No hits at {limit}", text
         return (
             f"No hits at {limit}",
             f"The best of {searched} was {best['name']} with E = {words.evalue(best['evalue'])} "

@@ -14,7 +14,7 @@ from clalign.devices import REFERENCE, Device
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
 
-HMMER3_REASON = "Searching with HMMER3 profiles is not available yet. HMMER2 profiles can be searched with."
+NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
 
@@ -37,7 +37,7 @@ class Source:
     state : str
         ``reading`` while the worker looks at it, ``ready``, or ``refused``.
     report : dict
-        Input report of a sequence file.
+        Input report of a sequence file or an alignment.
     cards : list of dict
         Profiles of a profile file.
     alphabet : str
@@ -68,6 +68,19 @@ class Source:
     def name(self) -> str:
         """The file's name; of a run, what it searched."""
         return str(self.report.get("title") or Path(self.path).name)
+
+    @property
+    def is_alignment(self) -> bool:
+        """Whether a profile can be built from it."""
+        if self.kind != "sequences" or self.state != "ready":
+            return False
+        gaps = any(issue["kind"] == "gaps_dropped" for issue in self.report.get("issues", ()))
+        return gaps or str(self.report.get("format", "")).lower().startswith(("stockholm", "clustal"))
+
+    @property
+    def has_hmmer3(self) -> bool:
+        """Whether any of its profiles is one of HMMER3."""
+        return any(card["origin"] == "hmmer3" for card in self.cards)
 
     @property
     def alphabet_found(self) -> str:
@@ -111,9 +124,10 @@ def notices(profiles: Source | None, sequences: Source | None, device: Device | 
 
 
 def _profile_notices(profiles: Source) -> list[Notice]:
-    if any(card["origin"] == "hmmer3" for card in profiles.cards):
-        return [Notice("stop", HMMER3_REASON, blocks=True)]
-    rough = [card["name"] for card in profiles.cards if not card.get("calibration")]
+    bare = [card["name"] for card in profiles.cards if card["origin"] == "hmmer3" and not card.get("calibration3")]
+    if bare:
+        return [Notice("stop", f"The HMMER3 profile {bare[0]} {NO_STATISTICS}", blocks=True)]
+    rough = [card["name"] for card in profiles.cards if card["origin"] == "hmmer2" and not card.get("calibration")]
     if not rough:
         return []
     which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea
 
 from clalign.hits import Hit
 
 from .. import theme
-from ..models.alignment_layout import Line, as_fasta, as_text, lay_out
+from ..models.alignment_layout import Line, as_fasta, as_text, confidence, lay_out, node_at
 from ..models.residue_colors import background_of, letter_on
 
 MIN_POINTS, MAX_POINTS = 5, 28
 EDGE = 12
 COPY_COLUMNS = 80
 
+BLOCK = ("ruler", "model", "match", "target", "posterior")
+"""Lines that belong together."""
+
 
 class AlignmentView(QAbstractScrollArea):
     """Wraps the alignments of all domains to its width and paints only the lines in view.
+
+    A click on a column tells its node.
 
     Parameters
     ----------
     narrow : bool
         For a dock: small letters, short margins.
     """
+
+    node_chosen = Signal(int)
 
     def __init__(self, narrow: bool = False) -> None:
         super().__init__()
@@ -35,7 +52,9 @@ class AlignmentView(QAbstractScrollArea):
         self.scheme = "clustal"
         self.usual_points = 8 if narrow else 10
         self.points = self.usual_points
+        self.with_posterior = True
         self._lines: list[Line] = []
+        self._marked: tuple[int, int] | None = None
         self._margin = 0.0
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -47,6 +66,11 @@ class AlignmentView(QAbstractScrollArea):
         self.hit, self.profile, self.nucleic = hit, profile, nucleic
         self.setAccessibleName("Alignment" if hit is None else f"Alignment of {hit.name} to {profile}")
         self.verticalScrollBar().setValue(0)
+        self._arrange()
+
+    def set_posterior(self, shown: bool) -> None:
+        """Show or hide the line that says how sure each column is."""
+        self.with_posterior = shown
         self._arrange()
 
     def set_scheme(self, scheme: str) -> None:
@@ -68,7 +92,8 @@ class AlignmentView(QAbstractScrollArea):
 
     def as_text(self) -> str:
         """Return the alignments as plain text."""
-        return as_text(lay_out(self.hit, self.profile, COPY_COLUMNS)) if self.hit else ""
+        lines = lay_out(self.hit, self.profile, COPY_COLUMNS, False, self.with_posterior) if self.hit else []
+        return as_text(lines) if lines else ""
 
     def as_fasta(self) -> str:
         """Return the matched parts as FASTA."""
@@ -91,7 +116,10 @@ class AlignmentView(QAbstractScrollArea):
         most = 10 if self.narrow else 18 if self.viewport().width() < 900 else 30
         letters = min(most, max((len(name) for name in names), default=0))
         self._margin = (letters + 8) * self._cell
-        self._lines = lay_out(self.hit, self.profile, self.n_columns, self.narrow) if self.hit else []
+        self._lines = []
+        if self.hit:
+            self._lines = lay_out(self.hit, self.profile, self.n_columns, self.narrow, self.with_posterior)
+        self._marked = None
         shown = max(1, int((self.viewport().height() - EDGE) / self._height))
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, len(self._lines) - shown))
@@ -102,6 +130,20 @@ class AlignmentView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap to the new width."""
         self._arrange()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Mark the column under the pointer and tell its node."""
+        row = self.verticalScrollBar().value() + int((event.position().y() - EDGE) // self._height)
+        column = int((event.position().x() - EDGE - self._margin) // self._cell)
+        if not 0 <= row < len(self._lines) or self._lines[row].kind not in BLOCK:
+            return
+        # From the line that was hit up or down to the model's line of its block.
+        row += BLOCK.index("model") - BLOCK.index(self._lines[row].kind)
+        node = node_at(self._lines[row], column)
+        if node is not None:
+            self._marked = row, column
+            self.viewport().update()
+            self.node_chosen.emit(node)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl, else scroll."""
@@ -145,6 +187,18 @@ class AlignmentView(QAbstractScrollArea):
         for shown in self._lines[first : first + n_shown]:
             self._paint_line(painter, shown, y)
             y += self._height
+        self._paint_mark(painter, first)
+
+    def _paint_mark(self, painter: QPainter, first: int) -> None:
+        """Frame the column that was clicked."""
+        if self._marked is None:
+            return
+        row, column = self._marked
+        shown = self._lines[row : row + 4]
+        n_lines = next((i for i, entry in enumerate(shown) if entry.kind == "space"), len(shown))
+        left, top = EDGE + self._margin + column * self._cell, EDGE + (row - first) * self._height
+        painter.setPen(QPen(QColor(theme.current().text), 1.5))
+        painter.drawRect(QRectF(left - 0.5, top, self._cell + 1, n_lines * self._height))
 
     def _paint_line(self, painter: QPainter, shown: Line, y: float) -> None:
         colors = theme.current()
@@ -161,7 +215,10 @@ class AlignmentView(QAbstractScrollArea):
         if shown.kind in ("model", "target"):
             self._paint_residues(painter, shown.text, left, y)
             return
-        painter.setPen(QColor(colors.muted if shown.kind in ("ruler", "posterior") else colors.accent))
+        if shown.kind == "posterior":
+            self._paint_confidence(painter, shown.text, left, y)
+            return
+        painter.setPen(QColor(colors.muted if shown.kind == "ruler" else colors.accent))
         for column, letter in enumerate(shown.text):
             if letter != " ":
                 painter.drawText(QPointF(left + column * self._cell, base), letter)
@@ -180,6 +237,18 @@ class AlignmentView(QAbstractScrollArea):
         if shown.last is not None:
             end = EDGE + self._margin + (len(shown.text) + 1) * self._cell
             painter.drawText(QPointF(end, y + self._baseline), str(shown.last))
+
+    def _paint_confidence(self, painter: QPainter, text: str, left: float, y: float) -> None:
+        """Draw marks on a ground that is the stronger the surer the column is."""
+        colors = theme.current()
+        for column, letter in enumerate(text):
+            share = confidence(letter)
+            x = left + column * self._cell
+            if share is not None:
+                ground = theme.blend(colors.accent, colors.surface, 0.5 * share**1.5)
+                painter.fillRect(QRectF(x, y, self._cell + 0.5, self._height), ground)
+            painter.setPen(QColor(colors.text if share is not None else colors.muted))
+            painter.drawText(QPointF(x, y + self._baseline), letter)
 
     def _paint_residues(self, painter: QPainter, text: str, left: float, y: float) -> None:
         ink = QColor(theme.current().text)

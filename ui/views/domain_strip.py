@@ -2,38 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from clalign.hits import Hit
+from clalign.hits import Domain, Hit
 
 from .. import theme, words
-from ..models.hits_model import COLUMNS, ROW_ROLE, RULE_ROLE
+from ..models.hit_columns import COLUMNS, NO_DOMAIN
+from ..models.hit_pages import Span
+from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A domain as it is drawn: the aligned part solid, the envelope pale around it.
+
+    Attributes
+    ----------
+    start, end, env_start, env_end : int
+        0-based, half open.
+    is_reported : bool
+        One that is not is drawn as an outline.
+    """
+
+    start: int
+    end: int
+    env_start: int
+    env_end: int
+    is_reported: bool = True
+
+
 def paint_strip(
-    painter: QPainter, area: QRectF, length: int, spans: list[tuple[int, int]], chosen: int | None, dim: bool = False
+    painter: QPainter, area: QRectF, length: int, spans: Sequence[Block], chosen: int | None, dim: bool = False
 ) -> list[QRectF]:
-    """Draw a sequence as a line and its domains as blocks; returns the blocks."""
+    """Draw a sequence as a line and its domains as blocks; returns their envelopes."""
     colors = theme.current()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     middle = area.center().y()
     painter.setPen(QPen(QColor(colors.muted), 1))
     painter.drawLine(area.left(), middle, area.right(), middle)
     scale = area.width() / max(1, length)
-    blocks = []
-    for place, (start, end) in enumerate(spans):
-        block = QRectF(area.left() + start * scale, middle - 5, max(3.0, (end - start) * scale), 10)
-        color = QColor(colors.muted if dim else colors.accent)
+    envelopes = []
+    for place, span in enumerate(spans):
+        color = QColor(colors.muted if dim or not span.is_reported else colors.accent)
         color.setAlphaF(1.0 if chosen is None or chosen == place else 0.45)
-        painter.setPen(QPen(QColor(colors.surface), 1))
-        painter.setBrush(color)
+        pale = QColor(color)
+        pale.setAlphaF(0.3)
+        envelope, block = (
+            QRectF(area.left() + start * scale, middle - half, max(3.0, (end - start) * scale), 2 * half)
+            for start, end, half in ((span.env_start, span.env_end, 4), (span.start, span.end, 5))
+        )
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colors.surface))
+        painter.drawRoundedRect(envelope, 2, 2)
+        painter.setBrush(pale)
+        painter.drawRoundedRect(envelope, 2, 2)
+        painter.setPen(QPen(QColor(colors.surface) if span.is_reported else color, 1))
+        painter.setBrush(color if span.is_reported else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(block, 2, 2)
-        blocks.append(block)
-    return blocks
+        envelopes.append(envelope.united(block))
+    return envelopes
+
+
+def block_of(span: Span) -> Block:
+    """Return a domain of a line of the table as it is drawn."""
+    return Block(span.start, span.end, span.env_start, span.env_end, span.is_reported)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -70,12 +109,33 @@ class DomainDelegate(RowDelegate):
         chosen = option.state & QStyle.StateFlag.State_Selected
         painter.setPen(QColor(theme.current().text if chosen else theme.current().muted))
         area = QRectF(option.rect).adjusted(6, 0, -8, 0)
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, str(row.n_domains))
+        left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         strip = area.adjusted(24, 0, 0, 0)
-        if strip.width() > 16:
-            dim = not index.model().is_significant(row)
-            paint_strip(painter, strip, row.length, [(s[0], s[1]) for s in row.spans], None, dim)
+        if row.has_no_domain:
+            painter.drawText(area, left, painter.fontMetrics().elidedText(NO_DOMAIN, Qt.TextElideMode.ElideRight,
+                                                                          int(area.width())))  # fmt: skip
+        else:
+            painter.drawText(area, left, str(index.data(Qt.ItemDataRole.DisplayRole)))
+            if strip.width() > 16:
+                dim = not index.model().is_significant(row)
+                paint_strip(painter, strip, row.length, [block_of(span) for span in row.spans], None, dim)
         painter.restore()
+
+
+def domain_tip(domain: Domain) -> str:
+    """Return what is said of a domain: places, score, E-values, how sure its alignment is."""
+    first, last = domain.target_range
+    lines = [f"Domain {domain.number}: {first + 1}–{last}, {words.score(domain.score)} bits"]
+    if domain.conditional_evalue is None:
+        return f"{lines[0]}, E {words.evalue(domain.evalue)}"
+    lines.append(
+        f"conditional E {words.evalue(domain.conditional_evalue)}, independent E {words.evalue(domain.evalue)}"
+    )
+    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
+    if domain.accuracy is not None:
+        envelope += f", expected accuracy {domain.accuracy:.2f}"
+    verdict = "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit, pale"
+    return "\n".join([*lines, envelope, verdict])
 
 
 DOMAIN_COLUMN = next(place for place, column in enumerate(COLUMNS) if column.key == "domains")
@@ -110,7 +170,7 @@ class DomainStrip(QWidget):
             return
         painter = QPainter(self)
         area = QRectF(self.rect()).adjusted(8, 4, -8, -18)
-        spans = [domain.target_range for domain in self._hit.domains]
+        spans = [Block(*d.target_range, *d.envelope, d.is_reported) for d in self._hit.domains]
         self._blocks = paint_strip(painter, area, self._hit.length, spans, None)
         painter.setPen(QColor(theme.current().muted))
         below = QRectF(self.rect()).adjusted(8, 20, -8, -2)
@@ -134,8 +194,4 @@ class DomainStrip(QWidget):
         if place is None or self._hit is None:
             self.setToolTip("")
             return
-        domain = self._hit.domains[place]
-        self.setToolTip(
-            f"Domain {domain.number}: {domain.target_range[0] + 1}–{domain.target_range[1]}, "
-            f"{words.score(domain.score)} bits, E {words.evalue(domain.evalue)}"
-        )
+        self.setToolTip(domain_tip(self._hit.domains[place]))

@@ -20,6 +20,9 @@ FORMS = (
     ("domtsv", "Table of domains (TSV)", ".tsv"),
     ("tblout", "HMMER table of hits (tblout)", ".tbl"),
     ("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
+    ("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
+    ("jsonl", "JSON lines, a hit each", ".jsonl"),
+    ("text", "Text as hmmsearch prints it", ".txt"),
 )
 """Id, words and file ending of each form."""
 

@@ -9,17 +9,22 @@ import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.histogram import Histogram, grouped_cutoffs
-from .parts import label
+from ..models.histogram import KIND_WORDS, Histogram, grouped_cutoffs
+from .parts import label, row
 
 FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
 CUTOFF_HEIGHT = 0.72
 """Place of the words at a model cutoff: above most bars, between the tags of the two thresholds."""
+
+AXES = {"viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)"}
+
+CUTOFF_STEP = 0.07
+"""How much lower the words at the next cutoff stand, which may be close."""
 
 STEP_BITS = 0.5
 LEAP_BITS = 5.0
@@ -88,10 +93,10 @@ class ScorePlot(pg.GraphicsView):
         self.view = layout.addViewBox(row=0, col=1, enableMenu=False)
         self.counts_axis, self.score_axis = CountAxis(), pg.AxisItem("bottom")
         self.score_axis.enableAutoSIPrefix(False)
-        for axis, row, column in ((self.counts_axis, 0, 0), (self.score_axis, 1, 1)):
+        for axis, line, column in ((self.counts_axis, 0, 0), (self.score_axis, 1, 1)):
             axis.linkToView(self.view)
             axis.setZValue(0.5)
-            layout.addItem(axis, row, column)
+            layout.addItem(axis, line, column)
 
     def _make_items(self) -> None:
         self._bars = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
@@ -151,9 +156,12 @@ class ScorePlot(pg.GraphicsView):
     def show_histogram(self, data: Histogram) -> None:
         """Draw new numbers."""
         cutoffs_differ = self.data is None or self.data.cutoffs != data.cutoffs
+        if self.data is not None and self.data.kind != data.kind:
+            self._zoomed = False
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
+        self.score_axis.setLabel(AXES[data.kind])
         self._draw()
 
     def set_log(self, log_counts: bool) -> None:
@@ -183,8 +191,7 @@ class ScorePlot(pg.GraphicsView):
         for item, curve in ((self._calibrated, data.calibration), (self._fitted, data.fit)):
             item.setVisible(curve is not None)
             if curve is not None:
-                mu = curve.mu if hasattr(curve, "mu") else curve.location
-                item.setData(scores, self._curve(data.expected(mu, curve.slope, scores)), connect="finite")
+                item.setData(scores, self._curve(data.expected(curve, scores)), connect="finite")
         low = FLOOR if self.log_counts else 0.0
         self.view.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
         if not self._zoomed:
@@ -206,8 +213,9 @@ class ScorePlot(pg.GraphicsView):
             self.view.removeItem(mark)
         self._marks = []
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
-        for score, words_ in grouped_cutoffs(data.cutoffs, near):
-            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": CUTOFF_HEIGHT})
+        for place, (score, words_) in enumerate(grouped_cutoffs(data.cutoffs, near)):
+            height = CUTOFF_HEIGHT - CUTOFF_STEP * place
+            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": height})
             self._marks.append(mark)
             self.view.addItem(mark)
         self.dress()
@@ -215,8 +223,9 @@ class ScorePlot(pg.GraphicsView):
     def set_line(self, name: str, score: float, tag: str) -> None:
         """Put a threshold where it is, with the words on its tag."""
         line = self.lines[name]
-        line.setVisible(math.isfinite(score))
-        if not math.isfinite(score):
+        shown = math.isfinite(score) and (self.data is None or self.data.has_thresholds)
+        line.setVisible(shown)
+        if not shown:
             return
         line.blockSignals(True)
         line.setValue(score)
@@ -308,10 +317,17 @@ class HistogramView(QWidget):
     """
 
     threshold_moved = Signal(str, float)
+    kind_chosen = Signal(str)
 
     def __init__(self, compact: bool) -> None:
         super().__init__()
         self.plot = ScorePlot()
+        self.kinds = QComboBox()
+        self.kinds.setAccessibleName("Scores that the histogram shows")
+        for kind, text in KIND_WORDS.items():
+            self.kinds.addItem(text, kind)
+        self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
+        self.kinds.hide()
         self.legend = label("", "muted", wrap=True)
         self.sentence = label("", "muted", wrap=True)
         self.bar_words = label(" ", "muted")
@@ -322,6 +338,9 @@ class HistogramView(QWidget):
         box.setSpacing(2)
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        top = row(None, self.kinds)
+        top.setContentsMargins(0, 0, 0, 0)
+        box.addLayout(top)
         for widget in (self.legend, self.plot, self.bar_words, self.sentence):
             box.addWidget(widget, 1 if widget is self.plot else 0)
         self.legend.setVisible(not compact)
@@ -332,6 +351,9 @@ class HistogramView(QWidget):
     def show_histogram(self, data: Histogram, sentence: str) -> None:
         """Show new numbers and what they are."""
         self.plot.show_histogram(data)
+        self.kinds.setVisible(data.kind != "viterbi")
+        self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
+        self.kinds.setToolTip(sentence)
         marks = {"calibration": "—", "fit": "- -"}
         self.legend.setText("\n".join(f"{marks[kind]}  {text}" for kind, text in data.legend()))
         self.sentence.setText(sentence)

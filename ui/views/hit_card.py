@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from clalign.hits import Hit
 
 from .. import words
+from ..models.domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
+from ..models.text_table import TextTable
 from .alignment_view import AlignmentView
 from .domain_strip import DomainStrip
+from .lab_page import LabTable
 from .parts import ElidedLabel, EmptyPanel, IconButton, label, row
 
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
@@ -26,6 +29,41 @@ def hit_line(hit: Hit) -> str:
     )
 
 
+class DomainTables(QStackedWidget):
+    """The domains of a hit: one table for HMMER2's numbers, one for HMMER3's."""
+
+    domain_chosen = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: dict[bool, LabTable] = {}
+        self.setMinimumHeight(64)
+
+    def show_hit(self, hit: Hit) -> None:
+        """Show the domains of a hit."""
+        table = self._table(hit.estimates is not None)
+        model = table.model()
+        assert isinstance(model, TextTable)
+        model.set_rows([])
+        model.set_rows(domain_rows(hit))
+        self.setCurrentWidget(table)
+
+    def _table(self, is_hmmer3: bool) -> LabTable:
+        """Return a table, made when it is first needed."""
+        if is_hmmer3 not in self._tables:
+            model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
+            made = self._tables[is_hmmer3] = LabTable(model, "Domains")
+            made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
+            self.addWidget(made)
+        return self._tables[is_hmmer3]
+
+    def table(self) -> LabTable:
+        """Return the table in view."""
+        shown = self.currentWidget()
+        assert isinstance(shown, LabTable)
+        return shown
+
+
 class HitCard(QWidget):
     """Shows the chosen hit of a run.
 
@@ -36,12 +74,17 @@ class HitCard(QWidget):
     """
 
     verify_asked = Signal(int)
+    explain_asked = Signal()
     scheme_chosen = Signal(str)
+    posterior_chosen = Signal(bool)
+    node_chosen = Signal(int)
 
     def __init__(self, tools: bool) -> None:
         super().__init__()
         self.run: RunView | None = None
         self.alignment = AlignmentView(narrow=not tools)
+        self.alignment.node_chosen.connect(self.node_chosen)
+        self.tables = DomainTables() if tools else None
         if tools:
             self.setProperty("role", "page")
             self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -53,6 +96,8 @@ class HitCard(QWidget):
         self._name.setFont(font)
         self._description = ElidedLabel("", "muted")
         self._line = label("", wrap=True, selectable=True)
+        self._estimates = label("", "muted", wrap=True)
+        self._node = label("", "muted", wrap=True)
         self._verified = label("", "muted")
         self._empty = EmptyPanel("format-align-center", "No hit selected", "Select a hit to see its alignment here.")
         self._stack = QStackedWidget()
@@ -76,12 +121,27 @@ class HitCard(QWidget):
         verify = IconButton(
             "shield-check-outline", "Compute this hit again on the reference and compare", self._verify, "Verify"
         )
-        verify.setText("Verify on the reference")
-        for widget in (self._name, self._description, self._line, self.strip):
+        if self.tables is not None:
+            verify.setText("Verify on the reference")
+        self.explain = IconButton(
+            "filter-check-outline", "Send this sequence through every filter and show its scores",
+            self.explain_asked.emit, "Explain",
+        )  # fmt: skip
+        for widget in (self._name, self._description, self._line, self._estimates, self.strip):
             head.addWidget(widget)
-        head.addLayout(row(verify, self._verified, None))
+        head.addLayout(row(verify, self.explain, self._verified, None))
+        head.addWidget(self._node)
         box.addLayout(head)
-        box.addWidget(self.alignment, 1)
+        if self.tables is None:
+            box.addWidget(self.alignment, 1)
+            return made
+        self.tables.domain_chosen.connect(self.alignment.go_to_domain)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.tables)
+        splitter.addWidget(self.alignment)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([112, 600])
+        box.addWidget(splitter, 1)
         return made
 
     def _tools(self) -> QHBoxLayout:
@@ -90,9 +150,14 @@ class HitCard(QWidget):
         for key, text in SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
+        self.posterior = QCheckBox("Confidence")
+        self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
+        self.posterior.setChecked(True)
+        self.posterior.toggled.connect(self.posterior_chosen)
         tools = row(
             label("Colors", "muted"),
             self.schemes,
+            self.posterior,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
             None,
@@ -122,9 +187,26 @@ class HitCard(QWidget):
         self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
         self._line.setText(hit_line(hit))
+        self._estimates.setText(estimates_line(hit))
+        self._estimates.setVisible(hit.estimates is not None)
+        self.show_node("")
+        if self.tables is not None:
+            self.tables.show_hit(hit)
+            self.posterior.setVisible(hit.estimates is not None)
         self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card.get("name", ""), run.is_nucleic)
+
+    def show_node(self, text: str) -> None:
+        """Say something of the node that was clicked in the alignment."""
+        self._node.setText(text)
+        self._node.setVisible(bool(text))
+
+    def set_posterior(self, shown: bool) -> None:
+        """Show or hide how sure each column is."""
+        self.alignment.set_posterior(shown)
+        if self.tables is not None:
+            self.posterior.setChecked(shown)
 
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""

@@ -7,9 +7,10 @@ from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.hits_model import COLUMNS, HitsModel
+from ..models.hit_columns import COLUMNS, SETS
+from ..models.hits_model import HitsModel
 from .domain_strip import DOMAIN_COLUMN, DomainDelegate, RowDelegate
-from .parts import label, row, set_role
+from .parts import IconButton, label, row, set_role
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -59,6 +60,8 @@ class HitsTable(QTableView):
         """Sort by a column: first click, then reversed, then the original order."""
         model = self.model()
         assert isinstance(model, HitsModel)
+        if not COLUMNS[place].sort:
+            return
         column, clicks = self._clicks
         clicks = clicks + 1 if column == place else 1
         self._clicks = (place, clicks % 3)
@@ -68,7 +71,8 @@ class HitsTable(QTableView):
             model.set_order(None, False)
             return
         # Numbers are first wanted large, E-values small, names from A.
-        large_first = COLUMNS[place].key in ("score", "status", "best_score", "coverage", "domains", "bias", "length")
+        large_first = COLUMNS[place].right or COLUMNS[place].key in ("status", "domains")
+        large_first = large_first and not COLUMNS[place].key.endswith(("evalue", "from_to", "envelope", "model"))
         descending = large_first == (clicks == 1)
         header.setSortIndicatorShown(True)
         header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
@@ -84,14 +88,18 @@ class HitsTable(QTableView):
             action.setToolTip(column.tip)
             action.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
         menu.addSeparator()
-        menu.addAction("Show all columns").triggered.connect(lambda: self._show_columns(True))
-        menu.addAction("Restore the default columns").triggered.connect(lambda: self._show_columns(False))
+        for key, (text, _) in SETS.items():
+            menu.addAction(f"Column set: {text}").triggered.connect(lambda _=False, key=key: self.show_set(key))
         menu.setToolTipsVisible(True)
         return menu
 
-    def _show_columns(self, everything: bool) -> None:
+    def show_set(self, key: str) -> None:
+        """Show the columns of a set, and no others; the description fills what a short set leaves."""
+        modes, place = QHeaderView.ResizeMode, next(i for i, c in enumerate(COLUMNS) if c.key == "description")
+        self.horizontalHeader().setSectionResizeMode(place, modes.Stretch if key == "short" else modes.Interactive)
+        self.setColumnWidth(place, COLUMNS[place].width)
         for place, column in enumerate(COLUMNS):
-            self.setColumnHidden(place, not (everything or column.shown))
+            self.setColumnHidden(place, column.key not in SETS[key][1])
 
     def _offer_columns(self, place: QPoint) -> None:
         menu = self.column_menu()
@@ -147,10 +155,16 @@ class HitsPanel(QWidget):
     """Filter box, counts and table."""
 
     hit_chosen = Signal(object)
+    explain_asked = Signal()
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
         self.model = model
+        self.explain = IconButton(
+            "filter-check-outline", "Send the selected sequence through every filter and show its scores",
+            self.explain_asked.emit, "Explain",
+        )  # fmt: skip
+        self.explain.setEnabled(False)
         self.filter_box = QLineEdit()
         self.filter_box.setPlaceholderText('Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1')
         self.filter_box.setClearButtonEnabled(True)
@@ -169,7 +183,7 @@ class HitsPanel(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self._place = 0
         self._quiet = False
-        top = row(self.filter_box, self.counts)
+        top = row(self.filter_box, self.counts, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
@@ -210,4 +224,5 @@ class HitsPanel(QWidget):
         chosen = self.model.row_at(rows[0]) if rows else None
         if chosen is not None or not self.model.n_shown:
             self.model.keep(chosen.id if chosen else None)
+        self.explain.setEnabled(chosen is not None)
         self.hit_chosen.emit(chosen)

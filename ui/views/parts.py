@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFormLayout,
     QFrame,
@@ -227,6 +227,44 @@ class ElidedButton(QPushButton):
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width() - 12)
         self.setText(shown)
         super().resizeEvent(event)
+
+
+class Later(QWidget):
+    """A place whose content is made when it is first looked at: pages made at once would stall the window.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the content.
+    """
+
+    made_now = Signal()
+
+    def __init__(self, make: Callable[[], QWidget]) -> None:
+        super().__init__()
+        self._make = make
+        self._made: QWidget | None = None
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+
+    @property
+    def content(self) -> QWidget | None:
+        """What was made; None as long as nobody looked."""
+        return self._made
+
+    def look(self) -> QWidget:
+        """Return the content, made if need be."""
+        if self._made is None:
+            self._made = self._make()
+            self._box.addWidget(self._made)
+            self.setFocusProxy(self._made)
+            self.made_now.emit()
+        return self._made
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the content, now that somebody looks."""
+        self.look()
+        super().showEvent(event)
 
 
 class EmptyPanel(QWidget):

@@ -7,13 +7,23 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget,
 
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
+from .funnel_view import FunnelView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, button, label, row
+from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, Later, button, label, row
+from .profile_view import ProfileView
 from .report_page import ReportPage
 
-TABS = ("Hits", "Histogram", "Alignment", "Report")
+TABS = {
+    "hits": "Hits",
+    "histogram": "Histogram",
+    "alignment": "Alignment",
+    "profile": "Profile",
+    "funnel": "Filters",
+    "report": "Report",
+}
+"""The parts of the results and what stands on their tabs."""
 
 
 class ResultsPage(QWidget):
@@ -27,6 +37,10 @@ class ResultsPage(QWidget):
     action_asked = Signal(str)
     verify_asked = Signal(object)
     scheme_chosen = Signal(str)
+    profile_asked = Signal()
+    profile_made = Signal(object)
+    funnel_asked = Signal()
+    funnel_made = Signal(object)
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
@@ -48,13 +62,10 @@ class ResultsPage(QWidget):
         self.hit.show_run(run)
         self.report = ReportPage()
         self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here as soon as they arrive.")
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
-        for text, widget in zip(TABS, (self._hits_tab(), self._large_holder, self.hit, self.report), strict=True):
-            self.tabs.addTab(widget, text)
+        self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
-        self._stack.addWidget(self.tabs)
+        self._stack.addWidget(self._tabs())
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
@@ -64,12 +75,65 @@ class ResultsPage(QWidget):
         self._connect()
         self.show_facts()
 
+    def _tabs(self) -> QTabWidget:
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self._places: dict[str, QWidget] = {
+            "hits": self._hits_tab(),
+            "histogram": self._large_holder,
+            "alignment": self.hit,
+            "profile": self._profile,
+            "funnel": self._funnel,
+            "report": self.report,
+        }
+        for name, text in TABS.items():
+            self.tabs.addTab(self._places[name], text)
+        return self.tabs
+
+    @property
+    def tab(self) -> str:
+        """Name of the part in view."""
+        shown = self.tabs.currentWidget()
+        return next(name for name, place in self._places.items() if place is shown)
+
+    def show_tab(self, name: str) -> None:
+        """Bring a part into view."""
+        self.tabs.setCurrentWidget(self._places[name])
+        if name == "histogram":
+            self.histogram.plot.setFocus()
+        else:
+            focus = {"hits": self.hits.table, "alignment": self.hit.alignment}
+            focus.get(name, self._places[name]).setFocus()
+
+    @property
+    def profile(self) -> ProfileView:
+        """The logo of the profile, made when it is first looked at."""
+        made = self._profile.look()
+        assert isinstance(made, ProfileView)
+        return made
+
+    @property
+    def funnel(self) -> FunnelView:
+        """The filters, made when they are first looked at."""
+        made = self._funnel.look()
+        assert isinstance(made, FunnelView)
+        return made
+
+    @property
+    def shows_profile(self) -> bool:
+        """Whether the logo is in view."""
+        return self.tab == "profile"
+
     def _hits_tab(self) -> QSplitter:
+        self._explain_best = button(
+            "Explain the best one", lambda: self.action_asked.emit("explain_best"), tip="Why it is not reported"
+        )
         self.empty = EmptyPanel(
             "magnify-close",
             "No hits",
             "",
             button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary"),
+            self._explain_best,
         )
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self.hits)
@@ -131,18 +195,29 @@ class ResultsPage(QWidget):
 
     def _connect(self) -> None:
         run = self.run
+        self._profile.made_now.connect(lambda: self.profile_made.emit(self._profile.content))
+        self._funnel.made_now.connect(lambda: self.funnel_made.emit(self._funnel.content))
         run.facts_changed.connect(self.show_facts)
         run.counts_changed.connect(self.show_counts)
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
         self.hits.hit_chosen.connect(run.choose)
-        self.hits.table.doubleClicked.connect(lambda: self.tabs.setCurrentIndex(2))
+        self.hits.table.doubleClicked.connect(lambda: self.show_tab("alignment"))
         self.hit.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
         self.hit.scheme_chosen.connect(self.scheme_chosen)
         self.report.copy_asked.connect(self.action_asked)
         QTimer.singleShot(0, self, lambda: self.strip)
-        self.tabs.currentChanged.connect(lambda place: place == TABS.index("Histogram") and self.histogram)
+        self.tabs.currentChanged.connect(lambda _: self._look())
+
+    def _look(self) -> None:
+        """Make what is looked at now."""
+        if self.tab == "histogram":
+            assert self.histogram
+        elif self.tab == "profile":
+            self.profile_asked.emit()
+        elif self.tab == "funnel":
+            self.funnel_asked.emit()
 
     @property
     def strip(self) -> HistogramView:
@@ -163,6 +238,7 @@ class ResultsPage(QWidget):
     def _made_plot(self, holder: QWidget, compact: bool) -> HistogramView:
         made = HistogramView(compact)
         made.threshold_moved.connect(self.run.set_threshold)
+        made.kind_chosen.connect(self.run.set_score_kind)
         made.plot.set_log(self._log_counts)
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
@@ -195,6 +271,7 @@ class ResultsPage(QWidget):
         if not run.cards and not run.is_live:
             self.waiting.say("No results", "The search ended before its first results, or they are not readable.")
         self.report.show_run(run)
+        self._look()
         self.show_counts()
 
     def _show_scan(self) -> None:
@@ -211,7 +288,9 @@ class ResultsPage(QWidget):
         run = self.run
         self._summary.setText(run.summary() if run.cards else "")
         self.empty.say(*run.empty_words())
-        self._hits_stack.setCurrentIndex(1 if run.cards and not run.hits.n_all and not run.hits.is_busy else 0)
+        is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
+        self._hits_stack.setCurrentIndex(1 if is_empty else 0)
+        self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
         self.show_thresholds()
 
     def show_thresholds(self) -> None:
@@ -223,8 +302,10 @@ class ResultsPage(QWidget):
                 view.plot.set_line(name, score, run.tag(name, short=view is self._small))
 
     def show_histogram(self) -> None:
-        """Draw the histogram as it is now."""
+        """Draw the histogram as it is now, and what stands beside it."""
         run = self.run
+        if self.tab == "funnel":
+            self.funnel_asked.emit()
         if run.histogram is None:
             return
         for view in self._plots():
@@ -236,6 +317,12 @@ class ResultsPage(QWidget):
         self._log_counts = log_counts
         for view in self._plots():
             view.plot.set_log(log_counts)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by a scheme."""
+        self.hit.set_scheme(scheme)
+        if self._profile.content is not None:
+            self.profile.set_scheme(scheme)
 
     def step_hit(self, step: int) -> None:
         """Go to the next or previous hit."""

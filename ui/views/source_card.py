@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -9,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.workspace import HMMER3_REASON, Source
+from ..models.workspace import NO_STATISTICS, Source
 from .parts import EmptyPanel, button, clear_layout, facts_grid, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
@@ -126,6 +127,8 @@ class SourceCard(QScrollArea):
     use_asked = Signal(str)
     close_asked = Signal(str)
     calibrate_asked = Signal(str)
+    logo_asked = Signal(str, int)
+    build_asked = Signal(str, bool)
 
     def __init__(self) -> None:
         super().__init__()
@@ -178,21 +181,35 @@ class SourceCard(QScrollArea):
         box.setCurrentIndex(box.findData(source.alphabet))
         box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
         self.alphabets = box
+        if source.is_alignment:
+            self._offer_profile(source)
         for part in report_parts(source.report):
             self._box.addWidget(part)
         self._box.addLayout(row(label("Take them as", "muted"), box, None))
 
+    def _offer_profile(self, source: Source) -> None:
+        """Offer to build a profile from an alignment."""
+        search = button("Search with this alignment…", lambda: self.build_asked.emit(source.path, True), "primary",
+                        "Build a HMMER3 profile from it and open the search sheet")  # fmt: skip
+        build = button("Build profile", lambda: self.build_asked.emit(source.path, False),
+                       tip="Build a HMMER3 profile from it and show its logo")  # fmt: skip
+        self._box.addWidget(label("This is an alignment: a profile can be built from it.", wrap=True))
+        self._box.addLayout(row(search, None))
+        self._box.addLayout(row(build, None))
+
     def _show_profiles(self, source: Source) -> None:
-        if any(card["origin"] == "hmmer3" for card in source.cards):
-            self._box.addWidget(notice_row("caution", HMMER3_REASON))
+        if any(card["origin"] == "hmmer3" and not card.get("calibration3") for card in source.cards):
+            self._box.addWidget(notice_row("stop", f"A HMMER3 profile {NO_STATISTICS}"))
         if any(card["origin"] == "hmmer2" and not card.get("calibration") for card in source.cards):
             ask = button("Calibrate…", lambda: self.calibrate_asked.emit(source.path))
             self._box.addWidget(notice_row("caution", "No calibration: E-values are rough (upper bounds).", ask))
-        for card in source.cards[:50]:
+        for number, card in enumerate(source.cards[:50]):
             if len(source.cards) > 1:
                 self._box.addWidget(label(card["name"], "heading"))
             for part in profile_parts(card):
                 self._box.addWidget(part)
+            show = button("Show logo", partial(self.logo_asked.emit, source.path, number), tip="Letters and nodes")
+            self._box.addLayout(row(show, None))
         if len(source.cards) > 50:
             self._box.addWidget(label(f"and {words.count(len(source.cards) - 50)} more", "muted"))
 
@@ -224,8 +241,12 @@ def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
 
 def calibration_words(card: dict[str, Any]) -> str:
     """Return the calibration of a profile in words."""
-    entry = card.get("calibration")
+    entry, entries = card.get("calibration"), card.get("calibration3")
     if entry:
         return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}"
-    # What HMMER3 calibrates is not in the card; nothing is said about it.
-    return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else ""
+    if entries:
+        return (
+            f"MSV mu {entries['msv']['mu']:.2f}, Viterbi mu {entries['viterbi']['mu']:.2f}, "
+            f"Forward tau {entries['forward']['tau']:.2f}; lambda {entries['forward']['lambda']:.3f}"
+        )
+    return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else "none: cannot be searched with"

@@ -130,7 +130,7 @@ class StartPage(QScrollArea):
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
         box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), None))
-        hint = "A search needs a profile (.hmm, HMMER2) and sequences (FASTA, FASTQ, GenBank, Stockholm …)."
+        hint = "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …)."
         box.addWidget(label(hint, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))

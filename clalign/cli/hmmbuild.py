@@ -1,0 +1,135 @@
+"""``clalign hmmbuild``: build HMMER3 profiles from alignments."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.options import add_progress_options, progress_mode
+from clalign.cli.parser import CommandParser, number, whole_number
+from clalign.errors import InputError, OptionError
+from clalign.specs import BuildSpec
+
+COMMAND = "clalign hmmbuild"
+
+EXAMPLES = (
+    "clalign hmmbuild globins.hmm globins.sto",
+    "clalign hmmbuild -n my_family --hand my_family.hmm my_family.sto.gz",
+    "clalign hmmbuild --symfrac 0.3 --wgsc --eset 20 - seeds.sto | clalign hmmsearch - proteins.fasta",
+)
+
+SWITCHES = (
+    # group, flag, field, value, what it does
+    ("Alphabet", "--amino", "alphabet", "amino", "the alignment is of proteins"),
+    ("Alphabet", "--dna", "alphabet", "dna", "it is of DNA"),
+    ("Alphabet", "--rna", "alphabet", "rna", "it is of RNA"),
+    ("Model columns", "--fast", "by_hand", False, "columns with enough residues [default]"),
+    ("Weights", "--wpb", "weighting", "pb", "by position [default]"),
+    ("Weights", "--wgsc", "weighting", "gsc", "from a tree"),
+    ("Weights", "--wblosum", "weighting", "blosum", "by clusters"),
+    ("Weights", "--wnone", "weighting", "none", "all equal"),
+    ("Weights", "--wgiven", "weighting", "given", "those of the file"),
+    ("Effective number", "--eent", "effective_number", "entropy", "by relative entropy [default]"),
+    ("Effective number", "--eclust", "effective_number", "clust", "the number of clusters"),
+    ("Effective number", "--enone", "effective_number", "none", "the number of sequences"),
+    ("Priors", "--pnone", "prior", "none", "none: probabilities are frequencies"),
+    ("Priors", "--plaplace", "prior", "laplace", "one more of each residue"),
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "hmmbuild",
+        examples=EXAMPLES,
+        description="Build a HMMER3 profile from each alignment of a file: the numbers are those of hmmbuild. Needs the"
+        " package pyhmmer (pip install 'clalign[hmmbuild]'). Names and meanings of the options are those of HMMER.",
+    )
+    parser.add_argument("output", metavar="HMMFILE", help="the new file of profiles; - is standard output")
+    parser.add_argument("alignment", metavar="MSAFILE",
+                        help="Stockholm, Clustal or aligned FASTA, also compressed; - is standard input")  # fmt: skip
+    groups = {"Name": parser.add_argument_group("Name")}
+    groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [that of the alignment]")
+    exclusive: dict[str, Any] = {}
+    for title, flag, field, value, text in SWITCHES:
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        group = groups[title]
+        if field not in exclusive:
+            exclusive[field] = group.add_mutually_exclusive_group()
+        exclusive[field].add_argument(flag, dest=field, action="store_const", const=value, help=text,
+                                      default=getattr(BuildSpec(), field))  # fmt: skip
+    exclusive["effective_number"].add_argument(
+        "--eset", dest="effective_number", type=number, metavar="X", help="this number"
+    )
+    exclusive["by_hand"].add_argument("--hand", dest="by_hand", action="store_const", const=True,
+                                      help="the columns that the RF line marks")  # fmt: skip
+    _add_numbers(parser, groups)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_numbers(parser: CommandParser, groups: dict[str, Any]) -> None:
+    """Add the flags that take a number."""
+    for field in dataclasses.fields(BuildSpec):
+        if "flag" not in field.metadata or field.name == "by_hand":
+            continue
+        title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        is_whole = isinstance(field.default, int)
+        shown = "" if field.default is None else f" [{field.default:g}]"
+        groups[title].add_argument(
+            flag, dest=field.name, type=whole_number if is_whole else number, default=field.default,
+            metavar="N" if is_whole else "X", help=f"{text}{shown}",
+        )  # fmt: skip
+
+
+def spec_of(arguments: argparse.Namespace) -> BuildSpec:
+    """Return the spec that the flags describe."""
+    return BuildSpec(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(BuildSpec)})
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build the profiles and say what they are."""
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+
+    spec = spec_of(arguments)
+    output, alignment = arguments.output, arguments.alignment
+    _check(output, alignment)
+    with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
+        copy = Path(folder) / "stdin"
+        if alignment == "-":
+            copy.write_bytes(sys.stdin.buffer.read())
+        built = Path(folder) / "profiles.hmm" if output == "-" else Path(output).absolute()
+        job = {
+            "job": "hmmbuild",
+            "alignment": str(copy if alignment == "-" else Path(alignment).absolute()),
+            "output": str(built),
+            **dataclasses.asdict(spec),
+        }
+        value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
+        if output == "-":
+            print(built.read_text(), end="")
+            return 0
+    for profile in value["profiles"]:
+        print(f"{profile['name']}: {profile['length']} nodes from {profile['n_sequences']} sequences")
+    n = len(value["profiles"])
+    print(f"Wrote {n} profile{'s' * (n != 1)} to {output}.")
+    return 0
+
+
+def _check(output: str, alignment: str) -> None:
+    """Refuse what cannot be read or must not be written, before anything is built."""
+    from clalign.formats.writers import check_writable
+
+    if alignment != "-" and not Path(alignment).exists():
+        raise InputError(alignment, "the file does not exist.", "Check the name.")
+    if "-" not in (output, alignment) and Path(output).exists() and Path(output).samefile(alignment):
+        raise OptionError(f"{output} is read already.", "Give the profiles a file of their own.")
+    check_writable(output)

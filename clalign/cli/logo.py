@@ -1,0 +1,136 @@
+"""``clalign logo``: draw a profile as a logo."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.parser import CommandParser, count
+from clalign.errors import ClalignError, ExitCode, InputError, OptionError, OutputError
+from clalign.profile_logo import HEIGHT_MODES
+from clalign.profiles import Hmm
+
+ENDINGS = (".svg", ".pdf", ".png")
+
+SCHEMES = ("clustal", "safe", "none")
+
+EXAMPLES = (
+    "clalign logo globins4.hmm -o globins4.svg",
+    "clalign logo --heights score --nodes 20-80 --per-row 30 globins4.hmm -o part.pdf",
+    "clalign logo --name RRM_1 Pfam-A.hmm -o rrm.png",
+)
+
+
+class NoPainter(ClalignError):
+    """A machine that cannot draw letters."""
+
+    exit_code = ExitCode.INPUT
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "logo",
+        examples=EXAMPLES,
+        description="Draw a HMMER2 or HMMER3 profile as a logo: letters as high as a node's information or their"
+        " score, and below them how many sequences have the node and how many insert residues behind it.",
+    )
+    parser.add_argument("profiles", metavar="HMMFILE", help="the profile; of several the first one, see --name")
+    parser.add_argument("-o", dest="output", metavar="OUT", required=True, help="write to OUT: .svg, .pdf or .png")
+    meanings = "; ".join(f"{mode}: {text[0].lower()}{text[1:]}" for mode, text in HEIGHT_MODES.items())
+    parser.add_argument("--heights", choices=tuple(HEIGHT_MODES), default="information",
+                        help=f"what the height of a letter means [information]. {meanings}")  # fmt: skip
+    parser.add_argument("--name", help="draw the profile with this name or accession")
+    parser.add_argument("--nodes", metavar="A-B", help="draw only nodes A to B, counted from 1")
+    parser.add_argument("--per-row", type=count, default=50, metavar="N", help="nodes in a row [50]")
+    parser.add_argument("--no-indel", action="store_true", help="leave out occupancy and insertions")
+    parser.add_argument("--colors", choices=SCHEMES, default="clustal", help="of the residues [clustal]")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw the logo."""
+    from clalign.formats.writers import check_writable
+
+    if Path(arguments.output).suffix.lower() not in ENDINGS:
+        raise OptionError(
+            f"{arguments.output} has no ending that is known.", f"Let its name end in {', '.join(ENDINGS)}."
+        )
+    check_writable(arguments.output)
+    hmm = profile_named(arguments.profiles, arguments.name)
+    nodes = node_range(arguments.nodes, hmm.length)
+    painter = _painter()
+    choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)
+    try:
+        painter.write_logo(hmm, arguments.heights, choices, arguments.output)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{arguments.output} could not be written ({reason}).", "Free space there, or choose another place."
+        ) from error
+    return 0
+
+
+def profile_named(path: str, name: str | None) -> Hmm:
+    """Return the profile of a file with a name or accession; without a name the first one.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    from clalign.formats.profiles import read_profiles
+
+    models = read_profiles(path)
+    if name is not None:
+        models = (hmm for hmm in models if name in (hmm.name, hmm.accession, hmm.accession.partition(".")[0]))
+    hmm = next(islice(models, 1), None)
+    if hmm is None:
+        what = f'has no profile with the name or accession "{name}".' if name else "has no profile."
+        raise InputError(path, f"the file {what}", "Check the name; upper and lower case matter.")
+    return hmm
+
+
+def node_range(text: str | None, length: int) -> range:
+    """Return the nodes that ``A-B`` means, counted from 0.
+
+    Raises
+    ------
+    OptionError
+        If it makes no sense for a profile of this length.
+    """
+    if text is None:
+        return range(length)
+    found = re.fullmatch(r"(\d+)-(\d+)", text)
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= first <= last <= length:
+        raise OptionError(
+            f"--nodes is {text}, but the profile has the nodes 1 to {length}.", "Give two of them, such as 1-50."
+        )
+    return range(first - 1, last)
+
+
+def _painter() -> Any:
+    """Return the part of the window that draws logos.
+
+    Raises
+    ------
+    NoPainter
+        If Qt or its fonts are not at hand.
+    """
+    try:
+        from clalign.ui import logo_files  # noqa: TID251 - the window's painter draws for the command line, too
+    except ImportError as error:
+        from clalign.cli.gui import missing_libraries
+
+        if error.name and error.name.startswith("clalign"):
+            raise
+        raise missing_libraries(error) from error
+    if not logo_files.has_fonts():
+        raise NoPainter(
+            "There is no font to draw letters with.", "Install one; on Debian or Ubuntu: apt install fonts-dejavu-core"
+        )
+    return logo_files

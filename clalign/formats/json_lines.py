@@ -1,0 +1,94 @@
+"""Hits as JSON lines: one object a hit, with its domains."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from clalign.formats.tables import Card, envelope_of
+from clalign.hits import Domain, Hit
+
+PARTIAL = '{"partial": true}'
+"""Ends the lines of a search that has not searched everything."""
+
+
+def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]], is_significant: bool) -> str:
+    """Return the line of a hit.
+
+    Parameters
+    ----------
+    card : dict
+        The profile's.
+    hit : Hit
+    domains : sequence of (int, bool, Domain)
+        Number, whether it is significant, and the domain.
+    is_significant : bool
+    """
+    return json.dumps(
+        {
+            "profile": {key: card[key] for key in ("name", "accession", "description", "length")},
+            "sequence": {key: getattr(hit, key) for key in ("name", "accession", "description", "length")},
+            "evalue": hit.evalue,
+            "score": hit.score,
+            "bias": hit.bias,
+            "log_pvalue": hit.log_pvalue,
+            "significant": is_significant,
+            "n_domains": hit.n_domains,
+            "estimates": _estimates(hit),
+            "filters": _filters(hit),
+            "domains": [_domain(card, *entry) for entry in domains],
+        },
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def _estimates(hit: Hit) -> dict[str, Any] | None:
+    said = hit.estimates
+    if said is None:
+        return None
+    return {
+        "domains": said.expected,
+        "regions": said.n_regions,
+        "clustered": said.n_clustered,
+        "overlaps": said.n_overlaps,
+        "envelopes": said.n_envelopes,
+    }
+
+
+def _filters(hit: Hit) -> dict[str, Any] | None:
+    scores = hit.filters
+    names = ("msv", "bias", "viterbi", "forward")
+    return None if scores is None else {name: _finite(getattr(scores, name)) for name in names}
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON can hold."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _domain(card: Card, number: int, is_significant: bool, domain: Domain) -> dict[str, Any]:
+    envelope = envelope_of(card, domain)
+    return {
+        "number": number,
+        "score": domain.score,
+        "bias": domain.bias,
+        "c_evalue": domain.conditional_evalue,
+        "i_evalue": domain.evalue,
+        "significant": is_significant,
+        "hmm_from": domain.profile_range[0] + 1,
+        "hmm_to": domain.profile_range[1],
+        "ali_from": domain.target_range[0] + 1,
+        "ali_to": domain.target_range[1],
+        "env_from": envelope and envelope[0] + 1,
+        "env_to": envelope and envelope[1],
+        "accuracy": domain.accuracy,
+        "alignment": {
+            "model": domain.text.model,
+            "match": domain.text.match,
+            "sequence": domain.text.target,
+            "posterior": domain.text.posterior or None,
+        },
+    }

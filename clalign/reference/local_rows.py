@@ -1,0 +1,348 @@
+"""Rows of HMMER3's Forward and Backward matrices in single precision, every sum in HMMER's order.
+
+The order matters: random tracebacks (`clalign.reference.sampling`) and ties of alignments
+(`clalign.reference.envelope`) hang on the last bits. Nodes are striped over four lanes: node
+``lane * Q + q + 1`` is at ``[q, lane]`` of arrays of shape ``[Q, 4]``, and so
+
+* the sum over all nodes runs over q within each lane, first over M, then over D; then the lanes are
+  added pairwise, (0 + 1) + (2 + 3);
+* deletes go through each lane once; what leaves a lane enters the next and is added on its way
+  through it, in three more rounds.
+
+The recurrences are those of `clalign.reference.forward`; Backward is its mirror image, with each row
+divided by what Forward divided it by.
+
+References
+----------
+Farrar, Bioinformatics 23, 156-161 (2007): the striped layout.
+Eddy, PLoS Comput. Biol. 7, e1002195 (2011): sparse rescaling of Forward and Backward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.local_profiles import LocalProfile
+from clalign.profiles import DD, DM, II, IM, MD, MI, MM
+
+Floats = npt.NDArray[np.float32]
+
+LANES = 4
+
+LARGEST_SUM = np.float32(1e4)
+"""A row with a larger E is divided by it."""
+
+LARGEST_BEGIN = np.float32(1e16)
+"""Once B of a Backward row is larger, Backward divides its rows by terms of its own."""
+
+LEAST_NORMAL = np.finfo(np.float32).tiny
+"""What is less counts as 0."""
+
+ROWS_BETWEEN_CHECKS = 200
+
+ONE = np.float32(1)
+
+
+def exponential(values: Floats) -> Floats:
+    """Return e to the power of each value, by the polynomial that HMMER uses, equal in every bit.
+
+    References
+    ----------
+    Moshier, Methods and Programs for Mathematical Functions (1989): Cephes' ``expf``.
+    """
+    f = np.float32
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        low, high = values <= f(-88.3762626647949), values > f(88.3762626647949)
+        x = np.where(low | high, f(0), values)
+        powers = np.floor(x * f(1.44269504088896341) + f(0.5))
+        x = x - powers * f(0.693359375)
+        x = x - powers * f(-2.12194440e-4)
+        y = np.full_like(x, f(1.9875691500e-4))
+        for term in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+            y = y * x + f(term)
+        y = y * (x * x) + x + ONE
+        result = np.ldexp(y, powers.astype(np.int32))
+    exponentials: Floats = np.where(low, f(0), np.where(high, f(np.inf), result)).astype(np.float32)
+    return exponentials
+
+
+def normal(values: Any) -> Any:
+    """Return numbers that are not negative with 0 for those below the normal ones, as HMMER has its processor do.
+
+    It matters: what is too small next to a great score may be what a later one begins with.
+    """
+    return values * (values >= LEAST_NORMAL)
+
+
+def times(a: Any, b: Any) -> Any:
+    """Return products as `normal` has them; sums of such need no care."""
+    return normal(a * b)
+
+
+def n_vectors(n_nodes: int) -> int:
+    """Return Q, the number of vectors that hold so many nodes."""
+    return max(2, -(-n_nodes // LANES))
+
+
+@dataclass(frozen=True, slots=True)
+class StripedOdds:
+    """Odds ratios and probabilities of a profile, striped; 0 where impossible and beyond the last node.
+
+    Attributes
+    ----------
+    emissions : float32[N_CODES, Q, 4]
+    begin, mm, im, dm : float32[Q, 4]
+        From B, and from M, I and D of the node before.
+    md, mi, ii, dd : float32[Q, 4]
+        To D of the next node, to I of the same.
+    """
+
+    emissions: Floats
+    begin: Floats
+    mm: Floats
+    im: Floats
+    dm: Floats
+    md: Floats
+    mi: Floats
+    ii: Floats
+    dd: Floats
+
+
+def stripe(values: Floats, fill: float = 0.0) -> Floats:
+    """Return the last axis, nodes 1 to M, as ``[..., Q, 4]``."""
+    n_nodes = values.shape[-1]
+    padded = np.full((*values.shape[:-1], n_vectors(n_nodes) * LANES), fill, np.float32)
+    padded[..., :n_nodes] = values
+    return np.ascontiguousarray(padded.reshape(*values.shape[:-1], LANES, -1).swapaxes(-1, -2))
+
+
+def striped_odds(profile: LocalProfile) -> StripedOdds:
+    """Return the odds ratios of a profile, equal to HMMER's in every bit."""
+    t = exponential(profile.transitions)
+    entering = [stripe(t[step, :-1]) for step in (MM, IM, DM)]
+    leaving = [stripe(t[step, 1:]) for step in (MD, MI, II, DD)]
+    emissions = stripe(exponential(profile.match[:, 1:]))
+    return StripedOdds(emissions, stripe(exponential(profile.begin[1:])), *entering, *leaving)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Probabilities outside the model: `move` and `loop` of N, C and J, and from E to C and to J."""
+
+    move: np.float32
+    loop: np.float32
+    e_to_c: np.float32
+    e_to_j: np.float32
+
+
+def multi_hit(length: int) -> Ends:
+    """Return the probabilities for targets of a length which may hold several domains."""
+    move = np.float32(3) / (np.float32(length) + np.float32(3))
+    return Ends(move, ONE - move, np.float32(0.5), np.float32(0.5))
+
+
+def single_hit(length: int) -> Ends:
+    """Return the probabilities for one domain in a target of a length."""
+    move = np.float32(2) / (np.float32(length) + np.float32(2))
+    return Ends(move, ONE - move, ONE, np.float32(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: M, I, D (float32[Q, 4]), the special states, and what the row was divided by."""
+
+    m: Floats
+    i: Floats
+    d: Floats
+    n: np.float32
+    e: np.float32
+    j: np.float32
+    b: np.float32
+    c: np.float32
+    scale: np.float32
+
+
+def shift_up(vector: Floats) -> Floats:
+    """Return the lanes of a vector moved up by one (float32[4]), 0 first."""
+    return np.array([0, *vector[:-1]], np.float32)
+
+
+def shift_down(vector: Floats) -> Floats:
+    """Return the lanes of a vector moved down by one (float32[4]), 0 last."""
+    return np.array([*vector[1:], 0], np.float32)
+
+
+def before(vectors: Floats) -> Floats:
+    """Return for each node the value of the node before it."""
+    return np.concatenate([shift_up(vectors[-1])[None], vectors[:-1]])
+
+
+def after(vectors: Floats) -> Floats:
+    """Return for each node the value of the node after it."""
+    return np.concatenate([vectors[1:], shift_down(vectors[0])[None]])
+
+
+def total(vectors: Floats) -> np.float32:
+    """Return the sum of all values (float32[n, 4]) in HMMER's order."""
+    lanes = np.add.accumulate(vectors, axis=0, dtype=np.float32)[-1]
+    return np.float32((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+
+
+def _further_rounds(d: Floats, entering: Floats, factors: Floats) -> None:
+    """Add to D what enters each lane from the others, in place (from the second lane before it on)."""
+    for _ in range(LANES - 1):
+        walk = np.concatenate([shift_up(entering)[None], factors])
+        chain = normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
+        d += chain[:-1]
+        entering = chain[-1]
+
+
+def _further_rounds_back(d: Floats, entering: Floats, factors: Floats) -> None:
+    """Do the same against the direction of the nodes, where each step is paid before a node and not after it."""
+    for _ in range(LANES - 1):
+        walk = np.concatenate([shift_down(entering)[None], factors[::-1]])
+        chain = normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
+        d += chain[:0:-1]
+        entering = chain[-1]
+
+
+def forward_start(odds: StripedOdds, ends: Ends) -> Row:
+    """Return row 0."""
+    nothing, zero = np.zeros_like(odds.begin), np.float32(0)
+    return Row(nothing, nothing, nothing, ONE, zero, zero, ends.move, zero, ONE)
+
+
+def forward_next(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
+    """Return the row that follows on a residue with this letter code."""
+    m = times(row.b, odds.begin) + times(before(row.m), odds.mm)
+    m = m + times(before(row.i), odds.im) + times(before(row.d), odds.dm)
+    m = times(m, odds.emissions[code])
+    i = times(row.m, odds.mi) + times(row.i, odds.ii)
+    d = before(times(m, odds.md))
+    leaving = d[0].copy()
+    d[0] = 0
+    for q in range(len(d)):
+        d[q] = leaving + d[q]
+        leaving = times(d[q], odds.dd[q])
+    _further_rounds(d, leaving, odds.dd)
+    e = total(np.concatenate([m, d]))
+    n = times(row.n, ends.loop)
+    c = times(row.c, ends.loop) + times(e, ends.e_to_c)
+    j = times(row.j, ends.loop) + times(e, ends.e_to_j)
+    b = times(j, ends.move) + times(n, ends.move)
+    undivided = Row(m, i, d, n, e, j, b, c, ONE)
+    return undivided if e <= LARGEST_SUM else replace(_scaled(undivided, e), e=ONE)
+
+
+def forward_rows(
+    codes: npt.NDArray[np.uint8], odds: StripedOdds, ends: Ends, check: Callable[[], None] = lambda: None
+) -> Iterator[Row]:
+    """Yield rows 0 to L for letter codes (uint8[L]); `check` may end a long computation."""
+    row = forward_start(odds, ends)
+    yield row
+    for x, code in enumerate(codes):
+        if x % ROWS_BETWEEN_CHECKS == 0:
+            check()
+        row = forward_next(row, int(code), odds, ends)
+        yield row
+
+
+def forward_score(last: np.float32, scales: Floats, ends: Ends) -> float:
+    """Return the score in nats from the last C and what the rows were divided by (float32[L + 1])."""
+    logarithms = np.float32(0)
+    for scale in scales[scales > 1]:
+        logarithms = np.float32(float(logarithms) + math.log(float(scale)))
+    ending = float(np.float32(last * ends.move))
+    return float(np.float32(float(logarithms) + math.log(ending))) if ending > 0 else -math.inf
+
+
+def _scaled(row: Row, scale: np.float32) -> Row:
+    if scale <= 1:
+        return row
+    r = ONE / scale
+    n, e, j, b, c = (normal(value / scale) for value in (row.n, row.e, row.j, row.b, row.c))
+    return Row(times(row.m, r), times(row.i, r), times(row.d, r), n, e, j, b, c, scale)
+
+
+def _backward_end(odds: StripedOdds, ends: Ends) -> Row:
+    """Return row L before it is divided."""
+    zero = np.float32(0)
+    e = times(ends.move, ends.e_to_c)
+    d = np.full_like(odds.dd, e)
+    leaving = shift_down(d[0])
+    for q in range(len(d) - 1, -1, -1):
+        into_next = times(leaving, odds.dd[q])
+        d[q] = d[q] + into_next
+        leaving = d[q]
+    _further_rounds_back(d, into_next, odds.dd)
+    m = e + times(after(d), odds.md)
+    return Row(m, np.zeros_like(m), d, zero, e, zero, zero, ends.move, ONE)
+
+
+def _backward_before(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
+    """Return the row before one whose residue has this letter code, before it is divided."""
+    emitted = times(row.m, odds.emissions[code])
+    following = after(emitted)
+    i = times(row.i, odds.ii) + times(following, after(odds.im))
+    d = times(following, after(odds.dm))
+    m = times(row.i, odds.mi) + times(following, after(odds.mm))
+    b = total(times(emitted, odds.begin)[::-1])
+    c = times(row.c, ends.loop)
+    j = times(b, ends.move) + times(row.j, ends.loop)
+    n = times(b, ends.move) + times(row.n, ends.loop)
+    e = times(c, ends.e_to_c) + times(j, ends.e_to_j)
+    leaving = shift_down(d[0] + e)
+    for q in range(len(d) - 1, -1, -1):
+        into_next = times(leaving, odds.dd[q])
+        d[q] = d[q] + (into_next + e)
+        leaving = d[q]
+    m = m + e
+    _further_rounds_back(d, into_next, odds.dd)
+    m = m + times(after(d), odds.md)
+    return Row(m, i, d, n, e, j, b, c, ONE)
+
+
+def _backward_start(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
+    """Return row 0, where only N and B are possible."""
+    zero = np.float32(0)
+    b = total(times(times(row.m, odds.emissions[code]), odds.begin))
+    n = times(b, ends.move) + times(row.n, ends.loop)
+    return Row(np.zeros_like(row.m), np.zeros_like(row.m), np.zeros_like(row.m), n, zero, zero, b, zero, ONE)
+
+
+def backward_rows(
+    codes: npt.NDArray[np.uint8],
+    scales: Floats,
+    odds: StripedOdds,
+    ends: Ends,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Row]:
+    """Yield rows L to 0 for letter codes (uint8[L]).
+
+    Parameters
+    ----------
+    codes : uint8[L]
+    scales : float32[L + 1]
+        What Forward divided its rows by.
+    odds : StripedOdds
+    ends : Ends
+    check : callable
+        May end a long computation.
+    """
+    own = False
+    row = _scaled(_backward_end(odds, ends), scales[-1])
+    yield row
+    for x in range(len(codes) - 1, 0, -1):
+        if x % ROWS_BETWEEN_CHECKS == 0:
+            check()
+        row = _backward_before(row, int(codes[x]), odds, ends)
+        own = own or bool(row.b > LARGEST_BEGIN)
+        row = _scaled(row, (row.b if row.b > LARGEST_SUM else ONE) if own else scales[x])
+        yield row
+    yield _backward_start(row, int(codes[0]), odds, ends)

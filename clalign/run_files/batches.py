@@ -1,0 +1,138 @@
+"""A finished batch as it is stored: its scores and survivors compressed, its part of the histogram."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.hits import Hit, Scores, Survivors
+from clalign.profiles import IMPOSSIBLE
+
+BIN = 250
+"""Width of a histogram bin in 1/1000 bit."""
+
+MOST_BINS = 2**20
+
+try:  # several times as fast, and what it writes zlib reads
+    from isal.isal_zlib import compress as _compress
+except ImportError:
+    from zlib import compress as _compress
+
+SHORT_IMPOSSIBLE = -(2**15)
+"""`IMPOSSIBLE` among scores that fit 16 bits."""
+
+_COLUMNS = (("msv", "<f4"), ("bias", "<f4"), ("viterbi", "<f4"), ("forward", "<f4"), ("reached", "u1"))
+
+
+@dataclass(frozen=True, slots=True)
+class PackedScores:
+    """The scores of a batch as they are stored.
+
+    Attributes
+    ----------
+    blob : bytes
+        All of them, compressed.
+    bins : list of (int, int)
+        Filled bins of the histogram and their counts.
+    survivors : bytes or None
+        What passed the first filter, compressed.
+    n_passed : tuple of int
+        How many passed each filter; empty for a profile without filters.
+    """
+
+    blob: bytes
+    bins: list[tuple[int, int]]
+    survivors: bytes | None = None
+    n_passed: tuple[int, ...] = ()
+
+
+def pack_scores(scores: npt.NDArray[np.int32], survivors: Survivors | None = None) -> PackedScores:
+    """Return scores, and what passed the filters, as they are stored; most of this runs beside other threads."""
+    scored = scores > IMPOSSIBLE
+    some = scores if scored.all() else scores[scored]
+    bins, counts = _binned(some)
+    fits = not len(some) or (some.min() > SHORT_IMPOSSIBLE and some.max() < -SHORT_IMPOSSIBLE)
+    blob = _compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
+    filled = list(zip(bins.tolist(), counts.tolist(), strict=True))
+    if survivors is None:
+        return PackedScores(blob, filled)
+    columns = [np.diff(survivors.rows, prepend=0).astype("<i8").tobytes()]
+    columns += [getattr(survivors, name).astype(kind).tobytes() for name, kind in _COLUMNS]
+    passed = tuple(int(np.count_nonzero(survivors.reached >= stage)) for stage in (1, 2, 3, 4))
+    return PackedScores(blob, filled, _compress(b"".join(columns), 1), passed)
+
+
+def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:
+    return np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2").tobytes()
+
+
+def unpack_scores(blob: bytes, n: int) -> npt.NDArray[np.int32]:
+    """Return the scores of a batch of n sequences."""
+    data = zlib.decompress(blob)
+    if len(data) == 4 * n:
+        return np.frombuffer(data, "<i4")
+    short = np.frombuffer(data, "<i2").astype(np.int32)
+    return np.where(short == SHORT_IMPOSSIBLE, np.int32(IMPOSSIBLE), short)
+
+
+def unpack_survivors(blob: bytes) -> Survivors:
+    """Return what passed the first filter in a batch."""
+    data = zlib.decompress(blob)
+    n = len(data) // (8 + 4 * 4 + 1)
+    columns, start = [np.cumsum(np.frombuffer(data, "<i8", n))], 8 * n
+    for _, kind in _COLUMNS:
+        columns.append(np.frombuffer(data, kind, n, start))
+        start += columns[-1].nbytes
+    return Survivors(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What a finished batch adds to a run.
+
+    Attributes
+    ----------
+    profile : int
+        Number of the profile, from 0.
+    first, last : int
+        The database rows searched.
+    scores : Scores
+        Integer score of every row; `IMPOSSIBLE` where there are no residues.
+    hits : tuple of Hit
+    cells, seconds : float
+        Work and time of the device.
+    device : str
+        Name of the device.
+    packed : PackedScores, optional
+        The scores as they are stored, where they were packed before.
+    survivors : Survivors, optional
+        What passed the first of HMMER3's filters.
+    """
+
+    profile: int
+    first: int
+    last: int
+    scores: Scores
+    hits: tuple[Hit, ...]
+    cells: float
+    seconds: float
+    device: str
+    packed: PackedScores | None = None
+    survivors: Survivors | None = None
+
+
+def _binned(scores: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the filled bins of the histogram and their counts."""
+    bins = scores // np.int32(BIN)
+    if not len(bins):
+        return bins.astype(np.int64), bins.astype(np.int64)
+    least = int(bins.min())
+    if int(bins.max()) - least > MOST_BINS:
+        found, n = np.unique(bins, return_counts=True)
+        return found.astype(np.int64), n.astype(np.int64)
+    counts = np.bincount(bins - np.int32(least))
+    filled = np.flatnonzero(counts)
+    return (filled + least).astype(np.int64), counts[filled].astype(np.int64)

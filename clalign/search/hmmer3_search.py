@@ -1,0 +1,273 @@
+"""HMMER3's search of one profile: through the filters, and the hits among what passes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.envelopes import Envelope, TargetDomains
+from clalign.evalues import hmmer3_gumbel, hmmer3_log_tail
+from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
+from clalign.jobs import JobContext
+from clalign.local_profiles import (
+    BYTE_BASE,
+    BYTE_E_MOVE,
+    BYTE_SCALE,
+    LN_2,
+    LOOP_COST,
+    LocalProfile,
+    byte_scores,
+    to_local_profile,
+)
+from clalign.profiles import IMPOSSIBLE, INT_SCALE, Hmm
+from clalign.search.domain_host import DomainHost
+from clalign.search.hmmer3_alignments import hmmer3_alignment_text
+from clalign.search.hmmer3_domains import define_domains
+from clalign.search.hmmer3_scores import DomainScore, repeats, target_score
+from clalign.search.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
+from clalign.search.protocol import Scored
+from clalign.search.targets import Reduced, Targets
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.specs import SearchSpec
+from clalign.stages.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+
+DOMAIN_RESIDUES = 1 << 24
+"""Residues of the targets whose domains are defined in one go."""
+
+Floats = npt.NDArray[np.float32]
+
+
+def in_bits(nats: Floats) -> Floats:
+    """Return differences of scores in bits."""
+    return (nats.astype(np.float64) / LN_2).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Hmmer3Search:
+    """One HMMER3 profile against one database.
+
+    Attributes
+    ----------
+    model : FilterModel
+        The profile and what passes its filters.
+    thresholds : Hmmer3Thresholds
+    targets : Targets
+    seed : int
+        Of the sampling that parts close domains.
+    without_null2 : bool
+    byte_bias : int
+        Of the 8-bit scores.
+    host : DomainHost or None
+        Gives the session to define domains with.
+    """
+
+    model: FilterModel
+    thresholds: Hmmer3Thresholds
+    targets: Targets
+    seed: int
+    without_null2: bool
+    byte_bias: int
+    host: DomainHost | None = None
+
+    @property
+    def profile(self) -> LocalProfile:
+        """The profile as it is searched with."""
+        return self.model.profile
+
+    @property
+    def length(self) -> int:
+        """Number of nodes of the profile."""
+        return self.profile.length
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start sending a batch through the filters; return what waits for the result."""
+        reduced = self.targets.reduced(batch)
+        wait = session.start(FILTERS, reduced.batch, self.model)
+
+        def collect() -> Scored:
+            filtered = wait()
+            scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
+            return Scored(scores, survivors_in_bits(reduced, filtered), (reduced, filtered))
+
+        return collect
+
+    def _stored_scores(self, reduced: Reduced, filtered: Filtered) -> npt.NDArray[np.int32]:
+        """Return the MSV scores above the null model in 1/1000 bit; what overflows has the highest finite one."""
+        differences = filtered.msv - reduced.terms.null
+        over = np.flatnonzero(np.isposinf(filtered.msv))
+        if len(over):
+            highest = np.float32(254 - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
+            levels = highest - reduced.terms.byte_move[over].astype(np.float32)
+            differences[over] = levels / BYTE_SCALE - LOOP_COST - reduced.terms.null[over]
+        differences[reduced.empty] = 0
+        values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
+        values[reduced.empty] = IMPOSSIBLE
+        return values
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start defining the domains of what passed all filters; return what waits for the reported hits."""
+        reduced, filtered = scored.details
+        passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
+        portions = self._portions(reduced.batch, filtered.rows[passed], passed)
+
+        def start() -> tuple[npt.NDArray[np.int64], Callable[[], list[TargetDomains]]] | None:
+            part = next(portions, None)
+            if part is None:
+                return None
+            rows = reduced.batch.targets[filtered.rows[part]]
+            batch = self.targets.database.select(rows)
+            return part, define_domains(session, batch, self.profile, self.seed)
+
+        if self.host is not None and len(passed):
+            session = self.host.session_for(session)
+        started = start()
+
+        def collect() -> tuple[Hit, ...]:
+            nonlocal started
+            found: list[Hit] = []
+            while started is not None:
+                context.check()
+                part, wait = started
+                domains = wait()
+                started = start()  # the device works on the next while the host looks at these
+                found += self._reported(scored, part, domains)
+            return tuple(found)
+
+        return collect
+
+    @staticmethod
+    def _portions(
+        batch: SequenceBatch, rows: npt.NDArray[np.int32], places: npt.NDArray[np.int64]
+    ) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the places of survivors whose domains are defined together."""
+        ends = np.cumsum(batch.lengths[rows], dtype=np.int64)
+        start = 0
+        while start < len(places):
+            before = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + DOMAIN_RESIDUES, side="right")))
+            yield places[start:end]
+            start = end
+
+    def _reported(self, scored: Scored, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+        reduced, filtered = scored.details
+        for place, found in zip(places.tolist(), domains, strict=True):
+            if found.envelopes:
+                position = int(filtered.rows[place])
+                null = reduced.terms.null[position]
+                filters = filter_scores(scored.survivors, place)
+                raw = int(scored.scores.values[position])
+                hit = self.hit(int(scored.scores.targets[position]), found, null, filters, raw)
+                if hit is not None:
+                    yield hit
+
+    def hit(self, row: int, found: TargetDomains, null: np.float32, filters: FilterScores, raw: int) -> Hit | None:
+        """Return a target with its domains, or None if it is not reported (`null`: nats)."""
+        database, limits = self.targets.database, self.thresholds
+        length = database.length(row)
+        scores = target_score(found, np.float32(found.forward), null, length, without_null2=self.without_null2)
+        log_pvalue = self._log_pvalue(scores.score)
+        if not limits.reports(scores.score, log_pvalue):
+            return None
+        hidden = repeats(found, scores.domains)
+        shown = [place for place in range(len(found.envelopes)) if place not in hidden]
+        codes = database.residues(row)
+        name, accession, description = database.header(row)
+        return Hit(
+            row=row,
+            input_index=int(database.order[row]),
+            name=name,
+            accession=accession,
+            description=description,
+            length=length,
+            score=float(scores.score),
+            bias=float(scores.bias),
+            evalue=math.exp(log_pvalue) * limits.n_targets,
+            raw=raw,
+            domains=tuple(
+                self._domain(number, found.envelopes[place], scores.domains[place], codes)
+                for number, place in enumerate(shown, 1)
+            ),
+            n_domains=len(found.envelopes),
+            log_pvalue=log_pvalue,
+            is_included=limits.includes(scores.score, log_pvalue),
+            estimates=DomainEstimates(
+                found.expected, found.n_regions, found.n_clustered, found.n_overlaps, found.n_envelopes
+            ),
+            filters=filters,
+        )
+
+    def _domain(self, number: int, envelope: Envelope, scored: DomainScore, codes: npt.NDArray[np.uint8]) -> Domain:
+        log_pvalue = self._log_pvalue(scored.score)
+        path = envelope.path
+        return Domain(
+            number=number,
+            score=float(scored.score),
+            bias=scored.bias,
+            evalue=math.exp(log_pvalue) * self.thresholds.n_targets,
+            profile_range=path.profile_range,
+            target_range=path.target_range,
+            envelope=(envelope.first, envelope.last),
+            raw=round(1000.0 * (float(scored.score) + scored.bias)),
+            states=path.states,
+            text=hmmer3_alignment_text(path, envelope.posterior, self.profile, codes),
+            log_pvalue=log_pvalue,
+            accuracy=envelope.accuracy,
+        )
+
+    def _log_pvalue(self, score: np.float32) -> float:
+        return float(hmmer3_log_tail(np.array([score], np.float32), self.thresholds.calibration)[0])
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, MSV score and its E-value of a target that need not be a hit."""
+        score = np.array([raw / INT_SCALE], np.float32)
+        msv = self.profile.settings.msv
+        assert msv is not None
+        return {
+            "name": self.targets.database.header(row)[0],
+            "score": float(score[0]),
+            "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
+            "kind": "msv",
+        }
+
+
+def survivors_in_bits(reduced: Reduced, filtered: Filtered) -> Survivors:
+    """Return what passed the first filter with its scores in bits."""
+    msv = filtered.msv[filtered.rows]
+    with np.errstate(invalid="ignore"):
+        return Survivors(
+            rows=reduced.batch.targets[filtered.rows],
+            msv=in_bits(msv - reduced.terms.null[filtered.rows]),
+            bias=in_bits(msv - filtered.bias),
+            viterbi=in_bits(filtered.viterbi - filtered.bias),
+            forward=in_bits(filtered.forward - filtered.bias),
+            reached=filtered.reached,
+        )
+
+
+def filter_scores(survivors: Survivors | None, place: int) -> FilterScores:
+    """Return the scores of one survivor."""
+    assert survivors is not None
+
+    def known(score: np.float32) -> float | None:
+        return None if np.isnan(score) else float(score)
+
+    return FilterScores(
+        float(survivors.msv[place]),
+        known(survivors.bias[place]),
+        known(survivors.viterbi[place]),
+        known(survivors.forward[place]),
+    )
+
+
+def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets, host: DomainHost | None = None) -> Hmmer3Search:
+    """Return the search of a HMMER3 profile, its scores and thresholds ready."""
+    thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    profile = to_local_profile(hmm)
+    model = FilterModel(profile, filter_limits(spec))
+    return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias, host)

@@ -1,0 +1,124 @@
+"""Envelopes: their scores, optimal accuracy alignments and compositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alignments import DomainPath
+from clalign.alphabets import code_of
+from clalign.envelopes import Parts
+from clalign.errors import OutOfDeviceMemory
+from clalign.local_profiles import LocalProfile
+from clalign.reference.envelope import Rescored, letter_ratios, rescore
+from clalign.reference.local_rows import n_vectors, striped_odds
+from clalign.sessions import Check, nothing_to_check
+from clalign.stages.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions, teams_for
+
+VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+"""Choices that are compiled for other vendors in the tests."""
+
+Answers = list[Rescored | None]
+
+MOST_TEXT = 2**31 - 1
+"""Characters of all alignments of a batch: what an index of the kernel can hold."""
+
+
+class EnvelopeStage:
+    """Each part of a batch taken as one domain; None where single precision does not hold its probabilities.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``vector`` or ``lanes``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "envelope"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: Parts, model: LocalProfile, check: Check = nothing_to_check) -> Answers:
+        """Score and align part after part with the plain reference."""
+        odds, lengths = striped_odds(model), batch.batch.lengths
+        return [
+            rescore(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), model, odds, check)
+            for n in range(len(batch))
+        ]
+
+    def start(self, session: Any, batch: Parts, model: LocalProfile) -> Callable[[], Answers]:
+        """Start on an OpenCL session; return what waits for the answers."""
+        if not len(batch):
+            return list
+        n, vectors = len(batch), n_vectors(model.length)
+        teams = teams_for(session, self.name, self.shape, self.defines)
+        found, left = portions(session, teams, batch.lengths, lambda longest: _scratch(longest, vectors))
+        kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
+        ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
+        if ends[-1] > MOST_TEXT:
+            raise OutOfDeviceMemory(
+                f"The alignments of {n:,} envelopes are too long to be made at once.",
+                "Search smaller parts of the file.",
+            )
+        text_at = np.concatenate([[0], ends]).astype(np.int32)
+        sizes = [(n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), (int(text_at[-1]), np.uint8)]
+        sizes.append(sizes[-1])
+        out = [session.allocate(size * np.dtype(kind).itemsize) for size, kind in sizes]
+        table, places = session.upload(part_table(batch)), session.upload(text_at)
+        tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
+        for portion in found:
+            teams.launch(
+                session, "rescore", portion, session.residues(batch.batch)[0], table, session.upload(portion.order),
+                np.uint32(len(portion.order)), places, np.int32(vectors), np.int32(portion.longest), *tables,
+                session.zeros(4), *portion.buffers(session), *out,
+            )  # fmt: skip
+        fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
+
+        def collect() -> Answers:
+            answers = rescored(batch, model, text_at, *(get() for get in fetch))
+            for place, answer in zip(
+                left.tolist(), self.reference(batch.select(left), model, session.check), strict=True
+            ):
+                answers[place] = answer
+            return answers
+
+        return collect
+
+
+def _scratch(longest: int, vectors: int) -> tuple[int, ...]:
+    """Return the bytes a lane of the scratch buffers ``rows``, ``pairs``, ``cells`` and ``slots``."""
+    return 8 * vectors * 4, 2 * (longest + 1) * vectors * 4, longest * vectors, (longest + 1) * N_SLOTS
+
+
+def rescored(
+    parts: Parts,
+    model: LocalProfile,
+    text_at: npt.NDArray[np.int32],
+    scores: npt.NDArray[np.float32],
+    ratios: npt.NDArray[np.float32],
+    begins: npt.NDArray[np.int32],
+    states: npt.NDArray[np.uint8],
+    chances: npt.NDArray[np.uint8],
+) -> Answers:
+    """Return what the kernel wrote of each part."""
+    letters = letter_ratios(ratios.reshape(len(parts), -1), model)
+    state_text, chance_text = (text.tobytes().decode("ascii", "replace") for text in (states, chances))
+    numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
+    rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)
+    answers: Answers = []
+    for (score, correct), (residue, node, begin), end, first, ratio in rows:
+        if begin < 0:
+            answers.append(None)
+            continue
+        path = DomainPath(state_text[begin:end], node, first + residue)
+        answers.append(Rescored(score, ratio, correct, path, chance_text[begin:end]))
+    return answers
+
+
+ENVELOPE = EnvelopeStage()

@@ -1,0 +1,162 @@
+"""The filters of HMMER3 on one batch: what passes one is listed on the device for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.reference.filters import least_difference, nats_of
+from clalign.sequences import SequenceBatch
+from clalign.stages.bias_filter import BIAS_FILTER
+from clalign.stages.chosen import Chosen, LengthBuffers, length_buffers
+from clalign.stages.filters import PASSED_MSV, Filtered, FilterModel
+from clalign.stages.forward import FORWARD
+from clalign.stages.msv import MSV
+from clalign.stages.ssv import SSV, SsvCells, bytes_of
+from clalign.stages.viterbi_filter import VITERBI_FILTER
+
+N_LEVELS = 511
+"""Levels of the MSV score less the cost of leaving, from -255 on."""
+
+LEVEL_ZERO = 255
+
+SELECT_ITEMS = 256
+"""Work-items a compute unit of a GPU that look through lists; a CPU has one."""
+
+SELECT_GROUP = 64
+
+EVERYTHING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The least scores that pass, in nats above those of the null model or the bias filter.
+
+    `sure` is the MSV score from which on the Viterbi filter is left out.
+    """
+
+    msv: np.float32
+    sure: np.float32
+    viterbi: np.float32
+    forward: np.float32
+
+
+def least_scores(model: FilterModel) -> Least:
+    """Return the least scores that pass a model's filters."""
+    settings, limits = model.profile.settings, model.limits
+    assert settings.msv is not None, "the profile is not calibrated"
+    assert settings.viterbi is not None
+    assert settings.forward is not None
+    return Least(
+        least_difference(settings.msv, limits.f1),
+        least_difference(settings.msv, limits.f2),
+        least_difference(settings.viterbi, limits.f2),
+        least_difference(settings.forward, limits.f3),
+    )
+
+
+class Cascade:
+    """The filters on one batch."""
+
+    def __init__(self, session: Any, batch: SequenceBatch, model: FilterModel) -> None:
+        self.session, self.batch, self.model = session, batch, model
+        self.profile = model.profile
+        self.terms: LengthBuffers = length_buffers(session, batch)
+        self.least: Least = session.resident("least scores", model, lambda: least_scores(model))
+        n = len(batch)
+        self.msv, self.bias, self.viterbi, self.forward = (session.allocate(4 * n) for _ in range(4))
+
+    def start(self) -> Callable[[], Filtered]:
+        """Enqueue everything; return what waits for the results."""
+        passed = self.after_bytes(SSV.enqueue(self.session, self.batch, self.profile))
+        to_forward = self.after_bias(passed)
+        scores = FORWARD.enqueue(self.session, self.batch, self.profile, to_forward, self.terms)
+        self.select("after_forward", to_forward.most, to_forward.rows, to_forward.count, scores, self.forward)
+        found = self.session.allocate(16 * passed.most)
+        self.select(
+            "collect", passed.most, passed.rows, passed.count, self.bias, self.viterbi, self.forward, found,
+        )  # fmt: skip
+        return self.fetching(passed, found)
+
+    def after_bytes(self, cells: SsvCells) -> Chosen:
+        """Enqueue what follows SSV, MSV where it is needed; return what passes."""
+        scores = bytes_of(self.session, self.profile)
+        passed, open_ = self.new_list(), self.new_list()
+        nats = self.session.resident("nats of levels", EVERYTHING, self.nats)
+        numbers = (np.int32(scores.begin), np.int32(scores.bias), self.least.msv)
+        of_length = (self.terms.byte_move, self.terms.null, nats)
+        results = (self.msv, passed.rows, passed.count)
+        self.select(
+            "after_ssv", len(self.batch), cells.extremes, cells.unscored, self.session.residues(self.batch)[1],
+            *of_length, np.uint32(len(self.batch)), *numbers, *results, open_.rows, open_.count,
+        )  # fmt: skip
+        levels = MSV.enqueue(self.session, self.batch, self.profile, open_, self.terms)
+        self.select("after_msv", open_.most, open_.rows, open_.count, levels, *of_length, *numbers, *results)
+        return passed
+
+    def after_bias(self, passed: Chosen) -> Chosen:
+        """Enqueue the bias and the Viterbi filter; return what passes both."""
+        to_viterbi, to_forward = self.new_list(), self.new_list()
+        is_used = self.model.limits.bias
+        scores = self.bias
+        if is_used:
+            scores = BIAS_FILTER.enqueue(self.session, self.batch, self.profile, passed, self.terms)
+        self.select(
+            "after_bias", passed.most, passed.rows, passed.count, scores, np.int32(is_used), self.msv,
+            self.terms.null, self.least.msv, self.least.sure, self.bias, self.viterbi, self.forward,
+            to_viterbi.rows, to_viterbi.count, to_forward.rows, to_forward.count,
+        )  # fmt: skip
+        scores = VITERBI_FILTER.enqueue(self.session, self.batch, self.profile, to_viterbi, self.terms)
+        self.select(
+            "after_viterbi", to_viterbi.most, to_viterbi.rows, to_viterbi.count, scores, self.bias,
+            self.least.viterbi, self.viterbi, to_forward.rows, to_forward.count,
+        )  # fmt: skip
+        return to_forward
+
+    def new_list(self) -> Chosen:
+        """Return an empty list with room for every sequence."""
+        n = len(self.batch)
+        return Chosen(self.session.allocate(4 * n), self.session.zeros(4), n)
+
+    def select(self, entry: str, most: int, *arguments: Any) -> None:
+        """Enqueue a kernel that looks through a list."""
+        device = self.session.device
+        group = 1 if device.kind == "cpu" else min(SELECT_GROUP, device.max_work_group)
+        per_unit = 1 if device.kind == "cpu" else SELECT_ITEMS // group
+        n_groups = max(1, min(device.n_compute_units * per_unit, -(-most // group)))
+        self.session.launch("filters_item", entry, {}, n_groups * group, group, *arguments)
+
+    def nats(self) -> Any:
+        """Return the scores of all levels on the device."""
+        levels = np.arange(N_LEVELS) - LEVEL_ZERO
+        return self.session.upload(np.array([nats_of(int(level), 0) for level in levels], np.float32))
+
+    def fetching(self, passed: Chosen, found: Any) -> Callable[[], Filtered]:
+        """Return what waits for the results."""
+        session, n = self.session, len(self.batch)
+        fetch_count = session.fetch(passed.count, 1, np.uint32)
+        fetch_msv = session.fetch(self.msv, n, np.float32)
+        count = 0
+        fetch_found = session.fetch(found, lambda: (count, 4), np.uint32)
+
+        def collect() -> Filtered:
+            nonlocal count
+            count = int(fetch_count()[0])
+            table = fetch_found()
+            return self.filtered(fetch_msv(), table[np.argsort(table[:, 0])])
+
+        return collect
+
+    def filtered(self, msv: npt.NDArray[np.float32], table: npt.NDArray[np.uint32]) -> Filtered:
+        """Return the results, with how far each target came."""
+        rows = table[:, 0].astype(np.int32)
+        bias, viterbi, score = (np.ascontiguousarray(table[:, k]).view(np.float32) for k in (1, 2, 3))
+        reached = PASSED_MSV + (msv[rows] - bias >= self.least.msv).astype(np.uint8)
+        reached += ~np.isnan(score)
+        with np.errstate(invalid="ignore"):
+            reached += score - bias >= self.least.forward
+        return Filtered(msv, rows, bias, viterbi, score, reached)

@@ -1,0 +1,190 @@
+"""HMMER3's Viterbi filter with 16-bit scores, on any device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import N_CODES
+from clalign.local_profiles import LocalProfile
+from clalign.reference.viterbi_filter import viterbi_filter_score
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Check, nothing_to_check
+from clalign.stages.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.stages.viterbi_filter_tables import (
+    LONGEST,
+    PairSteps,
+    can_merge_steps,
+    lanes_tables,
+    pairs_of,
+    skewed_tables,
+    striped_tables,
+    words,
+)
+from clalign.stages.viterbi_shapes import LOCAL_SHARE, lane_backend
+
+Scores = npt.NDArray[np.float32]
+
+Choices = Mapping[str, int]
+
+VECTOR_LANES = 16
+
+FEW_VECTORS = 4
+"""Rows of so many vectors are short: three sequences at once hide what goes on between them."""
+
+LANES_GROUP = 128
+"""Work-items of a GPU that share a table in local memory."""
+
+GROUPS_PER_UNIT = 16
+
+PIECE_SHARE = 1.5
+"""Pieces of long sequences are so many times as long as their overlap."""
+
+LEAST_PIECE = 768
+"""Shorter sequences are not cut."""
+
+MOST_PAIR_NODES = 20
+"""Nodes a lane of the form for two sequences; its state and its steps take 8 registers each."""
+
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_filter_lanes": (
+        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TABLE": 0, "ALL": 1},
+        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3, "SKEWED": 1},
+        {"NODES": 20, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_TABLE": 0},
+        {"NODES": 1, "LANE_BACKEND": 0, "SKEWED": 1},
+    ),
+    "viterbi_filter_vector": ({"LANES": 32, "VECTORS": 4}, {"VECTORS": 8, "PLAIN": 1, "SEQUENCES": 1}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+class ViterbiFilterStage(ChosenStage):
+    """The Viterbi filter's score of every sequence of a batch in nats; exact on every device.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``lanes`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "viterbi_filter"
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+        """Score the batch with the plain reference."""
+        offsets = batch.offsets
+        values = [viterbi_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
+        return np.array(values, np.float32)
+
+    def enqueue(
+        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
+    ) -> Any:
+        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
+        scores = session.allocate(4 * chosen.most)
+        codes, offsets = session.residues(batch)
+        rows = _Rows(batch, codes, offsets, terms.word_move, chosen, scores)
+        launch(session, profile, rows, self.defines)
+        return scores
+
+
+def launch_vector(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+    """Enqueue the shape for CPUs."""
+    lanes = choices.get("LANES", VECTOR_LANES)
+    vectors = -(-profile.length // lanes)
+    plain = bool(choices.get("PLAIN", not can_merge_steps(words(session, profile))))
+    room = max(4, 1 << (vectors - 1).bit_length())
+    sequences = 3 if vectors <= FEW_VECTORS else 2
+    defines = {"LANES": lanes, "VECTORS": room, "SEQUENCES": sequences, "PLAIN": int(plain), **choices}
+    session.launch(
+        "viterbi_filter_vector", "viterbi_filter", defines, max(1, session.device.n_compute_units), 1,
+        *rows.head, np.int32(vectors), *striped_tables(session, profile, lanes, plain), session.zeros(4), rows.scores,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a batch that are to be scored, on a device, and where their scores go."""
+
+    batch: SequenceBatch
+    codes: Any
+    offsets: Any
+    moves: Any
+    chosen: Chosen
+    scores: Any
+
+    @property
+    def head(self) -> tuple[Any, ...]:
+        """What most kernels begin with."""
+        return self.codes, self.offsets, self.moves, self.chosen.rows, self.chosen.count
+
+
+def launch_lanes(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+    """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
+    device, defines = session.device, {**lane_backend(session.device), **choices}
+    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
+    lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
+    group = lanes if defines["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group)
+    defines = {"NODES": nodes, "GROUP": group, **defines}
+    group, room = defines["GROUP"], LOCAL_SHARE * device.local_bytes - 4 * lanes
+    most = rows.chosen.most
+    counters, again = session.zeros(16), session.allocate(4 * most)
+    pieces = spans = again  # not looked at where nothing was cut
+    pairs = None if plain or nodes > MOST_PAIR_NODES else pairs_of(session, profile)
+    if pairs is not None:
+        chosen = {"SKEWED": 1, "LOCAL_TABLE": int(16 * N_CODES * -(-nodes // 8) * lanes <= room), **defines}
+        tables = skewed_tables(session, profile, pairs, lanes)
+        pieces, spans = _launch_skewed(session, rows, chosen, pairs, tables, counters, again)
+    tables = lanes_tables(session, profile, lanes)
+    chosen = {"ALL": int(pairs is None), "LOCAL_TABLE": int(32 * nodes * lanes <= room), **defines}
+    n_groups = max(1, min(-(-most // (group // lanes)), device.n_compute_units * GROUPS_PER_UNIT))
+    session.launch(
+        "viterbi_filter_lanes", "viterbi_filter", chosen, n_groups * group, group,
+        *rows.head, counters, again, pieces, spans, *tables, rows.scores,
+    )  # fmt: skip
+
+
+def _launch_skewed(
+    session: Any, rows: _Rows, choices: Choices, pairs: PairSteps, tables: list[Any], counters: Any, again: Any
+) -> tuple[Any, Any]:
+    """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
+
+    Returns the buffers of the pieces and of each place's span of them.
+    """
+    device, group = session.device, choices["GROUP"]
+    overlap = pairs.longest_alignment
+    longest = LONGEST if overlap is None else max(LEAST_PIECE, int(PIECE_SHARE * overlap))
+    if overlap is None or longest >= LONGEST:
+        overlap, longest = 0, LONGEST
+    most = rows.chosen.most
+    most_pieces = most + rows.batch.n_cells(1) // (longest - overlap)
+    pieces, bests = session.allocate(16 * most_pieces), session.allocate(4 * most)
+    spans = session.allocate(8 * most)
+    n_groups = max(1, min(-(-most_pieces // (group // choices["LANES"] * 2)), device.n_compute_units * GROUPS_PER_UNIT))
+
+    def launch(entry: str, *arguments: Any) -> None:
+        session.launch("viterbi_filter_lanes", entry, choices, n_groups * group, group, *arguments)
+
+    least, listed = np.int32(pairs.least), (rows.chosen.rows, rows.chosen.count)
+    launch(
+        "cut", rows.offsets, *listed, np.int32(overlap), np.int32(longest), least,
+        counters, pieces, spans, bests, again,
+    )  # fmt: skip
+    launch(
+        "viterbi_filter_skewed", rows.codes, rows.offsets, rows.chosen.rows, pieces, counters, *tables,
+        np.int32(pairs.begin), least, bests,
+    )  # fmt: skip
+    launch("finish", rows.offsets, rows.moves, *listed, least, counters, spans, bests, again, rows.scores)
+    return pieces, spans
+
+
+VITERBI_FILTER = ViterbiFilterStage()

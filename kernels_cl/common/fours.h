@@ -1,0 +1,167 @@
+/* Problems side by side in a vector, each striped over four lanes as in clalign/reference/local_rows.py: for CPUs.
+
+   The order of every sum is HMMER's, so results are equal in every bit; nothing may be contracted.
+   common/quads.h means the same to GPUs; what is built on these two knows neither vectors nor lanes:
+
+   reals, masks, bytes   numbers, truths and bytes, four lanes a problem
+   few                   one number a problem
+   grid, cells_t         rows of reals and of bytes; AT(n) is n vectors further on
+   slots_t               numbers of rows; FEW(n) is n numbers further on
+   PROBLEMS, SEQUENCES   problems of this work-item, and of all that work together
+   team_t                what takes part in a problem; `team` is its name wherever UP and the like are used
+   OF(u, s)              the number of problem s in u, a lanes_t
+   RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; lanes are LANES apart,
+                         slots SEQUENCES apart
+   LEADS, TOGETHER       whether this work-item does what one does alone; until all have come this far
+
+   Macros
+     LANES   4, 8 or 16: lanes of a vector. SEQUENCES = LANES / 4 problems a work-item.
+
+   Layouts with Q vectors a row: node k (from 1) of problem s is in lane 4 s + (k - 1) / Q of vector (k - 1) % Q.
+
+   Only operators and ?: are used on vectors: some CPU drivers have wrong or slow built-ins for them. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double wide;
+#else
+typedef float wide;
+#endif
+
+#ifndef LANES
+#define LANES 8
+#endif
+#define SEQUENCES (LANES / 4)
+#define PROBLEMS SEQUENCES
+
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define CALL static inline __attribute__((always_inline))
+
+#if LANES == 4
+typedef float4 reals;
+typedef int4 masks;
+typedef uchar4 bytes;
+typedef float few;
+#define UP(v, fill) ((float4)(fill, (v).s012))
+#define DOWN(v, fill) ((float4)((v).s123, fill))
+#define NEXT_OF_FOUR(v) ((v).s1230)
+#define FIRST_OF_FOUR(v) ((v).s0000)
+#define THIRD_OF_FOUR(v) ((v).s2222)
+#define PACK(v) ((v).s0)
+#define SPREAD(f) ((float4)(f))
+#define FOUR_TO_ALL(v) (v)
+#define LANE_OF_FOUR ((float4)(0, 1, 2, 3))
+#elif LANES == 8
+typedef float8 reals;
+typedef int8 masks;
+typedef uchar8 bytes;
+typedef float2 few;
+#define UP(v, fill) ((float8)(fill, (v).s012, fill, (v).s456))
+#define DOWN(v, fill) ((float8)((v).s123, fill, (v).s567, fill))
+#define NEXT_OF_FOUR(v) ((v).s12305674)
+#define FIRST_OF_FOUR(v) ((v).s00004444)
+#define THIRD_OF_FOUR(v) ((v).s22226666)
+#define PACK(v) ((v).s04)
+#define SPREAD(f) ((f).s00001111)
+#define FOUR_TO_ALL(v) ((float8)(v, v))
+#define LANE_OF_FOUR ((float8)(0, 1, 2, 3, 0, 1, 2, 3))
+#else
+typedef float16 reals;
+typedef int16 masks;
+typedef uchar16 bytes;
+typedef float4 few;
+#define UP(v, fill) ((float16)(fill, (v).s012, fill, (v).s456, fill, (v).s89a, fill, (v).scde))
+#define DOWN(v, fill) ((float16)((v).s123, fill, (v).s567, fill, (v).s9ab, fill, (v).sdef, fill))
+#define NEXT_OF_FOUR(v) ((v).s123056749ab8defc)
+#define FIRST_OF_FOUR(v) ((v).s000044448888cccc)
+#define THIRD_OF_FOUR(v) ((v).s22226666aaaaeeee)
+#define PACK(v) ((v).s048c)
+#define SPREAD(f) ((f).s0000111122223333)
+#define FOUR_TO_ALL(v) ((float16)(v, v, v, v))
+#define LANE_OF_FOUR ((float16)(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3))
+#endif
+
+/* Not the built-in functions: some CPU drivers have wrong ones for vectors of 16. */
+#define TO_BYTES(v) __builtin_convertvector(v, bytes)
+#define FROM_BYTES(v) __builtin_convertvector(v, masks)
+
+typedef __global reals *grid;
+typedef __global few *slots_t;
+typedef __global const float4 *table_t;
+
+/* The rows of a table of emissions, one for each problem. */
+typedef struct { table_t row[PROBLEMS]; } emission_t;
+
+#define NONE ((reals)(0.0f))
+#define NEVER ((reals)(-INFINITY))
+
+#if LANES == 4
+#define EMISSION(e, q) ((e).row[0][q])
+#elif LANES == 8
+#define EMISSION(e, q) ((reals)((e).row[0][q], (e).row[1][q]))
+#else
+#define EMISSION(e, q) ((reals)((e).row[0][q], (e).row[1][q], (e).row[2][q], (e).row[3][q]))
+#endif
+
+#define WIDE_AT(row, q) FOUR_TO_ALL((row)[q])
+#define STEP(q, step) FOUR_TO_ALL(team->steps[(q) * N_STEPS + (step)])
+#define EMISSION_ROW(row) (row)
+
+#define AT(n) (n)
+#define FEW(n) (n)
+
+typedef __global bytes *cells_t;
+typedef union { reals v; float lane[LANES]; } lanes_t;
+#define OF(u, s) ((u).lane[4 * (s)])
+
+typedef struct { table_t steps, emissions; int vectors; } team_t;
+
+#define LOCAL_SCRATCH
+#define KERNEL_ATTRIBUTES
+#define TEAM(team, steps, emissions, vectors) const team_t team = {steps, emissions, vectors}
+#define ITEM get_global_id(0)
+#define FIRST_LANE 0
+#define PROBLEM(s) (s)
+#define LEADS 1
+#define TOGETHER
+#define LONGEST_OF_ALL(longest) (longest)
+#define TAKE_NEXT(next) atomic_add(next, SEQUENCES)
+#define RAW_GRID(rows, s) ((__global const float *)(rows) + 4 * (s))
+#define RAW_CELLS(rows, s) ((__global const uchar *)(rows) + 4 * (s))
+#define RAW_SLOTS(slots, s) ((__global float *)(slots) + (s))
+
+CALL float divide(float a, float b)
+{
+    return a / b;
+}
+
+CALL reals quotient(reals a, reals b)
+{
+    return a / b;
+}
+
+/* Whether any lane is true. */
+CALL int any_of(const team_t *team, masks v)
+{
+    union { masks v; ulong part[LANES / 2]; } u;
+    u.v = v;
+    ulong any = u.part[0];
+#pragma unroll
+    for (int n = 1; n < LANES / 2; n++) any |= u.part[n];
+    return any != 0;
+}
+
+/* The sum over the four lanes of each problem, and the highest of them, in all of them. */
+CALL reals total(const team_t *team, reals v)
+{
+    const reals pairs = v + NEXT_OF_FOUR(v);
+    return FIRST_OF_FOUR(pairs) + THIRD_OF_FOUR(pairs);
+}
+
+CALL reals highest(const team_t *team, reals v)
+{
+    const reals pairs = LARGER(v, NEXT_OF_FOUR(v));
+    return LARGER(FIRST_OF_FOUR(pairs), THIRD_OF_FOUR(pairs));
+}

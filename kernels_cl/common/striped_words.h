@@ -1,0 +1,168 @@
+/* One row of HMMER3's Viterbi filter with the model striped over explicit vectors of 16-bit scores, for CPUs.
+
+   Node lane * vectors + q sits in lane `lane` of vector q, so the left neighbor of a whole vector is the
+   vector before it, and only the last one must be shifted by a lane. Kept from row to row, for node k
+     x   the best that M of node k + 1 can come from but B
+     w   the best that I can come from: I without what the step from M to I costs
+   Within a row d is what a delete gives to x: D with its step to the next match. It runs down the vectors
+   once; what leaves the end of a lane enters the next one only if it may matter: M of the next row can
+   come from B, and B has to be beaten. `reach` says by how much it can gain at most.
+
+   So six steps a node are enough. With PLAIN 1 w and d are I and D themselves and there are eight: for
+   models with impossible steps, whose costs cannot be moved from one step to another. All sums saturate,
+   as the reference's do. Sums in another order than there may differ, but only where they are less than
+   what B gives to M; clalign/stages/viterbi_filter_tables.py says when that holds.
+
+   Tables
+     steps      short[vectors][COLUMNS][LANES]   begin, match to match, insert to match, into d from match,
+                                                 on to the next d, insert to insert; if PLAIN, delete to
+                                                 match and match to insert
+     reach      short[LANES]                     what d can gain at most that leaves a lane
+     emissions  short[N_CODES][vectors][LANES]
+
+   Macros
+     LANES      16 or 32: words in a vector
+     VECTORS    vectors that there is room for
+     SEQUENCES  sequences worked on at once, which share each load of a step
+     PLAIN      see above
+
+   Only operators and ?: are used on vectors: some CPU drivers have wrong or slow built-ins for them. */
+
+#ifndef LANES
+#define LANES 16
+#endif
+#ifndef VECTORS
+#define VECTORS 16
+#endif
+#ifndef SEQUENCES
+#define SEQUENCES 2
+#endif
+#ifndef PLAIN
+#define PLAIN 0
+#endif
+
+typedef short words __attribute__((ext_vector_type(LANES)));
+typedef int wide_words __attribute__((ext_vector_type(LANES)));
+
+#define NOTHING ((words)(NEVER_WORD))
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+
+/* A saturated sum; whether any lane of a mask is set. */
+#if LANES == 16 && defined(__AVX2__) && __has_builtin(__builtin_ia32_paddsw256)
+typedef long quads __attribute__((vector_size(32)));
+#define SUM(a, b) __builtin_ia32_paddsw256(a, b)
+#define ANY(mask) (!__builtin_ia32_ptestz256((quads)(mask), (quads)(mask)))
+#else
+words saturated(wide_words sum)
+{
+    sum = LARGER(sum, (wide_words)(NEVER_WORD));
+    return __builtin_convertvector(sum < HIGHEST_WORD ? sum : (wide_words)(HIGHEST_WORD), words);
+}
+int any_lane(words mask)
+{
+    const ulong *parts = (const ulong *)&mask;
+    ulong any = parts[0];
+#pragma unroll
+    for (int part = 1; part < LANES / 4; part++) any |= parts[part];
+    return any != 0;
+}
+#if __has_builtin(__builtin_elementwise_add_sat)
+#define SUM(a, b) __builtin_elementwise_add_sat(a, b)
+#else
+#define SUM(a, b) saturated(__builtin_convertvector(a, wide_words) + __builtin_convertvector(b, wide_words))
+#endif
+#define ANY(mask) any_lane(mask)
+#endif
+
+/* Shifted by a lane. */
+#if LANES == 16
+#define UP_1(v) __builtin_shufflevector(v, NOTHING, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#else
+#define UP_1(v) __builtin_shufflevector(v, NOTHING, 32, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, \
+                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+#endif
+
+#if PLAIN
+#define COLUMNS 8
+#define BY_DELETE(d, t) SUM(d, (t)[6])
+#define OPENED(m, t) SUM(m, (t)[7])
+#else
+#define COLUMNS 6
+#define BY_DELETE(d, t) (d)
+#define OPENED(m, t) (m)
+#endif
+
+typedef struct {
+    words x[VECTORS], w[VECTORS];
+    words best;    /* the highest M of each lane until now */
+    words leaving; /* d at the end of each lane in this row */
+    int begin;     /* B */
+} row_t;
+
+int highest(words v)
+{
+    int best = v[0];
+    for (int lane = 1; lane < LANES; lane++) best = LARGER(best, (int)v[lane]);
+    return best;
+}
+
+/* One residue of each sequence, but for deletes that go from lane to lane. */
+__attribute__((always_inline))
+void next_rows(row_t *rows, int vectors, __global const words *t, __global const words **emissions)
+{
+    words left[SEQUENCES], d[SEQUENCES], best[SEQUENCES], begin[SEQUENCES];
+#pragma unroll
+    for (int s = 0; s < SEQUENCES; s++) {
+        left[s] = UP_1(rows[s].x[vectors - 1]);
+        begin[s] = (words)((short)rows[s].begin);
+        best[s] = rows[s].best;
+        d[s] = NOTHING;
+    }
+    for (int q = 0; q < vectors; q++, t += COLUMNS) {
+#pragma unroll
+        for (int s = 0; s < SEQUENCES; s++) {
+            row_t *row = rows + s;
+            const words from = SUM(begin[s], t[0]), i = row->w[q];
+            const words m = SUM(LARGER(left[s], from), emissions[s][q]);
+            const words by_match = SUM(m, t[1]), by_insert = SUM(i, t[2]), by_delete = BY_DELETE(d[s], t);
+            const words deleted = SUM(m, t[3]), on = SUM(d[s], t[4]);
+            const words opened = OPENED(m, t), extended = SUM(i, t[5]);
+            const words x = LARGER(by_match, by_insert);
+            left[s] = row->x[q];
+            d[s] = LARGER(deleted, on);
+            best[s] = LARGER(best[s], m);
+            row->x[q] = LARGER(x, by_delete);
+            row->w[q] = LARGER(opened, extended);
+        }
+    }
+#pragma unroll
+    for (int s = 0; s < SEQUENCES; s++) {
+        rows[s].best = best[s];
+        rows[s].leaving = d[s];
+    }
+}
+
+/* The lanes whose deletes may matter in the next lane. */
+words reaching(const row_t *row, __global const words *reach)
+{
+    const words there = SUM(row->leaving, *reach);
+    return there >= (words)((short)row->begin);
+}
+
+/* What deletes add to the lanes after those in which they began. */
+__attribute__((noinline))
+void cross_lanes(row_t *row, int vectors, __global const words *steps, __global const words *reach)
+{
+    for (int lane = 1; lane < LANES; lane++) {
+        __global const words *t = steps;
+        words d = UP_1(row->leaving);
+        for (int q = 0; q < vectors; q++, t += COLUMNS) {
+            const words by_delete = BY_DELETE(d, t);
+            row->x[q] = LARGER(row->x[q], by_delete);
+            d = SUM(d, t[4]);
+        }
+        row->leaving = d;
+        const words go_on = reaching(row, reach);
+        if (!ANY(go_on)) return;
+    }
+}

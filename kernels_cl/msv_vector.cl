@@ -1,0 +1,74 @@
+/* MSV of HMMER3: any number of ungapped segments, in unsigned bytes, for CPUs.
+
+   A work-item is a core; the model is striped over explicit vectors as in ssv_vector.cl. Every row
+   needs its best cell, because it leads back to the begin of the model through J.
+
+   Buffers
+     codes     uchar[n_residues]            letter codes, sequence after sequence
+     offsets   int[...]                     where each begins
+     rows      int[]                        the sequences to be scored
+     n         uint[1]                      how many there are
+     moves     uchar[...]                   by sequence: cost of leaving N, C and J
+     costs     uchar[N_CODES][VECTORS][16]  of each letter; 255 at nodes beyond the model
+     next      int[1]                       in: 0; the next to be taken
+     levels    uchar[]                      out: score of J at the end; 255 on overflow
+
+   Macros
+     VECTORS   vectors a row, >= 1, 16 * VECTORS >= M
+     SABOTAGE  1 plants a fault, for the test of the tests
+
+   Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
+
+#ifndef VECTORS
+#define VECTORS 16
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+#include "common/msv.h"
+
+#define HIGHER(a, b) ((a) > (b) ? (a) : (b))
+#define UP(v) __builtin_shufflevector(v, (uchar16)(0), 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+
+int highest(uchar16 v)
+{
+    const uchar8 eight = HIGHER(v.lo, v.hi);
+    const uchar4 four = HIGHER(eight.lo, eight.hi);
+    const uchar2 two = HIGHER(four.lo, four.hi);
+    return HIGHER(two.x, two.y);
+}
+
+/* Take the cells through a residue; return the best of them. Compilers make one instruction each of the
+   two saturated sums. */
+int next_row(uchar16 *cells, const uchar16 begin, const uchar16 bias, __global const uchar16 *cost)
+{
+    uchar16 best = (uchar16)(0), left = UP(cells[VECTORS - 1]);
+    for (int q = 0; q < VECTORS; q++) {
+        const uchar16 from = HIGHER(left, begin);
+        const uchar16 raised = (from < ~bias ? from : ~bias) + bias;
+        left = cells[q];
+        cells[q] = HIGHER(raised, cost[q]) - cost[q];
+        best = HIGHER(best, cells[q]);
+    }
+    return highest(best);
+}
+
+__kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
+                        __global const uint *n, __global const uchar *moves, const int enter, const int bias,
+                        __global const uchar16 *costs, __global int *next, __global uchar *levels)
+{
+    uchar16 cells[VECTORS];
+    for (uint p = atomic_inc(next); p < *n; p = atomic_inc(next)) {
+        const int row = rows[p];
+        __global const uchar *code = codes + offsets[row];
+        __global const uchar *end = codes + offsets[row + 1];
+        specials_t s = specials_at_start(moves[row], enter);
+        for (int q = 0; q < VECTORS; q++) cells[q] = (uchar16)(0);
+        for (; code < end && s.level < OVERFLOW; code++) {
+            const int e = next_row(cells, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * VECTORS);
+            s = specials_after(s, e, bias);
+        }
+        levels[p] = (uchar)(s.level + SABOTAGE);
+    }
+}

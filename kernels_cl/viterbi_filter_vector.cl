@@ -1,0 +1,101 @@
+/* HMMER3's Viterbi filter, 16-bit scores, exact: the shape for CPUs.
+
+   A work-item is a core, with SEQUENCES places (common/places.h); what a row does is in
+   common/striped_words.h. Only where E could add to B, or where deletes may go on from lane to lane, a row
+   is looked at again.
+
+   Buffers
+     codes      uchar[n_residues]     letter codes, sequence after sequence
+     offsets    int[n_rows + 1]       where each begins
+     moves      short[n_rows]         score from N, C or J on to the next state
+     rows       int[n]                those to be scored
+     n          uint[1]
+     steps, reach, emissions   see common/striped_words.h
+     next       uint[1]               in: 0; the next place in `rows` to be taken
+     scores     float[n]              out: nats; not a number without residues
+
+   Scalars: vectors   in a row, at most VECTORS
+
+   Macros
+     LANES, VECTORS, SEQUENCES, PLAIN   see common/striped_words.h
+     SABOTAGE   1 plants a fault, for the test of the tests
+
+   Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
+
+#include "common/word_scores.h"
+#include "common/striped_words.h"
+#include "common/places.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+typedef struct {
+    int move;
+    int single_most; /* an E beyond this adds to B */
+} special_t;
+
+void open_row(special_t *special, row_t *row, int vectors, int move)
+{
+    special->move = move;
+    special->single_most = SINGLE_MOST;
+    row->begin = WORD_BASE + move;
+    row->best = NOTHING;
+    for (int q = 0; q < vectors; q++) row->x[q] = row->w[q] = NOTHING;
+}
+
+/* What seldom matters in a row: J, overflow, deletes that go from lane to lane. */
+__attribute__((noinline))
+void settle(place_t *place, special_t *special, row_t *row, int vectors, __global const words *steps,
+            __global const words *reach)
+{
+    const int e = highest(row->best);
+    if (e > special->single_most) {
+        special->single_most = e;
+        row->begin = begin_after(e, special->move);
+        /* A place without a sequence has nothing to end. */
+        if (e >= HIGHEST_WORD && place->advance) place->left = 0;
+    }
+    const words go_on = reaching(row, reach);
+    if (ANY(go_on)) cross_lanes(row, vectors, steps, reach);
+}
+
+__kernel void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
+                             __global const int *rows, __global const uint *n, const int vectors,
+                             __global const words *steps, __global const words *reach,
+                             __global const words *emissions, __global uint *next, __global float *scores)
+{
+    row_t row[SEQUENCES];
+    place_t place[SEQUENCES];
+    special_t special[SEQUENCES];
+    __global const words *emission[SEQUENCES];
+    int n_taken = 0;
+    for (int s = 0; s < SEQUENCES; s++) {
+        const int is_taken = take(place + s, codes, offsets, rows, *n, next, scores);
+        open_row(special + s, row + s, vectors, is_taken ? moves[place[s].row] : 0);
+        n_taken += is_taken;
+    }
+    while (n_taken > 0) {
+        int ended = 0;
+        while (!ended) {
+#pragma unroll
+            for (int s = 0; s < SEQUENCES; s++) emission[s] = emissions + next_code(place + s) * vectors;
+            next_rows(row, vectors, steps, emission);
+#pragma unroll
+            for (int s = 0; s < SEQUENCES; s++) {
+                const words adding = row[s].best > (words)((short)special[s].single_most);
+                const words matters = reaching(row + s, reach) | adding;
+                if (ANY(matters)) settle(place + s, special + s, row + s, vectors, steps, reach);
+                ended |= place[s].left == 0;
+            }
+        }
+        for (int s = 0; s < SEQUENCES; s++) {
+            if (place[s].left > 0) continue;
+            scores[place[s].position] = word_score(highest(row[s].best) + SABOTAGE, special[s].move);
+            n_taken--;
+            if (!take(place + s, codes, offsets, rows, *n, next, scores)) continue;
+            open_row(special + s, row + s, vectors, moves[place[s].row]);
+            n_taken++;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+"""``clalign hmmbuild``: the same profiles as hmmbuild 3.3.2."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import importlib
+import io
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.cli import main
+from clalign.errors import ExitCode, OptionError
+from clalign.formats.profiles import load_profiles
+from clalign.jobs import QuietContext
+from clalign.search.hmm_building import build_profiles
+from clalign.specs import BuildSpec
+
+PROTEINS = {
+    "one": "MKVLAAGIVGLLLAQWERTYIPASDFGHKLCVNM",
+    "two": "MKVLSAGIVGLLL-QWERTFIPASDFGHKMCVNM",
+    "three": "MRVLAAGLVG-LLAQWDRTYIPASEFGHKLC---",
+    "four": "-KVLAVGIVGLLLAQWE--YIPASDYGHRLCVNM",
+}
+BASES = {"a": "ACGTTGACGTACGTACCGTA", "b": "ACGTTGACGTAC-TACCGTA", "c": "ACCTTGACGTACGTACCGTT"}
+
+
+def stockholm(rows: dict[str, str], *heads: str) -> str:
+    lines = ["# STOCKHOLM 1.0", *heads, *(f"{name:<10s} {text}" for name, text in rows.items()), "//"]
+    return "\n".join(lines) + "\n"
+
+
+def clustal(rows: dict[str, str]) -> str:
+    """As others write it: without a line of consensus symbols, with counts."""
+    return "CLUSTAL W\n\n" + "".join(f"{name:<10s} {text} {len(text)}\n" for name, text in rows.items())
+
+
+def fasta(rows: dict[str, str]) -> str:
+    return "".join(f">{name} text\n{text}\n" for name, text in rows.items())
+
+
+def numbers(text: str) -> list[str]:
+    """Return the lines of a profile but those that tell of version, time and command."""
+    return [line for line in text.splitlines() if not line.startswith(("HMMER3/", "DATE", "COM"))]
+
+
+def built(folder: Path, text: str, *flags: str) -> str:
+    alignment, output = folder / "family.sto", folder / "ours.hmm"
+    alignment.write_text(text)
+    assert main(["hmmbuild", "-q", *flags, str(output), str(alignment)]) == 0
+    return output.read_text()
+
+
+CASES = {
+    "proteins": (stockholm(PROTEINS), ()),
+    "dna": (stockholm(BASES), ("--dna",)),
+    "annotated": (
+        stockholm(PROTEINS, "#=GF ID fam", "#=GF AC PF9", "#=GF DE A family", "#=GF GA 25.0 20.0",
+                  "#=GF TC 25.1 20.1", "#=GF NC 24.9 19.9", "#=GC RF " + "x" * 30 + "...."),
+        ("--hand",),
+    ),
+    "weights": (stockholm(PROTEINS), ("--wgsc", "--eset", "3.5", "--plaplace")),
+    "clusters": (stockholm(PROTEINS), ("--wblosum", "--wid", "0.8", "--eclust", "--eid", "0.9", "--symfrac", "0.9")),
+    "statistics": (stockholm(PROTEINS), ("--EmN", "50", "--EvL", "100", "--EfN", "60", "--Eft", "0.1", "--seed", "7")),
+    "named": (stockholm(PROTEINS), ("-n", "other", "--ere", "0.8", "--pnone", "--wnone")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.skipif(shutil.which("hmmbuild") is None, reason="hmmbuild 3 is not installed")
+def test_equals_hmmbuild(case: str, tmp_path: Path) -> None:
+    text, flags = CASES[case]
+    ours = built(tmp_path, text, *flags)
+    theirs = tmp_path / "theirs.hmm"
+    words = ["hmmbuild", "--cpu", "0", *flags, str(theirs), str(tmp_path / "family.sto")]
+    subprocess.run(words, check=True, capture_output=True)
+    assert numbers(ours) == numbers(theirs.read_text())
+
+
+def test_formats_give_the_same_profile(tmp_path: Path) -> None:
+    expected = numbers(built(tmp_path, stockholm(PROTEINS)))
+    assert "NAME  family" in expected
+    assert "LENG  34" in expected
+    assert numbers(built(tmp_path, clustal(PROTEINS))) == expected
+    assert numbers(built(tmp_path, fasta(PROTEINS))) == expected
+    packed = tmp_path / "family.sto.gz"
+    packed.write_bytes(gzip.compress(stockholm(PROTEINS).replace("\n", "\r\n").encode()))
+    assert main(["hmmbuild", "-q", str(tmp_path / "packed.hmm"), str(packed)]) == 0
+    assert numbers((tmp_path / "packed.hmm").read_text()) == expected
+
+
+def test_several_alignments_and_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = stockholm(PROTEINS, "#=GF ID first") + stockholm(PROTEINS, "#=GF ID second")
+    built(tmp_path, text)
+    assert "Wrote 2 profiles" in capsys.readouterr().out
+    assert [hmm.name for hmm in load_profiles(str(tmp_path / "ours.hmm"))] == ["first", "second"]
+    (tmp_path / "family.sto").write_text(text.replace("#=GF ID second\n", ""))
+    words = ["hmmbuild", "-q", str(tmp_path / "new.hmm"), str(tmp_path / "family.sto")]
+    assert main(words) == ExitCode.INPUT
+    assert "#=GF ID" in capsys.readouterr().err
+    assert not (tmp_path / "new.hmm").exists()
+
+
+def test_standard_input_and_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stockholm(PROTEINS).encode())))
+    assert main(["hmmbuild", "-q", "-n", "x", "--wgsc", "-", "-"]) == 0
+    shown = capsys.readouterr().out
+    assert "NAME  x\n" in shown
+    assert "COM   [1] clalign hmmbuild -n x --wgsc\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "told"),
+    [
+        (fasta({"a": "MKVLAAGIVG", "b": "MKV"}), (), "no alignment"),
+        (stockholm(PROTEINS), ("--hand",), "no line #=GC RF"),
+        (stockholm({"a": "ACGT", "b": "ACGA"}), (), "Say --amino"),
+        (stockholm(PROTEINS), ("--dna",), "no residues of its alphabet"),
+        ("HMMER3/f [3.3.2 | Nov 2020]\n", (), "Give a Stockholm, Clustal or aligned FASTA file."),
+        ("LOCUS       X 4 bp DNA\n", (), "not an alignment"),
+        (stockholm({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),
+        ("rubbish without sense\n" * 3, (), "text of an unknown kind"),
+    ],
+)
+def test_what_is_no_alignment_is_told(
+    text: str, flags: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.sto").write_text(text)
+    assert main(["hmmbuild", "-q", *flags, str(tmp_path / "a.hmm"), str(tmp_path / "a.sto")]) == ExitCode.UNREADABLE
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "a.hmm").exists()
+
+
+def test_wrong_options_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alignment = tmp_path / "a.sto"
+    alignment.write_text(stockholm(PROTEINS))
+    for flag, value in (("--symfrac", "2"), ("--EmN", "0"), ("--eset", "0")):
+        assert main(["hmmbuild", flag, value, str(tmp_path / "a.hmm"), str(alignment)]) == ExitCode.INPUT
+        assert f"{flag} is {value}." in capsys.readouterr().err
+    assert main(["hmmbuild", "--wgsc", "--wpb", str(tmp_path / "a.hmm"), str(alignment)]) == ExitCode.USAGE
+    assert main(["hmmbuild", str(alignment), str(alignment)]) == ExitCode.INPUT
+    assert main(["hmmbuild", str(tmp_path / "a.hmm"), str(tmp_path / "missing")]) == ExitCode.UNREADABLE
+    assert alignment.read_text() == stockholm(PROTEINS)
+
+
+def test_without_the_package_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str, *more: Any) -> Any:
+        if name == "pyhmmer":
+            raise ImportError(name)
+        return builtins.__import__(name, *more)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(OptionError, match="pyhmmer") as error:
+        build_profiles("a.sto", str(tmp_path / "a.hmm"), BuildSpec(), QuietContext())
+    assert "pip install" in error.value.hint

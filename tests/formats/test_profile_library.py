@@ -1,0 +1,92 @@
+"""A library of HMMER3 profiles is decoded once; what is kept says the same as the file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clalign.errors import InputError
+from clalign.formats import profile_library
+from clalign.formats.cache import clear_cache, profile_folder
+from clalign.formats.profile_library import load_library
+from clalign.formats.profiles import load_profiles
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def library(tmp_path: Path, hmmer3_text: str) -> Path:
+    path = tmp_path / "library.hmm"
+    path.write_text(hmmer3_text + hmmer3_text.replace("NAME  ", "NAME  other"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def hmmer3_text() -> str:
+    for path in sorted(EXAMPLES.glob("*.hmm")):
+        text = path.read_text()
+        if text.startswith("HMMER3/"):
+            return text
+    pytest.fail("there is no HMMER3 profile among the examples")
+
+
+def same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+    if hasattr(a, "__dataclass_fields__"):
+        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))  # type: ignore[arg-type]
+    return a == b
+
+
+def test_kept_models_are_the_file_s(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = load_profiles(str(library))
+    assert all(same(a, b) for a, b in zip(load_library(str(library)), expected, strict=True))
+    monkeypatch.setattr(profile_library, "read_profiles", lambda path: pytest.fail("the text was read again"))
+    again = load_library(str(library))
+    assert [hmm.name for hmm in again] == [hmm.name for hmm in expected]
+    assert all(same(a, b) for a, b in zip(again, expected, strict=True))
+
+
+def test_changed_file_is_read_again(library: Path) -> None:
+    load_library(str(library))
+    library.write_text(library.read_text().replace("NAME  other", "NAME  third"))
+    assert load_library(str(library))[1].name.startswith("third")
+
+
+@pytest.mark.parametrize("damage", ["models.json", "match.npy", "transitions.npy"])
+def test_damaged_entry_is_made_again(library: Path, damage: str) -> None:
+    expected = load_library(str(library))
+    (entry,) = profile_folder().iterdir()
+    (entry / damage).write_bytes(b"{")
+    assert all(same(a, b) for a, b in zip(load_library(str(library)), expected, strict=True))
+
+
+def test_hmmer2_models_are_read_each_time() -> None:
+    path = next(p for p in sorted(EXAMPLES.glob("*.hmm")) if p.read_text().startswith("HMMER2.0"))
+    assert load_library(str(path))[0].origin == "hmmer2"
+    assert not profile_folder().exists()
+
+
+def test_damaged_file_says_where(library: Path) -> None:
+    library.write_text(library.read_text()[:-500])
+    with pytest.raises(InputError):
+        load_library(str(library))
+    assert not profile_folder().exists()
+
+
+def test_oldest_go_and_clearing_removes_all(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_library, "MOST_LIBRARIES", 1)
+    load_library(str(library))
+    library.write_text(library.read_text().replace("NAME  other", "NAME  third"))
+    load_library(str(library))
+    assert len(list(profile_folder().iterdir())) == 1
+    assert clear_cache() > 0
+    assert not profile_folder().exists()

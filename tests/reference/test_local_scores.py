@@ -1,0 +1,93 @@
+"""The plain forms of HMMER3's scores give the numbers that HMMER does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clalign.alphabets import encode
+from clalign.formats.profiles import load_profiles
+from clalign.local_profiles import LocalProfile, to_local_profile
+from clalign.reference.bias_filter import bias_filter_score
+from clalign.reference.cases import random_codes, random_local_profile
+from clalign.reference.forward import forward_score
+from clalign.reference.viterbi_filter import viterbi_filter_score
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Sequence, Viterbi filter, Forward, bias filter; in nats.
+KATDNA = [
+    ("ACGTTGACGT", 0.4935, 4.1960, -3.3181),
+    ("ACGTTGACGTCCCCACGTTGACGT", 3.2619, 7.4391, -4.2244),
+    ("TTACGTGACGATT", -4.0855, -0.2410, -3.5774),
+    ("GGACGTTCCGACGTGG", -5.6506, -0.8040, -3.7869),
+    ("TTGACGT", -2.3997, 1.2822, -2.9878),
+    ("acgtNgacgt", -1.6290, 2.1143, -3.3249),
+    ("CCCCCCCC", -9.0207, -4.8621, -3.3446),
+    ("A", -6.9121, -2.9515, -1.3863),
+]
+
+HBB_HUMAN = (
+    "VHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAHLDNLKGTFATLSELHCDKLHVDPENFRLLGNVLVC"
+    "VLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH"
+)
+
+TWO_DOMAINS = (
+    "GEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKAHGKKVADALTTAVSHVDDMPSALSALSDLHAHKLRVDPVNFKLLSHCLLVTLFMKEKQEALVNSSYEAFKAN"
+    "VPQYSVVFYTSILEKAPAAKDLFPFLANGVDPTNPKLIGHAEKLFGLVHDSAAQLRAKGAVVADAALGSLHAQKGVTDPQFVVVKEALLKTVKEAVGDKWSDELLGD"
+)
+
+
+@pytest.fixture(scope="module")
+def katdna() -> LocalProfile:
+    return to_local_profile(load_profiles(str(ROOT / "tests/golden/hmmer3/profiles/katdna.hmm"))[0])
+
+
+@pytest.fixture(scope="module")
+def globins() -> LocalProfile:
+    return to_local_profile(load_profiles(str(ROOT / "resources/examples/globins4.hmm"))[0])
+
+
+@pytest.mark.parametrize(("text", "viterbi", "forward", "bias"), KATDNA)
+def test_nucleic_model(katdna: LocalProfile, text: str, viterbi: float, forward: float, bias: float) -> None:
+    codes = encode(text)
+    assert round(viterbi_filter_score(codes, katdna), 4) == viterbi
+    assert round(forward_score(codes, katdna), 4) == forward
+    assert round(bias_filter_score(codes, katdna), 4) == bias
+
+
+def test_protein_model(globins: LocalProfile) -> None:
+    codes = encode(HBB_HUMAN)
+    assert viterbi_filter_score(codes, globins) == math.inf
+    assert forward_score(codes, globins) == pytest.approx(144.2326, abs=1e-4)
+    assert bias_filter_score(codes, globins) == pytest.approx(-5.4034, abs=1e-4)
+    codes = encode(TWO_DOMAINS)
+    assert forward_score(codes, globins) == pytest.approx(85.2487, abs=1e-4)
+    assert bias_filter_score(codes, globins) == pytest.approx(-4.7210, abs=1e-4)
+
+
+def test_nothing_to_score(globins: LocalProfile) -> None:
+    empty, stop = encode(""), encode("*")
+    for score in (viterbi_filter_score, forward_score, bias_filter_score):
+        assert math.isnan(score(empty, globins))
+    assert forward_score(stop, globins) == -math.inf
+    assert bias_filter_score(stop, globins) == pytest.approx(math.log(0.25), abs=1e-6)  # the null model's score
+
+
+def test_forward_by_enumeration() -> None:
+    """Forward of a short sequence is the sum over all its paths through a model of two nodes."""
+    profile = random_local_profile(np.random.default_rng(1), 2)
+    codes = random_codes(np.random.default_rng(2), 2)
+    match, t, begin = np.exp(profile.match), np.exp(profile.transitions), np.exp(profile.begin)
+    move = 3 / 5
+    loop = 1 - move
+    (a, b), e = codes, 0.5
+    leaving = [1, 1 + t[2, 1], 1]  # out of M1 also by the delete of node 2
+    ones = [begin[k] * match[x, k] * leaving[k] for x in (a, b) for k in (1, 2)]
+    single = (sum(ones[:2]) + sum(ones[2:])) * move * loop * e * move  # one residue, the other in N or C
+    pair = begin[1] * match[a, 1] * t[0, 1] * match[b, 2] * move * e * move
+    twice = sum(ones[:2]) * move * e * move * sum(ones[2:]) * e * move  # through J
+    assert forward_score(codes, profile) == pytest.approx(math.log(single + pair + twice), abs=1e-6)

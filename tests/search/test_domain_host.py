@@ -1,0 +1,53 @@
+"""Beside a graphics card the processor defines domains; without a driver for it the card does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clalign.devices import REFERENCE, Device
+from clalign.errors import DeviceError
+from clalign.search.domain_host import DomainHost
+from clalign.sessions import ReferenceSession, nothing_to_check
+
+CARD = replace(REFERENCE, kind="gpu", name="A card")
+
+
+def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> DomainHost:
+    def pick(wish: str) -> Device:
+        wishes.append(wish)
+        return REFERENCE
+
+    return DomainHost(ReferenceSession(device), pick, nothing_to_check, is_needed)
+
+
+def test_the_processor_is_opened_beside_a_card() -> None:
+    wishes: list[str] = []
+    with host_of(CARD, wishes) as host:
+        beside = ReferenceSession(CARD)
+        found = host.session_for(beside)
+        assert found is not beside
+        assert host.session_for(beside) is found
+        assert host.device == REFERENCE
+    assert wishes == ["cpu"]
+
+
+@pytest.mark.parametrize(("own", "is_needed"), [(REFERENCE, True), (CARD, False)])
+def test_nothing_is_opened_where_it_is_of_no_use(own: Device, is_needed: bool) -> None:
+    wishes: list[str] = []
+    with host_of(own, wishes, is_needed) as host:
+        beside = ReferenceSession(own)
+        assert host.session_for(beside) is beside
+    assert wishes == []
+    assert host.device is None
+
+
+def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
+    def pick(wish: str) -> Device:
+        raise DeviceError("There is no such device.", "Install one.")
+
+    with DomainHost(ReferenceSession(CARD), pick, nothing_to_check) as host:
+        beside = ReferenceSession(CARD)
+        assert host.session_for(beside) is beside
+        assert host.seconds_by_kernel() == {}

@@ -1,0 +1,146 @@
+"""What HMMER3 profiles find equals what hmmsearch and hmmscan 3.3.2 print, digit by digit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.cli.options import add_spec_options, spec_of
+from clalign.cli.parser import CommandParser
+from clalign.devices import Device
+from clalign.hits import Domain, Hit
+from clalign.jobs import QuietContext
+from clalign.runs import RunFile, create_run
+from clalign.search.profile_search import run_search
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+from make_hmmer3 import FOLDER, profile_path, sequence_path  # noqa: E402
+
+CASES = sorted((FOLDER / "answers").glob("*.json"))
+
+BOUNDARY = 1e-3
+"""A score may be printed in another last digit if it lies so near the middle between two."""
+
+
+def searched(path: Path, words: list[str], files: tuple[Path, Path], device: Device) -> RunFile:
+    """Search with the words of a command line and return the open run."""
+    parser = CommandParser("hmmsearch")
+    add_spec_options(parser, "search")
+    arguments: argparse.Namespace = parser.parse_args(words)
+    arguments.device = device.id
+    run = create_run(path)
+    run_search(run, spec_of(arguments, *map(str, files)), lambda wish: device, QuietContext())
+    return run
+
+
+def is_printed(value: float, text: str, form: str, slack: float = BOUNDARY) -> bool:
+    """Tell whether a number is what was printed, or so near a boundary that both are right."""
+    values = [value - slack, value, value + slack] if "f" in form else [value * (1 + k * slack) for k in (-1, 0, 1)]
+    return any(float(format(v, form)) == float(text) for v in values)
+
+
+def hit_differences(hit: Hit, row: list[str]) -> list[str]:
+    """Return what of a hit is not as in a row of hmmsearch's table of targets."""
+    best, said = hit.best_domain, hit.estimates
+    assert best is not None
+    assert said is not None
+    counts = [said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes, hit.n_domains,
+              len(hit.reported_domains), sum(d.is_included for d in hit.domains)]  # fmt: skip
+    numbers = [
+        (hit.evalue, ".2g"), (hit.score, ".1f"), (hit.bias, ".1f"), (best.evalue, ".2g"), (best.score, ".1f"),
+        (best.bias, ".1f"), (said.expected, ".1f"),
+    ]  # fmt: skip
+    wrong = [
+        f"{v} is not {text}" for (v, form), text in zip(numbers, row[:7], strict=True) if not is_printed(v, text, form)
+    ]
+    return wrong + ([] if counts == [int(text) for text in row[7:]] else [f"{counts} is not {row[7:]}"])
+
+
+def domain_differences(domain: Domain, number: tuple[int, int], row: list[str]) -> list[str]:
+    """Return what of a domain is not as in a row of hmmsearch's table of domains."""
+    assert domain.conditional_evalue is not None
+    assert domain.accuracy is not None
+    spans = [
+        *number, domain.profile_range[0] + 1, domain.profile_range[1], domain.target_range[0] + 1,
+        domain.target_range[1], domain.envelope[0] + 1, domain.envelope[1],
+    ]  # fmt: skip
+    numbers = [
+        (domain.conditional_evalue, ".2g"), (domain.evalue, ".2g"), (domain.score, ".1f"), (domain.bias, ".1f"),
+        (domain.accuracy, ".2f"),
+    ]  # fmt: skip
+    printed = [*row[2:6], row[12]]
+    wrong = [
+        f"{v} is not {text}" for (v, form), text in zip(numbers, printed, strict=True) if not is_printed(v, text, form)
+    ]
+    expected = [int(text) for text in (*row[:2], *row[6:12])]
+    return wrong + ([] if spans == expected else [f"{spans} is not {expected}"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_equals_hmmsearch(case: Path, device: Device, tmp_path: Path) -> None:
+    stored = json.loads(case.read_text())
+    files = profile_path(stored["profile"]), sequence_path(stored["sequences"])
+    with searched(tmp_path / "run.clalign", stored["options"], files, device) as run:
+        hits = list(run.hits(0))
+        funnel = [stage["passed"] for stage in run.funnel(0)]
+    assert [hit.name for hit in hits] == [row[0] for row in stored["hits"]]
+    wrong = [(hit.name, hit_differences(hit, row[1:])) for hit, row in zip(hits, stored["hits"], strict=True)]
+    assert [found for found in wrong if found[1]] == []
+    listed = [(hit, d, n) for hit in hits for n, d in enumerate(hit.reported_domains, 1)]
+    assert [hit.name for hit, _, _ in listed] == [row[0] for row in stored["domains"]]
+    wrong = [
+        (hit.name, domain_differences(domain, (number, len(hit.reported_domains)), row[1:]))
+        for (hit, domain, number), row in zip(listed, stored["domains"], strict=True)
+    ]
+    assert [found for found in wrong if found[1]] == []
+    assert funnel[1:5] == stored["passed"]
+    assert funnel[5] == len(hits)
+
+
+def test_there_are_cases_of_every_kind() -> None:
+    """The stored answers must not dwindle unseen."""
+    options = [word for case in CASES for word in json.loads(case.read_text())["options"]]
+    for word in ("--max", "--nobias", "--nonull2", "--cut_ga", "--F1", "--domZ", "--incdomT", "--domE", "--seed"):
+        assert word in options
+    n_domains = sum(len(json.loads(case.read_text())["domains"]) for case in CASES)
+    assert n_domains > 300
+
+
+def test_a_number_beside_the_boundary_is_wrong() -> None:
+    assert is_printed(12.3499, "12.4", ".1f")
+    assert not is_printed(12.34, "12.4", ".1f")
+    assert not is_printed(1.24e-5, "1.3e-05", ".2g")
+    assert is_printed(1.2501e-5, "1.2e-05", ".2g")
+
+
+def test_equals_hmmscan(device: Device, tmp_path: Path) -> None:
+    stored: dict[str, Any] = json.loads((FOLDER / "scan.json").read_text())
+    library = tmp_path / "library.hmm"
+    library.write_text("".join(profile_path(name).read_text() for name in stored["library"]))
+    words = [*stored["options"]]
+    parser = CommandParser("hmmscan")
+    add_spec_options(parser, "scan")
+    arguments = parser.parse_args(words)
+    arguments.device = device.id
+    spec = spec_of(arguments, str(library), str(sequence_path(stored["sequences"])), direction="scan")
+    with create_run(tmp_path / "run.clalign") as run:
+        run_search(run, spec, lambda wish: device, QuietContext())
+        found = {
+            (card["name"], hit.name, hit.length): hit for n, card in enumerate(run.profiles()) for hit in run.hits(n)
+        }
+    expected = {(row[0], row[1]): row[2:] for row in stored["hits"]}
+    assert len(found) == len(stored["hits"])
+    for (profile, target, _), hit in found.items():
+        if sum(name == target for _, name, _ in found) == 1:
+            assert hit_differences(hit, expected[profile, target]) == []
+    rows = [row[2:] for row in stored["domains"]]
+    assert sum(len(hit.reported_domains) for hit in found.values()) == len(rows)
+    assert math.prod(hit.n_domains for hit in found.values()) > 0

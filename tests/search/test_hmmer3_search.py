@@ -1,0 +1,414 @@
+"""HMMER3's search in the pipeline: the same whatever the batches and interruptions; what is left out; thresholds."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.alphabets import AMINO, encode
+from clalign.cli.processes import WorkerProcess
+from clalign.devices import REFERENCE, Device
+from clalign.errors import Cancelled, InputError, OptionError, WorkerLost
+from clalign.formats.examples import load_examples
+from clalign.formats.profiles import load_profiles
+from clalign.jobs import QuietContext
+from clalign.opencl.choice import pick_device
+from clalign.profiles import IMPOSSIBLE
+from clalign.runs import RunFile, create_run, open_run
+from clalign.search import pipeline, profile_search
+from clalign.search.explain import explain, explain_in_run
+from clalign.search.hmmer3_thresholds import filter_limits, hmmer3_thresholds
+from clalign.search.profile_search import run_search
+from clalign.search.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
+from clalign.search.targets import LeftOut, Targets
+from clalign.search.verify import verify_run
+from clalign.sequences import Sequence, SequenceDatabase
+from clalign.sessions import ReferenceSession, open_session
+from clalign.specs import SearchSpec
+from clalign.stages.filters import FILTERS
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PROFILES = {example.id: Path(str(example.profiles)) for example in load_examples()}
+RRM, GLOBINS = PROFILES["rrm_1_hmmer3"], PROFILES["globins4"]
+BUILT = GOLDEN / "sequences" / "built.fa"
+ODD = GOLDEN / "hmmer3" / "sequences" / "odd.fa"
+
+
+class Watching(QuietContext):
+    """Keeps the warnings, and stops after some stored batches."""
+
+    def __init__(self, after: float = math.inf) -> None:
+        self.left = after
+        self.warnings: list[str] = []
+
+    def partial(self, **facts: Any) -> None:
+        self.left -= 1
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise Cancelled
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def searched(path: Path, spec: SearchSpec, context: QuietContext | None = None) -> RunFile:
+    run = create_run(path, spec=spec.to_dict(), state="new")
+    run_search(run, spec, pick_device, context or QuietContext())
+    return run
+
+
+def content(run: RunFile, profile: int = 0) -> dict[str, Any]:
+    return {
+        "hits": list(run.hits(profile)),
+        "scores": [int(v) for _, _, values in run.scores(profile) for v in values],
+        "histogram": [list(part) for part in run.histogram(profile)],
+        "funnel": run.funnel(profile),
+        "survivors": run.survivors(profile, "msv"),
+        "best": run.best(profile),
+    }
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A HMMER3 profile, a HMMER2 profile, and another HMMER3 profile in one file."""
+    older = GOLDEN / "profiles" / "globins_ls.hmm"
+    path = tmp_path_factory.mktemp("library") / "mixed.hmm"
+    path.write_text("".join(file.read_text() for file in (GLOBINS, older, RRM)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(library: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    path = tmp_path_factory.mktemp("whole") / "run.clalign"
+    with searched(path, SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
+        return [content(run, number) for number in range(3)]
+
+
+def test_a_mixed_library_gives_what_each_profile_gives(whole: list[dict[str, Any]], tmp_path: Path) -> None:
+    for number, profile in ((0, GLOBINS), (2, RRM)):
+        spec = SearchSpec(str(profile), str(BUILT), evalue=1000.0, f1=0.2)
+        with searched(tmp_path / f"{number}.clalign", spec) as run:
+            assert content(run) == whole[number]
+            assert run.n_hits() > 5
+    older = whole[1]
+    assert len(older["hits"]) > 5
+    assert all(hit.estimates is None for hit in older["hits"])
+    assert older["survivors"] == []
+    assert [stage["stage"] for stage in older["funnel"]] == ["all", "reported"]
+
+
+@pytest.mark.parametrize("n_residues", [1, 700, 3000])
+def test_batches_of_any_size_give_the_same(
+    n_residues: int, library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile_search, "residue_limit", lambda device: n_residues)
+    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)
+    with searched(tmp_path / "run.clalign", SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
+        assert len(run.finished(0)) > 1
+        assert [content(run, number) for number in range(3)] == whole
+
+
+def test_stopped_and_continued(
+    library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)
+    monkeypatch.setattr(profile_search, "residue_limit", lambda device: 1500)
+    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)
+    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+        for after in (1, 3, 2):
+            with pytest.raises(Cancelled):
+                run_search(run, spec, pick_device, Watching(after))
+        monkeypatch.setattr(profile_search, "residue_limit", lambda device: 2300)
+        run_search(run, spec, pick_device, QuietContext())
+        assert [content(run, number) for number in range(3)] == whole
+
+
+def test_the_survivors_are_those_of_the_funnel(tmp_path: Path) -> None:
+    spec = SearchSpec(str(GLOBINS), str(ODD), f1=0.3, f2=0.2, f3=0.05, evalue=1e-40)
+    with searched(tmp_path / "run.clalign", spec) as run:
+        funnel = {stage["stage"]: stage for stage in run.funnel(0)}
+        stages = list(funnel)
+        assert stages == ["all", "msv", "bias", "viterbi", "forward", "reported"]
+        for before, stage in itertools.pairwise(stages):
+            passed, rejected = run.survivors(0, stage, limit=-1), run.survivors(0, stage, rejected=True, limit=-1)
+            assert len(passed) == funnel[stage]["passed"]
+            scored = len(run.survivors(0, "all", limit=-1)) if before == "all" else funnel[before]["passed"]
+            assert len(passed) + len(rejected) == scored
+            if stage != "reported":
+                assert all(target["pvalue"] <= target["limit"] for target in passed)
+                assert all(target["pvalue"] > target["limit"] for target in rejected)
+            assert all(target["name"] and target["length"] for target in [*passed, *rejected])
+        assert funnel["all"]["passed"] == 28, "records without residues are counted"
+        assert funnel["msv"]["expected"] == pytest.approx(0.3 * 28)
+        scores = [target["msv"] for target in run.survivors(0, "msv")]
+        assert scores == sorted(scores, reverse=True)
+        assert run.survivors(0, "msv", limit=2, offset=1) == run.survivors(0, "msv")[1:3]
+        assert run.survivors(0, "all", rejected=True) == []
+
+
+def test_names_of_survivors_are_gone_with_the_sequences(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    targets.write_text(BUILT.read_text())
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets))) as run:
+        targets.write_text(">other\nMKV\n")
+        gone = run.survivors(0, "msv")
+        assert gone
+        assert all((target["name"], target["length"]) == ("", None) for target in gone)
+
+
+def test_the_histogram_shows_msv_scores_of_all_targets(tmp_path: Path) -> None:
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(ODD))) as run:
+        values = np.concatenate([values for _, _, values in run.scores(0)])
+        assert (values == IMPOSSIBLE).sum() == 3, "those without residues"
+        assert run.histogram(0)[1].sum() == 25
+        assert values.max() / 1000 < 40, "what overflows has the highest score that does not"
+        card = run.profiles()[0]
+    assert card["histogram_kind"] == "msv"
+    assert card["histogram_report_score"] is None
+    assert card["histogram_pass_score"] == pytest.approx(-4.402, abs=1e-3)
+
+
+def test_records_that_hmmer3_refuses(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    good = "".join(f">{record}" for record in BUILT.read_text().split(">")[1:4])
+    targets.write_text(f"{good}>bad one\nMKV\nLLA-W\n>dots are fine\nMK.V_L~*\n>other\nMKV#LL\n>same length\nMKVLLAW\n")
+    line = len(good.splitlines()) + 3
+    spec = SearchSpec(str(RRM), str(targets), evalue=1e6, without_filters=True)
+    with pytest.raises(InputError, match=f'line {line}: the record "bad" holds "-"') as refused:
+        searched(tmp_path / "refused.clalign", spec)
+    assert "--skip_bad" in refused.value.hint
+    context = Watching()
+    with searched(tmp_path / "skipped.clalign", replace(spec, skip_bad=True), context) as run:
+        assert run.funnel(0)[0]["passed"] == run.fact("n_targets") == 5
+        assert not {"bad", "other"} & {hit.name for hit in run.hits(0)}
+        assert len([text for text in context.warnings if "bad" in text and "other" in text]) == 1
+    targets.write_text(f"{good}>dots are fine\nMK.V_L~*\n>same length\nMKVLLAW\n")
+    with searched(tmp_path / "without.clalign", spec) as plain, open_run(tmp_path / "skipped.clalign") as run:
+        expected = [(hit.name, hit.score, hit.evalue) for hit in plain.hits(0)]
+        assert [(hit.name, hit.score, hit.evalue) for hit in run.hits(0)] == expected
+        assert len(expected) >= 2
+
+
+def test_a_batch_goes_when_nobody_needs_it() -> None:
+    database = SequenceDatabase.from_sequences([Sequence(text, "", encode(text)) for text in ("MKV", "W")], AMINO)
+    nothing, first = np.empty(0, np.int64), np.zeros(1, np.int64)
+    for left_out in (nothing, first):
+        targets = Targets(database, nothing, left_out=LeftOut(left_out))
+        batch = database.batch(0, 2)
+        reduced = targets.reduced(batch)
+        assert reduced.batch is targets.reduced(batch).batch
+        assert len(reduced.empty) == len(left_out)
+        remembered = weakref.ref(batch)
+        del batch, reduced
+        assert remembered() is None
+
+
+def test_digits_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    targets.write_text(BUILT.read_text() + ">numbered\n1 MKVLLA 6\n")
+    context = Watching()
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets)), context) as run:
+        assert [text for text in context.warnings if "Digits" in text and "HMMER3" in text]
+        assert run.funnel(0)[0]["passed"] == 28
+
+
+def test_a_target_that_is_too_long_is_left_out(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    rng = np.random.default_rng(1)
+    letters = np.array(list("ACDEFGHIKLMNPQRSTVWY"))
+    domain = "".join(BUILT.read_text().split(">")[1].splitlines()[1:])
+    texts = {"longest": 100_000 - len(domain), "too_long": 100_001 - len(domain)}
+    with targets.open("w") as file:
+        for name, n in texts.items():
+            file.write(f">{name}\n{domain}{''.join(letters[rng.integers(0, 20, n)])}\n")
+    context = Watching()
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets)), context) as run:
+        assert [text for text in context.warnings if "too_long (100,001 residues)" in text]
+        assert run.fact("n_targets") == 1
+        values = np.concatenate([values for _, _, values in run.scores(0)])
+        assert (values == IMPOSSIBLE).tolist() == [True, False]
+        assert "too_long is not searched" in explain_in_run(run.path, 0, 0, pick_device, QuietContext())["verdict"]
+
+
+def test_a_target_of_stops_is_no_hit(device: Device, tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    targets.write_text(">stops\n***\n>stop\n*\n>dot\n.\n>ends\n" + "MKVLAA" * 20 + "\n")
+    spec = SearchSpec(str(GLOBINS), str(targets), device=device.id, without_filters=True, evalue=1e9)
+    with create_run(tmp_path / "run.clalign") as run:
+        run_search(run, spec, lambda wish: device, QuietContext())
+        assert {hit.name for hit in run.hits(0)} <= {"ends"}
+        assert run.funnel(0)[1]["passed"] == 4
+
+
+def test_profiles_that_lack_something(tmp_path: Path) -> None:
+    lines = GLOBINS.read_text().splitlines(keepends=True)
+    uncalibrated, plain = tmp_path / "uncalibrated.hmm", tmp_path / "plain.hmm"
+    uncalibrated.write_text("".join(line for line in lines if not line.startswith("STATS")))
+    with pytest.raises(OptionError, match="no score statistics"):
+        searched(tmp_path / "a.clalign", SearchSpec(str(uncalibrated), str(BUILT)))
+    with pytest.raises(OptionError, match="gathering"):
+        searched(tmp_path / "b.clalign", SearchSpec(str(GLOBINS), str(BUILT), cutoff="ga"))
+    plain.write_text("".join(line for line in lines if not line.lstrip().startswith("COMPO")))
+    context = Watching()
+    with searched(tmp_path / "c.clalign", SearchSpec(str(plain), str(BUILT)), context) as run:
+        assert [text for text in context.warnings if "COMPO" in text]
+        with searched(tmp_path / "d.clalign", SearchSpec(str(GLOBINS), str(BUILT))) as other:
+            assert [hit.name for hit in run.hits()] == [hit.name for hit in other.hits()]
+
+
+def test_thresholds_at_their_edges() -> None:
+    hmm = load_profiles(str(RRM))[0]
+    limits = hmmer3_thresholds(hmm, SearchSpec("p", "t", evalue=10.0, n_targets=1000.0), 5.0)
+    least = limits.report_score
+    tau, slope = limits.calibration.location, limits.calibration.slope
+    assert least == pytest.approx(tau - math.log(10 / 1000) / slope)
+
+    def log_pvalue(score: float) -> float:
+        return -slope * (score - tau)
+
+    assert limits.reports(np.float32(least + 1e-3), log_pvalue(least + 1e-3))
+    assert not limits.reports(np.float32(least - 1e-3), log_pvalue(least - 1e-3))
+    assert not limits.includes(np.float32(least + 1e-3), log_pvalue(least + 1e-3))
+    by_score = hmmer3_thresholds(hmm, SearchSpec("p", "t", score=20.5, inclusion_score=30.0), 5.0)
+    assert by_score.reports(np.float32(20.5), 0.0), "the E-value does not count"
+    assert not by_score.reports(np.float32(20.499998), -1000.0)
+    assert (by_score.report_score, by_score.include_score) == (20.5, 30.0)
+    assert by_score.domains.sorts_by_score
+    curated = hmmer3_thresholds(hmm, SearchSpec("p", "t", cutoff="ga"), 5.0)
+    assert hmm.cutoffs.gathering is not None
+    pair = tuple(float(np.float32(x)) for x in hmm.cutoffs.gathering)
+    assert (curated.score, curated.domains.score) == pair
+    assert (curated.inclusion_score, curated.domains.inclusion_score) == pair
+
+
+def test_filter_options() -> None:
+    assert filter_limits(SearchSpec("p", "t", f1=5.0, f2=2.0)).f1 == 1.0
+    everything = filter_limits(SearchSpec("p", "t", without_filters=True, f1=0.1))
+    assert (everything.f1, everything.f2, everything.f3, everything.bias) == (1.0, 1.0, 1.0, False)
+    with pytest.raises(OptionError, match="--F2"):
+        SearchSpec("p", "t", f2=0.0)
+    with pytest.raises(OptionError, match="--seed"):
+        SearchSpec("p", "t", seed=-1)
+
+
+def test_the_size_of_the_database_is_given_or_counted(tmp_path: Path) -> None:
+    with searched(tmp_path / "a.clalign", SearchSpec(str(GLOBINS), str(ODD))) as run:
+        counted = {hit.name: hit for hit in run.hits()}
+        n = len(counted)
+        assert run.fact("n_targets") == 28
+    given = SearchSpec(str(GLOBINS), str(ODD), n_targets=2800.0, n_domain_targets=7.0)
+    with searched(tmp_path / "b.clalign", given) as run:
+        for hit in run.hits():
+            before = counted[hit.name]
+            assert hit.evalue == pytest.approx(100 * before.evalue)
+            for domain, other in zip(hit.domains, before.domains, strict=True):
+                assert domain.conditional_evalue == pytest.approx(other.conditional_evalue / n * 7)
+
+
+def test_verify_on_the_reference(tmp_path: Path) -> None:
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(ODD))) as run:
+        result = verify_run(run, None, 6, REFERENCE, QuietContext())
+        assert result["differing"] == 0
+        assert result["checked"] == 12
+        run.connection.execute("UPDATE hits SET raw = raw + 1 WHERE id = 1")
+        run.connection.execute("UPDATE domains SET ali_start = ali_start + 1 WHERE hit = 2")
+        result = verify_run(run, [1, 2, 3], 0, REFERENCE, QuietContext())
+        assert (result["checked"], result["differing"]) == (3, 2)
+
+
+def test_explain(tmp_path: Path) -> None:
+    spec = SearchSpec(str(GLOBINS), str(ODD), device="reference")
+    found = explain(spec, 0, "close", pick_device, QuietContext())
+    steps = {step["stage"]: step for step in found["steps"]}
+    assert list(steps) == ["msv", "bias", "viterbi", "forward", "domains", "reported"]
+    assert found["verdict"] == "close is reported."
+    assert steps["reported"]["score"] == pytest.approx(127.3, abs=0.05)
+    assert not steps["viterbi"]["ran"], "MSV was so good that the search leaves it out"
+    missed = explain(spec, 0, "poly_q", pick_device, QuietContext())
+    assert "MSV filter" in missed["verdict"]
+    assert all(step["score"] is not None for step in missed["steps"][:4]), "also those that it would not come to"
+    assert [step["ran"] for step in missed["steps"][:4]] == [True, False, False, False]
+    strict = explain(replace(spec, evalue=1e-60), 0, "close", pick_device, QuietContext())
+    assert "passes all filters, but is not reported" in strict["verdict"]
+    assert "not searched" in explain(spec, 0, "empty_again", pick_device, QuietContext())["verdict"]
+    with pytest.raises(InputError, match="no sequence is named"):
+        explain(spec, 0, "clos", pick_device, QuietContext())
+    with pytest.raises(OptionError, match="no profile 2"):
+        explain(spec, 1, "close", pick_device, QuietContext())
+
+
+def test_explain_a_hmmer2_profile() -> None:
+    older = GOLDEN / "profiles" / "globins_ls.hmm"
+    spec = SearchSpec(str(older), str(BUILT), device="reference")
+    names = [record.split()[0] for record in BUILT.read_text().split(">")[1:]]
+    verdicts = [explain(spec, 0, name, pick_device, QuietContext())["verdict"] for name in (names[0], names[-1])]
+    assert any("is reported" in verdict for verdict in verdicts)
+
+
+class Faulty(ReferenceSession):
+    """A device that gets the score of one target wrong by what a byte is worth."""
+
+    def start(self, stage: Any, batch: Any, model: Any) -> Any:
+        wait = super().start(stage, batch, model)
+
+        def result() -> Any:
+            found = wait()
+            if stage is FILTERS and len(found.msv) > 1:
+                found.msv[1] += np.float32(0.231)
+            return found
+
+        return result
+
+
+def test_the_self_test_notices_a_fault() -> None:
+    with ReferenceSession(REFERENCE) as sound, Faulty(REFERENCE) as faulty:
+        assert _check_random_hmmer3(sound, QuietContext())["equal"]
+        assert not _check_random_hmmer3(faulty, QuietContext())["equal"]
+
+
+def test_the_self_test_knows_the_example_of_hmmer3(device: Device) -> None:
+    example = next(example for example in load_examples() if example.id == "rrm_1_hmmer3")
+    if device.kind == "reference":
+        assert example.seconds > REFERENCE_SECONDS, "left out there"
+        return
+    with open_session(device) as session:
+        assert _check_example(example, session, QuietContext())["equal"]
+        wrong = replace(example, hits=(replace(example.hits[0], score="137.4"), *example.hits[1:]))
+        assert example.hits[0].target in _check_example(wrong, session, QuietContext())["detail"]
+        fewer = replace(example, domains=example.domains[1:])
+        assert not _check_example(fewer, session, QuietContext())["equal"]
+
+
+def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
+    """A worker that is killed after a stored batch costs nothing but what it had under way."""
+    targets = PROFILES["rrm_1"].parent / "swissprot_sample.fasta.gz"
+    many = tmp_path / "many.hmm"
+    many.write_text(library.read_text() * 12)
+    spec = SearchSpec(str(many), str(targets))
+    with searched(tmp_path / "whole.clalign", spec) as run:
+        expected = [content(run, number) for number in range(36)]
+    path = tmp_path / "killed.clalign"
+    job: dict[str, Any] = {"job": "search", "run": str(path), "spec": spec.to_dict()}
+    n_killed = 0
+    for _ in range(3):
+        with WorkerProcess(job) as worker, contextlib.suppress(WorkerLost):
+            for event in worker.events():
+                if event is not None and event.kind == "partial":
+                    worker.stop()
+        with open_run(path) as run:
+            n_killed += run.state == "running"
+        job = {"job": "resume", "run": str(path)}
+    assert n_killed, "at least one must strike before the end"
+    with WorkerProcess(job) as worker:
+        assert [event for event in worker.events() if event][-1].kind == "finished"
+    with open_run(path) as run:
+        assert [content(run, number) for number in range(36)] == expected

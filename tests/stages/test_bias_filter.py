@@ -1,0 +1,73 @@
+"""HMMER3's bias filter on a device equals the reference but for rounding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.local_profiles import LocalProfile
+from clalign.reference.cases import random_batch, random_codes, random_local_profile, swissprot_batch
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages.bias_filter import BIAS_FILTER, BiasFilterStage
+from clalign.stages.chosen import Chosen, length_buffers
+
+TOLERANCE = 1e-4
+
+
+def largest_difference(stage: BiasFilterStage, session: Session, batch: SequenceBatch, profile: LocalProfile) -> float:
+    found, expected = session.run(stage, batch, profile), BIAS_FILTER.reference(batch, profile)
+    assert (np.isnan(found) == (batch.lengths == 0)).all()
+    return float(np.abs(found - expected)[batch.lengths > 0].max())
+
+
+@pytest.mark.parametrize("defines", [{}, {"BLOCK": 3}])
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 8, 45, 900]))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_random_cases(session: Session, defines: dict[str, int], seed: int, n_nodes: int) -> None:
+    rng = np.random.default_rng(seed)
+    profile = random_local_profile(rng, n_nodes)
+    batch = random_batch(rng, profile, 11, 70)
+    assert largest_difference(BiasFilterStage(**defines), session, batch, profile) < TOLERANCE
+
+
+def composed_of(profile: LocalProfile, composition: npt.NDArray[np.float32]) -> LocalProfile:
+    return replace(profile, composition=composition)
+
+
+def test_long_stretches_of_one_letter(session: Session) -> None:
+    """The sums grow, or shrink, by far more than a float holds; some letters do not occur in the model at all."""
+    rng = np.random.default_rng(1)
+    composition = np.full(20, 0.01, np.float32)
+    composition[18], composition[:3] = 0.9, 0
+    profile = composed_of(random_local_profile(rng, 300), composition)
+    texts = ["W" * 3000, "A" * 3000, "AW" * 700, "*" * 50, "", "X", "ACDW", random_codes(rng, 20_000)]
+    batch = SequenceBatch.from_texts(texts)
+    scores = BIAS_FILTER.reference(batch, profile)
+    assert scores[0] > 10_000
+    found = session.run(BIAS_FILTER, batch, profile)
+    assert np.allclose(found, scores, rtol=1e-6, atol=TOLERANCE, equal_nan=True)
+    assert len(session.run(BIAS_FILTER, SequenceBatch.from_texts([]), profile)) == 0
+
+
+def test_chosen_rows(opencl_session: Session) -> None:
+    session, rng = opencl_session, np.random.default_rng(8)
+    profile = random_local_profile(rng, 33)
+    batch = swissprot_batch(rng, 12)
+    rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
+    chosen = Chosen(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
+    scores = BIAS_FILTER.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
+    found = session.download(scores, 7, np.float32)[:5]
+    assert np.abs(found - BIAS_FILTER.reference(batch, profile)[rows[:5]]).max() < TOLERANCE
+
+
+def test_planted_fault_is_noticed(opencl_session: Session) -> None:
+    rng = np.random.default_rng(9)
+    profile = random_local_profile(rng, 30)
+    batch = random_batch(rng, profile, 8, 40)
+    assert largest_difference(BiasFilterStage(SABOTAGE=1), opencl_session, batch, profile) > 1000 * TOLERANCE

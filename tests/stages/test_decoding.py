@@ -1,0 +1,93 @@
+"""Decoding on a device equals the reference in every bit, in every shape."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.local_profiles import LocalProfile
+from clalign.reference.cases import random_batch, random_codes, random_local_profile
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages.decoding import DECODING, DecodingStage
+
+SHAPES = [
+    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
+]  # fmt: skip
+
+
+def differing(stage: DecodingStage, session: Session, batch: SequenceBatch, profile: LocalProfile) -> int:
+    """Return how many targets differ; texts, since no number equals no number."""
+    found, expected = session.run(stage, batch, profile), DECODING.reference(batch, profile)
+    assert len(found) == len(expected) == len(batch)
+    return sum(repr(a) != repr(b) for a, b in zip(found, expected, strict=True))
+
+
+def repeats(rng: np.random.Generator, profile: LocalProfile, n: int) -> SequenceBatch:
+    """Return targets with up to three whole or broken domains each, among other residues."""
+    domain = profile.hmm.consensus
+    texts = []
+    for row in range(n):
+        parts = []
+        for _ in range(row % 4):
+            first = rng.integers(0, 1 + len(domain) // 3)
+            parts += [SequenceBatch.from_texts([domain[first:]]).codes, random_codes(rng, int(rng.integers(0, 30)))]
+        texts.append(np.concatenate([random_codes(rng, int(rng.integers(1, 30))), *parts]))
+    return SequenceBatch.from_texts(texts)
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 7, 60, 131])
+def test_default_shape(session: Session, n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    profile = random_local_profile(rng, n_nodes)
+    batch = repeats(rng, profile, 9)
+    assert differing(DECODING, session, batch, profile) == 0
+    regions = [region for target in DECODING.reference(batch, profile) for region in target.regions]
+    assert n_nodes < 60 or len({region.is_multiple for region in regions}) == 2, "both kinds must occur"
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 40]))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_shape(team_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
+    if team_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(seed)
+    profile = random_local_profile(rng, n_nodes)
+    assert differing(DecodingStage(shape, **defines), team_session, repeats(rng, profile, 7), profile) == 0
+
+
+def test_nothing_to_match(session: Session) -> None:
+    """Empty targets have no score, and those that no node matches minus infinity; neither has a region."""
+    profile = random_local_profile(np.random.default_rng(1), 12)
+    batch = SequenceBatch.from_texts(["", "***", "A", profile.hmm.consensus * 2])
+    found = session.run(DECODING, batch, profile)
+    assert math.isnan(found[0].forward)
+    assert found[0].expected == 0
+    assert found[1].forward == -math.inf
+    assert not found[1].regions
+    assert differing(DECODING, session, batch, profile) == 0
+    assert session.run(DECODING, SequenceBatch.from_texts([]), profile) == []
+
+
+def test_score_is_forwards(session: Session) -> None:
+    """The sums in HMMER's order come near to those in double precision."""
+    from clalign.reference.forward import forward_score
+
+    rng = np.random.default_rng(4)
+    profile = random_local_profile(rng, 50)
+    batch = random_batch(rng, profile, 6, 90)
+    scores = [target.forward for target in session.run(DECODING, batch, profile)]
+    assert scores == pytest.approx([forward_score(batch.residues(row), profile) for row in range(6)], abs=1e-4)
+
+
+@pytest.mark.parametrize("shape", ["vector", "lanes"])
+def test_planted_fault_is_noticed(opencl_session: Session, team_session: Session, shape: str) -> None:
+    rng = np.random.default_rng(5)
+    profile = random_local_profile(rng, 30)
+    assert differing(DecodingStage(shape, SABOTAGE=1), team_session, repeats(rng, profile, 8), profile) > 0

@@ -1,0 +1,122 @@
+"""Envelopes on a device equal the reference: scores, alignments and digits in every bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.envelopes import Parts
+from clalign.local_profiles import LocalProfile
+from clalign.reference import local_rows
+from clalign.reference.cases import random_batch, random_local_profile
+from clalign.reference.envelope import Rescored
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages import local_tables
+from clalign.stages.envelope import ENVELOPE, EnvelopeStage
+
+SHAPES = [
+    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
+]  # fmt: skip
+
+
+def parts_of(rng: np.random.Generator, batch: SequenceBatch) -> Parts:
+    """Return two parts of each sequence: all of it, and some stretch."""
+    rows = np.repeat(np.flatnonzero(batch.lengths > 0), 2).astype(np.int32)
+    lengths = batch.lengths[rows]
+    first = np.where(np.arange(len(rows)) % 2, rng.integers(0, lengths), 0).astype(np.int32)
+    last = np.where(np.arange(len(rows)) % 2, rng.integers(first + 1, lengths + 1), lengths).astype(np.int32)
+    return Parts(batch, rows, first, last)
+
+
+def is_same(a: Rescored | None, b: Rescored | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a.ratios, b.ratios) and replace(a, ratios=b.ratios) == b
+
+
+def differing(stage: EnvelopeStage, session: Session, parts: Parts, profile: LocalProfile) -> int:
+    found, expected = session.run(stage, parts, profile), ENVELOPE.reference(parts, profile)
+    assert len(found) == len(expected) == len(parts)
+    return sum(not is_same(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 9, 60, 131])
+def test_default_shape(session: Session, n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    profile = random_local_profile(rng, n_nodes)
+    assert differing(ENVELOPE, session, parts_of(rng, random_batch(rng, profile, 9, 80)), profile) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 40]))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_shape(team_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
+    if team_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(seed)
+    profile = random_local_profile(rng, n_nodes)
+    parts = parts_of(rng, random_batch(rng, profile, 4, 60))
+    assert differing(EnvelopeStage(shape, **defines), team_session, parts, profile) == 0
+
+
+def test_a_domain_is_aligned_whole(session: Session) -> None:
+    profile = random_local_profile(np.random.default_rng(2), 40)
+    domain = profile.hmm.consensus
+    batch = SequenceBatch.from_texts(["GGGG" + domain[:20] + domain[24:] + "GGGG"])
+    parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
+    (found,) = session.run(ENVELOPE, parts, profile)
+    assert found is not None
+    assert found.path.states.count("D") == 4
+    assert found.path.profile_range == (0, 40)
+    assert found.path.target_range == (4, 40)
+    assert len(found.posterior) == len(found.path.states)
+    assert found.posterior.count(".") == 4
+    assert "*" in found.posterior
+
+
+def test_what_is_less_than_normal_numbers_is_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HMMER 3.3.2 counts it as 0, which shows where a domain follows on another that scores high."""
+    profile = random_local_profile(np.random.default_rng(1), 60)
+    domain = profile.hmm.consensus
+    batch = SequenceBatch.from_texts([domain[15:] + domain[:45]])
+    parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
+    assert differing(ENVELOPE, session, parts, profile) == 0
+    (found,) = session.run(ENVELOPE, parts, profile)
+    monkeypatch.setattr(local_rows, "LEAST_NORMAL", np.float32(0))
+    (other,) = ENVELOPE.reference(parts, profile)
+    assert found is not None
+    assert other is not None
+    assert other.score - found.score > 1e-3
+
+
+def test_unusual_letters(session: Session) -> None:
+    rng = np.random.default_rng(7)
+    profile = random_local_profile(rng, 20)
+    domain = profile.hmm.consensus
+    batch = SequenceBatch.from_texts(["*" + domain + "*", domain[:9] + "X*-.BZJ" + domain[9:], "UOXX" + domain, "X"])
+    assert differing(ENVELOPE, session, parts_of(rng, batch), profile) == 0
+
+
+def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit at once is cut, down to the reference for single envelopes."""
+    rng = np.random.default_rng(4)
+    profile = random_local_profile(rng, 30)
+    parts = parts_of(rng, random_batch(rng, profile, 6, 100))
+    monkeypatch.setattr(local_tables, "MEMORY_SHARE", 1.0)
+    for limit in (200_000, 20_000):
+        monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=limit))
+        assert differing(ENVELOPE, session, parts, profile) == 0
+
+
+@pytest.mark.parametrize("shape", ["vector", "lanes"])
+def test_planted_fault_is_noticed(opencl_session: Session, team_session: Session, shape: str) -> None:
+    rng = np.random.default_rng(5)
+    profile = random_local_profile(rng, 30)
+    parts = parts_of(rng, random_batch(rng, profile, 4, 60))
+    assert differing(EnvelopeStage(shape, SABOTAGE=1), team_session, parts, profile) > 0

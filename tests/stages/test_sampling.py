@@ -1,0 +1,141 @@
+"""Random tracebacks on a device are the reference's: any other path would give other null2 scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.envelopes import Parts
+from clalign.local_profiles import LocalProfile
+from clalign.reference.cases import random_codes, random_local_profile
+from clalign.reference.local_rows import striped_odds
+from clalign.reference.sampling import N_SAMPLES, generator_start, sample
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages import sampling
+from clalign.stages.sampling import SAMPLING, SamplingModel, SamplingStage
+
+SHAPES = [
+    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
+]  # fmt: skip
+
+
+def regions(rng: np.random.Generator, profile: LocalProfile, n: int) -> Parts:
+    """Return stretches with two domains each, within longer targets."""
+    domain = SequenceBatch.from_texts([profile.hmm.consensus]).codes
+    texts = [np.concatenate([random_codes(rng, 20), domain, random_codes(rng, 3 * k), domain]) for k in range(n)]
+    batch = SequenceBatch.from_texts(texts)
+    rows = np.arange(n, dtype=np.int32)
+    return Parts(batch, rows, np.full(n, 15, np.int32), (batch.lengths - rows % 3).astype(np.int32))
+
+
+def differing(stage: SamplingStage, session: Session, parts: Parts, model: SamplingModel) -> int:
+    found, expected = session.run(stage, parts, model), SAMPLING.reference(parts, model)
+    assert len(found) == len(expected) == len(parts)
+    same = [
+        a.envelopes == b.envelopes and np.allclose(a.null2, b.null2, rtol=0, atol=1e-5)
+        for a, b in zip(found, expected, strict=True)
+    ]
+    return same.count(False)
+
+
+def test_first_random_numbers() -> None:
+    """As HMMER's generator for its default seed."""
+    x = generator_start(42)
+    assert x == 1265258399
+    numbers = []
+    for _ in range(4):
+        x = (x * 69069 + 1) % 2**32
+        numbers.append(x / 2**32)
+    assert numbers == pytest.approx([0.1007664995, 0.8413558167, 0.6049032365, 0.0616416249], abs=1e-10)
+
+
+@pytest.mark.parametrize("n_nodes", [2, 30])
+def test_default_shape(session: Session, n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    profile = random_local_profile(rng, n_nodes)
+    assert differing(SAMPLING, session, regions(rng, profile, 2), SamplingModel(profile, 42)) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+def test_every_shape(opencl_session: Session, team_session: Session, shape: str, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(3)
+    profile = random_local_profile(rng, 17)
+    stage = SamplingStage(shape, **defines)
+    assert differing(stage, team_session, regions(rng, profile, 5), SamplingModel(profile, 7)) == 0
+
+
+def test_samples_of_the_plain_form() -> None:
+    rng = np.random.default_rng(3)
+    profile = random_local_profile(rng, 40)
+    parts = regions(rng, profile, 1)
+    codes, start, length = parts.codes(0), int(parts.first[0]), int(parts.batch.lengths[0])
+    found = sample(codes, start, length, profile, striped_odds(profile), generator_start(1))
+    assert set(found.segments[:, 0]) == set(range(N_SAMPLES))
+    assert (found.segments[:, 1] < found.segments[:, 2]).all()
+    assert found.segments[:, 1].min() >= start
+    assert found.segments[:, 2].max() <= parts.last[0]
+    assert len(found.null2) == len(codes)
+
+
+def test_two_domains_are_found(session: Session) -> None:
+    rng = np.random.default_rng(8)
+    profile = random_local_profile(rng, 50)
+    parts = regions(rng, profile, 3)
+    for number, found in enumerate(session.run(SAMPLING, parts, SamplingModel(profile, 42))):
+        (first, last), (next_first, next_last) = found.envelopes
+        assert abs(first - 20) < 4
+        assert abs(last - 70) < 4
+        assert abs(next_first - (70 + 3 * number)) < 4
+        assert abs(next_last - parts.last[number]) < 4
+
+
+def test_other_seeds_and_none(session: Session) -> None:
+    rng = np.random.default_rng(3)
+    profile = random_local_profile(rng, 15)
+    parts = regions(rng, profile, 1)
+    one, other, free = (session.run(SAMPLING, parts, SamplingModel(profile, seed))[0] for seed in (1, 2, 0))
+    assert not np.array_equal(one.null2, other.null2)
+    assert not np.array_equal(one.null2, free.null2)
+
+
+def test_more_segments_than_expected(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
+    rng = np.random.default_rng(6)
+    profile = random_local_profile(rng, 20)
+    parts = regions(rng, profile, 3)
+    model = SamplingModel(profile, 42)
+    assert max(len(each.envelopes) for each in SAMPLING.reference(parts, model)) > 1
+    assert differing(SAMPLING, opencl_session, parts, model) == 0
+
+
+def test_more_segments_than_fit(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
+    rng = np.random.default_rng(6)
+    profile = random_local_profile(rng, 20)
+    parts = regions(rng, profile, 3)
+    launched: list[int] = []
+    sample_on_device = SamplingStage._start
+
+    def watched(self: SamplingStage, *arguments: Any) -> Any:
+        wait, left = sample_on_device(self, *arguments)
+        launched.append(len(parts) - len(left))
+        return wait, left
+
+    monkeypatch.setattr(SamplingStage, "_start", watched)
+    monkeypatch.setattr(opencl_session, "device", replace(opencl_session.device, max_buffer_bytes=60_000))
+    assert differing(SAMPLING, opencl_session, parts, SamplingModel(profile, 42)) == 0
+    if opencl_session.device.kind == "cpu":  # elsewhere a problem takes other room
+        assert launched == [3, 0]
+
+
+@pytest.mark.parametrize("shape", ["vector", "lanes"])
+def test_planted_fault_is_noticed(opencl_session: Session, team_session: Session, shape: str) -> None:
+    rng = np.random.default_rng(5)
+    profile = random_local_profile(rng, 20)
+    stage = SamplingStage(shape, SABOTAGE=1)
+    assert differing(stage, team_session, regions(rng, profile, 2), SamplingModel(profile, 42)) > 0

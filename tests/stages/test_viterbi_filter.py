@@ -1,0 +1,217 @@
+"""HMMER3's Viterbi filter on a device equals the reference: every shape, odd models, odd input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.local_profiles import LocalProfile, length_terms, to_local_profile, word_scores
+from clalign.profiles import DD, DM, MD, MI, MM
+from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages.chosen import Chosen, length_buffers
+from clalign.stages.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
+from clalign.stages.viterbi_filter_tables import LONGEST, MOST_ABOVE, can_merge_steps, pair_steps
+
+LANES = {"LANE_BACKEND": 0}
+SHAPES = [
+    ("vector", {}),
+    ("vector", {"PLAIN": 1}),
+    ("vector", {"SEQUENCES": 3, "LANES": 32}),
+    ("lanes", {**LANES, "LANES": 32}),
+    ("lanes", {**LANES, "LANES": 16, "LOCAL_TABLE": 0}),
+    ("lanes", {**LANES, "LANES": 16, "PLAIN": 1}),
+]
+FEW_SHAPES = [SHAPES[0], SHAPES[1], SHAPES[3], SHAPES[5]]
+UNLIMITED = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def n_differing(stage: ViterbiFilterStage, session: Session, batch: SequenceBatch, profile: LocalProfile) -> int:
+    found, expected = session.run(stage, batch, profile), VITERBI_FILTER.reference(batch, profile)
+    assert found.dtype == np.float32
+    return int((~((found == expected) | (np.isnan(found) & np.isnan(expected)))).sum())
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 15, 16, 17, 100, 700])
+def test_default_shape(session: Session, n_nodes: int) -> None:
+    rng = np.random.default_rng(n_nodes)
+    profile = random_local_profile(rng, n_nodes)
+    assert n_differing(VITERBI_FILTER, session, random_batch(rng, profile, 9, 60), profile) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 45]))
+@UNLIMITED
+def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
+    if shaped_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(seed)
+    profile = random_local_profile(rng, n_nodes)
+    stage = ViterbiFilterStage(shape, **defines)
+    assert n_differing(stage, shaped_session, random_batch(rng, profile, 7, 50), profile) == 0
+
+
+def odd_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:
+    """Return a model with impossible or likely steps of every kind, and residues that cannot be matched."""
+    hmm = random_local_hmm(rng, n_nodes)
+    inner = hmm.transitions[1:n_nodes]
+    kind = rng.integers(0, 4)
+    if kind < 2:
+        inner[rng.random(inner.shape) < 0.2] = 0
+    if kind == 1:
+        hmm.match[1:][rng.random((n_nodes, 20)) < 0.2] = 0
+    if kind == 2:  # long deletes are cheap, also from lane to lane
+        inner[:, [MM, MI, MD]] = [0.4, 0.01, 0.59]
+        inner[:, [DM, DD]] = [0.02, 0.98]
+    if kind == 3:  # steps that differ much from node to node
+        inner[:] = np.exp(-30 * rng.random(inner.shape))
+    return to_local_profile(hmm)
+
+
+@pytest.mark.parametrize(("shape", "defines"), FEW_SHAPES)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 3, 40, 45]))
+@UNLIMITED
+def test_odd_models(shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
+    if shaped_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(seed)
+    profile = odd_profile(rng, n_nodes)
+    batch = random_batch(rng, profile, 8, 40)
+    if defines.get("PLAIN") or shape == "lanes" or can_merge_steps(word_scores(profile)):
+        assert n_differing(ViterbiFilterStage(shape, **defines), shaped_session, batch, profile) == 0
+    assert n_differing(VITERBI_FILTER, shaped_session, batch, profile) == 0
+
+
+def test_odd_models_are_told_apart() -> None:
+    """Of the odd models some, but not all, suit the forms that merge steps or pack two scores in a word."""
+    rng = np.random.default_rng(4)
+    scores = [word_scores(odd_profile(rng, 20)) for _ in range(40)]
+    assert 5 < sum(can_merge_steps(s) for s in scores) < 35
+    assert 5 < sum(pair_steps(s) is not None for s in scores) < 35
+    assert all(can_merge_steps(word_scores(random_local_profile(rng, n))) for n in (1, 2, 3, 50))
+    assert all(pair_steps(word_scores(random_local_profile(rng, n))) is not None for n in (1, 2, 3, 50))
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_no_sum_of_two_packed_scores_wraps_around(seed: int, n_nodes: int) -> None:
+    pairs = pair_steps(word_scores(odd_profile(np.random.default_rng(seed), n_nodes)))
+    if pairs is None:
+        return
+    to_match, from_insert, from_delete, begin, stay, on = pairs.steps
+    for step in (to_match, from_insert, from_delete, stay, on, pairs.match):
+        assert pairs.least + step.min() >= -32768
+    assert (begin >= pairs.least).all()
+    assert max(0, pairs.match.max()) + MOST_ABOVE <= 32767
+    # The most that D can be without the step that leads into it, and on to the next.
+    highest = MOST_ABOVE - np.minimum(0, from_delete[1:]).min(initial=0)
+    assert highest <= 32767
+    assert all(step.max() <= 0 for step in (to_match, from_insert, stay))
+
+
+def test_j_and_overflow(session: Session) -> None:
+    """Several domains lead through J; many of them, or a good one, overflow the words."""
+    rng = np.random.default_rng(5)
+    profile = random_local_profile(rng, 12)
+    domain = profile.hmm.consensus
+    parts = [(domain[:k] + "GGGG") * 3 for k in range(2, 12)]
+    batch = SequenceBatch.from_texts([*parts, domain * 60, "", random_codes(rng, 3000), domain[:7]])
+    expected = VITERBI_FILTER.reference(batch, profile)
+    assert np.isinf(expected).any()
+    once = VITERBI_FILTER.reference(SequenceBatch.from_texts([domain[:6] + "GGGG"]), profile)
+    assert once[0] + 3 < expected[4] < np.inf
+    for shape, defines in SHAPES if session.device.kind == "cpu" else [(None, {})]:
+        assert n_differing(ViterbiFilterStage(shape, **defines), session, batch, profile) == 0
+
+
+def test_nasty_sequences(session: Session) -> None:
+    rng = np.random.default_rng(6)
+    profile = random_local_profile(rng, 20)
+    nasty = ["", "A", "X" * 50, "*", "-" * 9, "J", "UOBZ", "~._", "Q" * 300, "*A*", profile.hmm.consensus * 3]
+    assert n_differing(VITERBI_FILTER, session, SequenceBatch.from_texts(nasty), profile) == 0
+    assert len(session.run(VITERBI_FILTER, SequenceBatch.from_texts([]), profile)) == 0
+
+
+def test_longer_sequences_than_the_packed_form_takes(opencl_session: Session) -> None:
+    assert int(length_terms(np.array([LONGEST])).word_move[0]) == 12500 - 12000 - MOST_ABOVE
+    rng = np.random.default_rng(7)
+    profile = random_local_profile(rng, 20)
+    stage = ViterbiFilterStage("lanes", LONGEST=30)
+    assert n_differing(stage, opencl_session, random_batch(rng, profile, 9, 60), profile) == 0
+
+
+def test_chosen_rows(opencl_session: Session) -> None:
+    """Only the listed rows are scored, in the order of the list, whatever room there is."""
+    session, rng = opencl_session, np.random.default_rng(8)
+    profile = random_local_profile(rng, 33)
+    batch = swissprot_batch(rng, 12)
+    rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
+    chosen = Chosen(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
+    scores = VITERBI_FILTER.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
+    found = session.download(scores, 7, np.float32)[:5]
+    assert (found == VITERBI_FILTER.reference(batch, profile)[rows[:5]]).all()
+
+
+@pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", {}), ("lanes", {"PLAIN": 1})])
+def test_planted_fault_is_noticed(
+    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int]
+) -> None:
+    rng = np.random.default_rng(9)
+    profile = random_local_profile(rng, 30)
+    stage = ViterbiFilterStage(shape, SABOTAGE=1, **defines)
+    assert n_differing(stage, shaped_session, random_batch(rng, profile, 8, 40), profile) > 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), ("lanes", {**LANES, "LANES": 8})])
+def test_long_sequences_are_cut_where_nothing_is_lost(
+    opencl_session: Session, shape: str | None, defines: dict[str, int]
+) -> None:
+    """Weak domains lie across every place where a piece may end; only one of them decides the score."""
+    rng = np.random.default_rng(8)
+    profile = random_local_profile(rng, 10)
+    pairs = pair_steps(word_scores(profile))
+    assert pairs is not None
+    assert pairs.longest_alignment is not None
+    assert pairs.longest_alignment < LEAST_PIECE
+    domain = np.array([ord(letter.upper()) - ord("A") for letter in profile.hmm.consensus[:6]], np.uint8)
+    texts = []
+    for place in range(690, 790, 6):
+        codes = random_codes(rng, 4000)
+        codes[place : place + 3] = domain[:3]
+        codes[place + 5 : place + 8] = domain[3:]
+        texts.append(codes)
+    assert (
+        n_differing(ViterbiFilterStage(shape, **defines), opencl_session, SequenceBatch.from_texts(texts), profile) == 0
+    )
+
+
+def test_bound_of_alignments_holds() -> None:
+    """Insertions cost something in every usual model, so there is a bound, and it grows with the model."""
+    rng = np.random.default_rng(9)
+    bounds = []
+    for n_nodes in (1, 10, 100):
+        pairs = pair_steps(word_scores(random_local_profile(rng, n_nodes)))
+        assert pairs is not None
+        assert pairs.longest_alignment is not None
+        bounds.append(pairs.longest_alignment)
+    assert bounds == sorted(bounds)
+    assert bounds[0] >= 1
+
+
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), ("lanes", {**LANES, "LANES": 8})])
+def test_j_across_pieces(opencl_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+    """Domains in one piece, in neighbors, in pieces far from each other, and twice where two pieces overlap."""
+    rng = np.random.default_rng(10)
+    profile = random_local_profile(rng, 10)
+    domain = np.array([ord(letter.upper()) - ord("A") for letter in profile.hmm.consensus], np.uint8)
+    texts = []
+    for places in ([], [700], [100, 900], [750, 740], [700, 765], [10, 5900], [1500, 2900, 4400], [3000, 3020, 20]):
+        codes = random_codes(rng, 6000)
+        for place in places:
+            codes[place : place + 10] = domain
+        texts.append(codes)
+    batch = SequenceBatch.from_texts(texts)
+    assert n_differing(ViterbiFilterStage(shape, **defines), opencl_session, batch, profile) == 0

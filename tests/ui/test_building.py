@@ -1,0 +1,68 @@
+"""Profiles from alignments in two clicks."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QWidget
+
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.workspace import Source
+
+Press = Callable[[QWidget, str], None]
+Drop = Callable[[MainWindow, list[str]], None]
+
+
+def test_what_is_an_alignment() -> None:
+    def source(**report: Any) -> Source:
+        return Source("a", "sequences", "ready", report=report)
+
+    assert source(format="Stockholm", issues=[]).is_alignment
+    assert source(format="FASTA", issues=[{"kind": "gaps_dropped"}]).is_alignment
+    assert not source(format="FASTA", issues=[]).is_alignment
+    assert not Source("a", "profiles", "ready").is_alignment
+
+
+def opened(qtbot: Any, window: MainWindow, drop: Drop, *paths: str) -> None:
+    for path in paths:
+        drop(window, [path])
+        qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+
+
+def test_search_with_an_alignment_in_two_clicks(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press
+) -> None:
+    opened(qtbot, window, drop, files["made.fasta"], files["made.sto"])
+    conductor = window.conductor
+    assert conductor.workspace.sequences.is_alignment
+    press(window.details, "Search with this alignment…")
+    qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=30000)
+    sheet = conductor.search.run_sheet
+    assert Path(sheet.spec.profiles) == window.settings.data / "profiles" / "made.hmm"
+    assert sheet.spec.targets == files["made.fasta"]
+    press(sheet, "Run search")
+    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=30000)
+
+
+def test_a_profile_is_built_and_its_logo_shown(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press
+) -> None:
+    opened(qtbot, window, drop, files["made.sto"])
+    for name in ("made.hmm", "made-2.hmm"):
+        window.details.show_source(window.conductor.workspace.sources[files["made.sto"]])
+        press(window.details, "Build profile")
+        qtbot.waitUntil(lambda name=name: str(window.settings.data / "profiles" / name) in
+                        window.conductor.profiles.pages, timeout=30000)  # fmt: skip
+    assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
+    page = window.conductor.profiles.page
+    qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty._heading.text(), timeout=30000)
+
+
+def test_without_pyhmmer_the_way_to_it_is_said(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press, manners: Callable[..., None]
+) -> None:
+    opened(qtbot, window, drop, files["made.sto"])
+    manners(fail="pyhmmer")
+    press(window.details, "Build profile")
+    qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages), timeout=30000)
+    assert window.conductor.profiles.page is None

@@ -1,0 +1,218 @@
+"""The filters of a run: numbers, the sequences behind them, and explanations."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from clalign.runs import open_run
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
+from clalign.ui.models.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
+from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
+from clalign.ui.views.funnel_view import FunnelView
+from clalign.ui.views.results_page import ResultsPage
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL = Qt.KeyboardModifier.ControlModifier
+Press = Callable[[QWidget, str], None]
+
+
+def test_the_funnel_counts_what_passed_and_what_was_stopped(hmmer3_run: Callable[..., Path]) -> None:
+    steps = read_funnel(hmmer3_run(), 0)
+    assert [(s.stage, s.passed, s.rejected) for s in steps] == [
+        ("all", 1000, 0), ("msv", 30, 970), ("bias", 24, 6), ("viterbi", 12, 12), ("forward", 8, 4), ("reported", 5, 3),
+    ]  # fmt: skip
+    assert steps[1].expected == "expected 20 (P ≤ 0.02)"
+    assert steps[1].verdict == "as chance has it"
+    assert steps[3].mark == "caution"
+    assert "members of the family" in steps[4].verdict
+
+
+@pytest.mark.parametrize(
+    ("stage", "passed", "expected", "mark"),
+    [
+        ("msv", 11465, 11465.0, "good"), ("msv", 12031, 11465.0, "good"), ("msv", 16000, 11465.0, "caution"),
+        ("msv", 5000, 11465.0, "caution"), ("viterbi", 1690, 573.0, "caution"), ("forward", 8, 0.03, "note"),
+        ("msv", 1, 0.2, "good"), ("bias", 3, 60.0, ""), ("all", 3, None, ""),
+    ],
+)  # fmt: skip
+def test_numbers_are_judged_against_chance(stage: str, passed: int, expected: float | None, mark: str) -> None:
+    assert judge(stage, passed, expected)[1] == mark
+
+
+def test_a_filter_that_was_left_out_says_so() -> None:
+    rows = [{"stage": "all", "label": "All", "passed": 10, "expected": None, "limit": None, "ran": True},
+            {"stage": "bias", "label": "Bias", "passed": 10, "expected": 10.0, "limit": 1.0, "ran": False}]  # fmt: skip
+    step = funnel_steps(rows)[1]
+    assert (step.verdict, step.expected, step.mark) == ("not used in this search", "", "")
+
+
+def test_survivors_are_sorted_and_what_is_unknown_comes_last(hmmer3_run: Callable[..., Path]) -> None:
+    table = SurvivorTable()
+    rows = read_survivors(hmmer3_run(), 0, "msv", False)
+    table.show(rows)
+    assert table.rowCount() == 30
+    place = next(i for i, column in enumerate(COLUMNS) if column.key == "forward")
+    for descending in (False, True):
+        table.sort_by(place, descending)
+        values = [row["forward"] for row in table.rows]
+        known = [value for value in values if value is not None]
+        assert values[: len(known)] == sorted(known, reverse=descending)
+        assert len(known) < 30
+    table.sort_by(None, False)
+    assert table.rows == rows
+    assert table.tsv().splitlines()[0].startswith("Name\tLength\tMSV")
+
+
+@pytest.fixture
+def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
+    window.conductor.sources.open_paths([str(hmmer3_run())])
+    made = window.conductor.page
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
+    return made
+
+
+@pytest.fixture
+def funnel(qtbot: Any, page: ResultsPage) -> FunnelView:
+    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    assert page.tab == "funnel"
+    qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
+    return page.funnel
+
+
+def test_every_number_is_a_link(qtbot: Any, funnel: FunnelView, press: Press) -> None:
+    press(funnel, "24")
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 24, timeout=30000)
+    assert funnel.title.text() == "Passed the bias filter: 24 sequences"
+    press(funnel, "12 stopped")
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 12, timeout=30000)
+    assert funnel.title.text() == "Stopped by the Viterbi filter: 12 sequences"
+    header = funnel.view.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(4) + 20, header.height() // 2)
+    orders = []
+    for _ in range(3):
+        QTest.mouseClick(header.viewport(), LEFT, pos=place)
+        orders.append([row["row"] for row in funnel.table.rows])
+    assert orders[0] == orders[1][::-1]
+    press(funnel, "Copy")
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 13
+
+
+def test_a_table_is_saved(
+    qtbot: Any, funnel: FunnelView, press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    press(funnel, "8")
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 8, timeout=30000)
+    path = tmp_path / "list.tsv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    press(funnel, "Save…")
+    assert len(path.read_text().splitlines()) == 9
+    messages = funnel.window().messages.messages
+    assert any("Table written to" in message.text for message in messages)
+
+
+def test_the_funnel_follows_a_running_search(
+    qtbot: Any, funnel: FunnelView, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_run(page.run.path, writable=True) as run:
+        run.connection.execute("UPDATE batches SET n_msv = 29")
+        run.connection.commit()
+    page.run.note_change()
+    qtbot.waitUntil(lambda: funnel.rows[1].passed.text() == "29", timeout=30000)
+
+
+def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+    window.conductor.sources.open_paths([str(made_run())])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    page.show_tab("funnel")
+    assert "without filters" in page.funnel.empty._heading.text()
+    assert not page.funnel.rows
+
+
+STEP = {"stage": "msv", "label": "MSV filter", "score": 2.04, "threshold": 2.06, "pvalue": 0.021, "limit": 0.02,
+        "passed": False, "ran": True, "text": "It scores 2.0 bits; 2.1 are needed."}  # fmt: skip
+
+
+def test_steps_in_words() -> None:
+    assert step_numbers({**STEP, "threshold": 2.0449}) == "2.040 bits, 2.045 needed · P-value 0.021, at most 0.020"
+    assert step_numbers({**STEP, "score": -3.0, "threshold": None, "limit": None}) == "−3.0 bits · P-value 0.021"
+    assert "more bits than" in step_numbers({**STEP, "score": None, "passed": True, "pvalue": 0.0})
+    assert step_result(STEP) == "is stopped here"
+    assert step_mark(STEP) == "stop"
+    unreached = {**STEP, "ran": False}
+    assert "would be stopped" in step_result(unreached)
+    assert step_mark(unreached) == "note"
+    assert step_note(STEP) == ""
+    skipped = {**STEP, "text": "Not run in the search (left out). It scores 2.0 bits."}
+    assert step_note(skipped) == "Not run in the search (left out)."
+    text = explanation_text({"target": "A", "profile": "B", "length": 9, "steps": [STEP], "verdict": "A is missed."})
+    assert text.splitlines()[0] == "A (9 residues) and the profile B"
+    assert text.endswith("A is missed.\n")
+
+
+def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None:
+    window = page.window()
+    page.hits.table.choose_row(0)
+    press(window.details, "Explain")
+    assert isinstance(window.sheets.sheet, ExplainSheet)
+    window.sheets.close_sheet()
+    press(page.hits, "Explain")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    assert sheet.value["target"] == f"row {page.run.hit.row} of {page.run.path.stem}"
+    press(sheet, "Copy as text")
+    assert "is missed" in QGuiApplication.clipboard().text()
+
+
+def test_a_stopped_sequence_is_explained_by_a_double_click(qtbot: Any, funnel: FunnelView, press: Press) -> None:
+    press(funnel, "970 stopped")
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 970, timeout=30000)
+    place = funnel.view.visualRect(funnel.table.index(3, 2)).center()
+    QTest.mouseClick(funnel.view.viewport(), LEFT, pos=place)
+    QTest.mouseDClick(funnel.view.viewport(), LEFT, pos=place)
+    sheet = funnel.window().sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    assert f"row {funnel.table.rows[3]['row']} " in sheet.value["target"]
+
+
+def test_a_name_is_asked_for_and_a_wrong_one_is_said(qtbot: Any, funnel: FunnelView, press: Press) -> None:
+    window = funnel.window()
+    press(funnel, "Explain one sequence…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, NameSheet)
+    assert not sheet.go.isEnabled()
+    QTest.keyClicks(sheet.name, "nobody")
+    QTest.keyClick(sheet.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    shown = window.sheets.sheet
+    assert isinstance(shown, ExplainSheet)
+    said = [child.text() for child in shown.findChildren(QWidget) if hasattr(child, "text")]
+    assert any('no sequence is named "nobody"' in text for text in said)
+
+
+def test_without_hits_the_best_sequence_can_be_explained(
+    qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path], press: Press
+) -> None:
+    path = hmmer3_run()
+    with open_run(path, writable=True) as run:
+        run.connection.execute("DELETE FROM hits")
+        run.connection.commit()
+        run.set_best(0, {"name": "SEQ_0003", "score": 4.1, "evalue": 0.1, "kind": "msv"})
+    window.conductor.sources.open_paths([str(path)])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
+    assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty._words.text()
+    press(page.empty, "Explain the best one")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    assert sheet.value["target"] == "SEQ_0003"

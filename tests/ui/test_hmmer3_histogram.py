@@ -1,0 +1,76 @@
+"""The histogram of a HMMER3 profile: all MSV scores with the model's curve, and never a fit to what filters left."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from clalign.ui import words
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.histogram import read_histogram
+from clalign.ui.views.results_page import ResultsPage
+
+
+@pytest.mark.parametrize("kind", ["msv", "forward"])
+def test_nothing_is_fitted(hmmer3_run: Callable[..., Path], kind: str) -> None:
+    data = read_histogram(hmmer3_run(), 0, kind)
+    assert data.fit is None
+    assert [name for name, _ in data.legend()] == ["calibration"]
+    assert data.has_thresholds == (kind == "forward")
+
+
+def test_msv_scores_are_those_of_all_sequences(hmmer3_run: Callable[..., Path]) -> None:
+    data = read_histogram(hmmer3_run(), 0, "msv")
+    assert data.counts.sum() == data.n_scores == data.n_random == 1000
+    assert data.cutoffs == {"f1": -2.4}
+    middle = (data.edges[:-1] + data.edges[1:]) / 2
+    expected = data.expected(data.calibration, middle)
+    assert expected.sum() == pytest.approx(1000, rel=0.02)
+    assert np.abs(expected - data.counts)[data.counts > 0].sum() < 400, "the made-up scores are of that distribution"
+
+
+def test_forward_scores_are_of_those_that_got_that_far(hmmer3_run: Callable[..., Path]) -> None:
+    data = read_histogram(hmmer3_run(), 0, "forward")
+    assert data.counts.sum() == data.n_scores == 12
+    assert data.n_random == 1000
+    assert set(data.cutoffs) == {"f3", "ga"}
+    # An exponential tail: by chance the whole database has this many above a score.
+    beyond = np.arange(10.0, 60.0, data.bar_width) + data.bar_width / 2
+    assert data.expected(data.calibration, beyond).sum() == pytest.approx(1000 * data.pvalue(10.0), rel=0.1)
+    assert data.evalue(14.0) == pytest.approx(1000 * np.exp(-0.7 * 18.0))
+
+
+@pytest.fixture
+def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
+    window.conductor.sources.open_paths([str(hmmer3_run())])
+    made = window.conductor.page
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5 and made.run.histogram is not None, timeout=30000)
+    return made
+
+
+def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage) -> None:
+    page.show_tab("histogram")
+    view = page.histogram
+    assert view.kinds.isVisible()
+    said = view.sentence.text().replace(words.THIN, " ")
+    assert said.startswith("MSV filter scores of all 1 000 sequences; the curve is the model's calibration, not fitted")
+    assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
+    QTest.keyClick(view.kinds, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: page.run.histogram.kind == "forward", timeout=30000)
+    assert view.sentence.text().startswith("Only the 12 sequences that came as far as Forward")
+    assert all(line.isVisible() for line in view.plot.lines.values())
+    view.plot.lines["report"].setValue(30.0)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 2 and not page.run.hits.is_busy, timeout=30000)
+    assert "false hits expected by chance" in page.run.tag("significant", short=False)
+
+
+def test_hmmer2_has_no_choice_of_scores(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+    window.conductor.sources.open_paths([str(made_run())])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: page.run.histogram is not None, timeout=30000)
+    assert not page.strip.kinds.isVisible()
+    assert page.run.histogram.fit is not None

@@ -1,0 +1,180 @@
+"""Hits of HMMER3 profiles: their order, their columns, domains that do not count, and how sure alignments are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtTest import QTest
+
+from clalign.runs import open_run
+from clalign.ui import theme
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.alignment_layout import Line, as_fasta, as_text, confidence, lay_out, node_at
+from clalign.ui.models.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
+from clalign.ui.models.hit_columns import COLUMNS, NO_DOMAIN, SETS
+from clalign.ui.models.hit_pages import HitPages, HitQuery
+from clalign.ui.models.hits_model import HitsModel
+from clalign.ui.models.reader import Reader
+from clalign.ui.views.domain_strip import Block, domain_tip, paint_strip
+from clalign.ui.views.results_page import ResultsPage
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def model(qtbot: Any, hmmer3_run: Callable[..., Path], reader: Reader) -> Any:
+    path = hmmer3_run()
+    made = HitsModel(path, reader)
+    with open_run(path) as run:
+        made.set_profile(0, run.profiles())
+    qtbot.waitUntil(lambda: made.n_shown == 5, timeout=30000)
+    yield made
+    made.close()
+
+
+def text(model: HitsModel, place: int, key: str) -> str:
+    return next(column for column in COLUMNS if column.key == key).text(model.row_at(place), model)
+
+
+def test_rows_are_those_of_the_run_file(hmmer3_run: Callable[..., Path]) -> None:
+    path = hmmer3_run()
+    pages = HitPages(HitQuery(path, 0))
+    with open_run(path) as run:
+        for row, hit in zip(pages.rows(0, 10), run.hits(0), strict=True):
+            assert row.name == hit.name
+            judged = [(span.is_reported, span.is_included, span.accuracy) for span in row.spans]
+            assert judged == [(d.is_reported, d.is_included, d.accuracy) for d in hit.domains]
+            assert (row.msv, row.viterbi) == (hit.filters.msv, hit.filters.viterbi)
+            assert row.expected == hit.estimates.expected
+    pages.close()
+
+
+def test_columns_say_what_hmmer3_knows(model: HitsModel) -> None:
+    values = {key: text(model, 1, key) for key in ("expected", "n_envelopes", "dom", "rep", "inc", "accuracy", "msv")}
+    assert values == {
+        "expected": "3.4", "n_envelopes": "3", "dom": "3", "rep": "3", "inc": "2", "accuracy": "0.91", "msv": "38.0",
+    }  # fmt: skip
+    assert text(model, 1, "envelope") == "3–159"
+    assert text(model, 1, "from_to") == "6–153"
+    assert text(model, 0, "viterbi") == "—"
+    assert text(model, 3, "from_to") == ""
+    assert model.row_at(3).has_no_domain
+    place = next(i for i, column in enumerate(COLUMNS) if column.key == "domains")
+    assert "several weak ones add up" in model.data(model.index(3, place), Qt.ItemDataRole.ToolTipRole)
+    plain = model.tsv([0, 1], [i for i, c in enumerate(COLUMNS) if c.key in ("viterbi", "msv")]).splitlines()
+    assert plain == ["MSV\tViterbi", "58\t", "38\t39"]
+
+
+def test_column_sets_name_columns_that_exist() -> None:
+    known = {column.key for column in COLUMNS}
+    assert len(known) == len(COLUMNS)
+    assert all(set(keys) <= known for _, keys in SETS.values())
+
+
+def test_a_hit_in_words_and_lines(hmmer3_run: Callable[..., Path]) -> None:
+    with open_run(hmmer3_run()) as run:
+        hit, weak = list(run.hits(0))[1], list(run.hits(0))[3]
+    rows = domain_rows(hit)
+    cells = [column.text(rows[1]) for column in HMMER3_COLUMNS]
+    assert cells[:3] == ["2", "significant", "20.0"]
+    assert cells[6:] == ["1–28", "66–93", "63–99", "0.91"]
+    assert [is_below(row) for row in domain_rows(weak)] == [True, True]
+    assert estimates_line(hit) == "3.4 domains expected · 2 regions · 3 envelopes · 1 resolved by sampling"
+    assert estimates_line(weak).endswith(NO_DOMAIN)
+    tip = domain_tip(hit.domains[0])
+    assert "accuracy 0.91" in tip
+    assert "conditional E" in tip
+    lines = lay_out(hit, "Made", 80)
+    assert sum(line.kind == "posterior" for line in lines) == 3
+    assert "confidence" in as_text(lines)
+    assert not any(line.kind == "posterior" for line in lay_out(hit, "Made", 80, False, False))
+    assert "below the limit" in next(line.text for line in lay_out(weak, "Made", 200) if line.kind == "title")
+    assert as_fasta(weak) == "", "what is not reported is not copied"
+
+
+def test_marks_of_confidence() -> None:
+    assert [confidence(mark) for mark in "0159*."] == [0.025, 0.1, 0.5, 0.9, 0.975, None]
+
+
+def test_columns_of_an_alignment_lead_to_nodes() -> None:
+    line = Line("model", "MKV..LA", first=11, last=15)
+    assert [node_at(line, column) for column in range(-1, 8)] == [None, 11, 12, 13, 13, 13, 14, 15, None]
+    assert node_at(Line("model", "...", first=None), 1) is None
+
+
+def painted(*blocks: Block) -> QImage:
+    image = QImage(120, 20, QImage.Format.Format_RGB32)
+    image.fill(theme.QColor(theme.current().surface))
+    painter = QPainter(image)
+    paint_strip(painter, QRectF(0, 0, 120, 20), 120, blocks, None)
+    painter.end()
+    return image
+
+
+def test_envelopes_are_pale_and_what_does_not_count_is_an_outline(qapp: Any) -> None:
+    theme.apply("light")
+    strong, pale = painted(Block(40, 60, 20, 90)), painted(Block(40, 60, 20, 90, False))
+    accent = theme.QColor(theme.current().accent)
+    assert strong.pixelColor(50, 8) == accent
+    envelope = strong.pixelColor(30, 8)
+    assert accent.lightness() < envelope.lightness() < 255
+    assert pale.pixelColor(50, 8) not in (accent, strong.pixelColor(50, 8))
+    assert strong.pixelColor(110, 8).lightness() == 255
+
+
+@pytest.fixture
+def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
+    window.conductor.sources.open_paths([str(hmmer3_run())])
+    made = window.conductor.page
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
+    return made
+
+
+def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> None:
+    page.hits.table.choose_row(1)
+    page.show_tab("alignment")
+    table = page.hit.tables.table()
+    assert table.model().rowCount() == 3
+    assert page.hit.explain.isVisible()
+    place = table.visualRect(table.model().index(2, 1)).center()
+    QTest.mouseClick(table.viewport(), LEFT, pos=place)
+    assert page.hit.alignment.verticalScrollBar().value() > 0
+    page.hits.table.choose_row(0)
+    assert table.model().rowCount() == 1
+
+
+def test_confidence_is_switched_off_and_stays_off(qtbot: Any, page: ResultsPage) -> None:
+    page.hits.table.choose_row(0)
+    page.show_tab("alignment")
+    assert "confidence" in page.hit.alignment.as_text()
+    QTest.mouseClick(page.hit.posterior, LEFT, pos=QPoint(6, page.hit.posterior.height() // 2))
+    assert "confidence" not in page.hit.alignment.as_text()
+    window = page.window()
+    assert not window.details.hit.alignment.with_posterior
+    assert not window.settings.preferences.posterior
+
+
+def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage) -> None:
+    page.hits.table.choose_row(0)
+    page.show_tab("alignment")
+    seen: list[int] = []
+    view = page.hit.alignment
+    view.node_chosen.connect(seen.append)
+    lines = [line.kind for line in view._lines]
+    for kind, column in (("model", 0), ("target", 3), ("posterior", 21)):
+        y = 12 + (lines.index(kind) + 0.5) * view._height
+        x = 12 + view._margin + (column + 0.5) * view._cell
+        QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(y)))
+    assert seen == [1, 4, 20]
+
+
+def test_a_column_set_is_chosen_in_the_menu(page: ResultsPage) -> None:
+    table = page.hits.table
+    menu = table.column_menu()
+    next(action for action in menu.actions() if action.text() == "Column set: HMMER").trigger()
+    assert {COLUMNS[place].key for place in table.visible_columns()} == set(SETS["hmmer"][1])
+    next(action for action in menu.actions() if action.text() == "Column set: Short").trigger()
+    assert [COLUMNS[place].key for place in table.visible_columns()] == list(SETS["short"][1])

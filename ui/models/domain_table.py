@@ -1,0 +1,83 @@
+"""The domains of a hit as a table."""
+
+from __future__ import annotations
+
+from clalign.hits import Domain, Hit
+
+from .. import words
+from .text_table import Row, TextColumn
+
+
+def _evalue(row: Row, name: str) -> str:
+    value = getattr(row["domain"], name)
+    return "—" if value is None else words.evalue(value)
+
+
+def _places(row: Row, name: str) -> str:
+    first, last = getattr(row["domain"], name)
+    return f"{first + 1}–{last}"
+
+
+def verdict(domain: Domain) -> str:
+    """Return the word for what a domain passes."""
+    return "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit"
+
+
+_NUMBER = TextColumn("#", "Place among the domains of the sequence", lambda r: str(r["domain"].number), True, 32)
+_SCORE = TextColumn("Bits", "Corrected score of the domain", lambda r: words.score(r["domain"].score), True, 52)
+_BIAS = TextColumn("Bias", "What the correction for biased composition took, in bits",
+                   lambda r: words.score(r["domain"].bias), True, 48)  # fmt: skip
+_MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "profile_range"), True, 62)
+_TARGET = TextColumn("Sequence", "First and last aligned residue", lambda r: _places(r, "target_range"), True, 82)
+
+HMMER2_COLUMNS = (
+    _NUMBER,
+    _SCORE,
+    _BIAS,
+    TextColumn("E-value", "Of the domain alone", lambda r: _evalue(r, "evalue"), True, 84),
+    _MODEL,
+    _TARGET,
+)
+
+HMMER3_COLUMNS = (
+    _NUMBER,
+    TextColumn("Status", "Significant, only reported, or below the limit for domains",
+               lambda r: verdict(r["domain"]), False, 100),
+    _SCORE,
+    _BIAS,
+    TextColumn("c-Evalue", "Conditional: expected number of false domains this good in the sequences that are reported",
+               lambda r: _evalue(r, "conditional_evalue"), True, 74),
+    TextColumn("i-Evalue", "Independent: as if this domain were all that the sequence has",
+               lambda r: _evalue(r, "evalue"), True, 74),
+    _MODEL,
+    _TARGET,
+    TextColumn("Envelope", "Where the domain most probably lies", lambda r: _places(r, "envelope"), True, 82),
+    TextColumn("Accuracy", "Expected share of correctly aligned residues",
+               lambda r: f"{r['domain'].accuracy or 0:.2f}", True, 68),
+)  # fmt: skip
+
+
+def domain_rows(hit: Hit) -> list[Row]:
+    """Return a row for each domain."""
+    return [{"place": place, "domain": domain} for place, domain in enumerate(hit.domains)]
+
+
+def is_below(row: Row) -> bool:
+    """Return whether a domain does not pass the thresholds for domains."""
+    return not row["domain"].is_reported
+
+
+def estimates_line(hit: Hit) -> str:
+    """Return what HMMER3 says of the domains of a hit and of its filters; empty for HMMER2."""
+    if hit.estimates is None:
+        return ""
+    said = hit.estimates
+    parts = [f"{said.expected:.1f} domains expected", words.plural(said.n_regions, "region"),
+             words.plural(said.n_envelopes, "envelope")]  # fmt: skip
+    if said.n_clustered:
+        parts.append(f"{said.n_clustered} resolved by sampling")
+    if said.n_overlaps:
+        parts.append(f"{said.n_overlaps} overlapping")
+    if not any(domain.is_reported for domain in hit.domains):
+        parts.append("no single domain passes")
+    return " · ".join(parts)

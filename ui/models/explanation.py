@@ -1,0 +1,74 @@
+"""How one sequence fares in each filter, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clalign.evalues import digits_apart
+
+from .. import words
+
+FILTERS = ("msv", "bias", "viterbi", "forward")
+"""Steps of which the numbers say everything."""
+
+LEFT_OUT = "Not run in the search"
+"""How the text of a step begins that the search skips."""
+
+NOT_REACHED = "The search does not come to it. "
+
+MARKS = {True: "good", False: "stop", None: "note"}
+RESULTS = {True: "passes", False: "is stopped here", None: ""}
+
+
+def step_mark(step: dict[str, Any]) -> str:
+    """Return the severity of a step; what the search itself does not come to has a quiet one."""
+    return MARKS[step["passed"]] if step["ran"] else "note"
+
+
+def step_result(step: dict[str, Any]) -> str:
+    """Return in a word or two what becomes of the sequence in a step."""
+    if step["ran"]:
+        return RESULTS[step["passed"]]
+    if step["passed"] is None:
+        return "not part of the search"
+    if step["text"].startswith(LEFT_OUT):
+        return f"would {'pass' if step['passed'] else 'not pass'}"
+    return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not come to it"
+
+
+def step_numbers(step: dict[str, Any]) -> str:
+    """Return score and threshold, P-value and limit of a step."""
+    score, needed = step["score"], step["threshold"]
+    parts = []
+    if score is not None:
+        digits = digits_apart(score, needed)
+        parts.append(f"{score:.{digits}f} bits" + ("" if needed is None else f", {needed:.{digits}f} needed"))
+    elif step["pvalue"] is not None:
+        parts.append("more bits than the filter can count" if step["passed"] else "no alignment at all")
+    if step["pvalue"] is not None:
+        limit = "" if step["limit"] is None else f", at most {words.evalue(step['limit'])}"
+        parts.append(f"P-value {words.evalue(step['pvalue'])}{limit}")
+    return " · ".join([part.replace("-", "−") if "bits" in part else part for part in parts])
+
+
+def step_note(step: dict[str, Any]) -> str:
+    """Return what is to be said of a step besides its numbers."""
+    if step["stage"] not in FILTERS:
+        return str(step["text"]).removeprefix(NOT_REACHED)
+    left_out = step["text"].partition(" It scores")[0]
+    return left_out if left_out.startswith(LEFT_OUT) else ""
+
+
+def explanation_title(value: dict[str, Any]) -> str:
+    """Return which sequence and profile it is about."""
+    length = "" if value.get("length") is None else f" ({words.plural(value['length'], 'residue')})"
+    return f"{value['target']}{length} and the profile {value['profile']}"
+
+
+def explanation_text(value: dict[str, Any]) -> str:
+    """Return the whole explanation as plain text."""
+    lines = [explanation_title(value), ""]
+    for step in value["steps"]:
+        lines.append(": ".join(part for part in (step["label"], step_result(step)) if part))
+        lines += [f"    {text}" for text in (step_numbers(step), step_note(step)) if text]
+    return "\n".join([*lines, "", value["verdict"], ""]).replace(words.THIN, " ")

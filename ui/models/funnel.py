@@ -1,0 +1,199 @@
+"""The filters of HMMER3 as a funnel: how many sequences passed each, how many chance lets pass, and which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clalign.run_files.funnel import in_sentence
+from clalign.runs import open_run
+
+from .. import words
+from .hit_columns import number
+from .text_table import Row, TextColumn, TextTable
+
+MOST_ROWS = 20_000
+"""Sequences of a stage that are listed; the best of them."""
+
+SURPRISE = 3.0
+"""Standard deviations from which on a number is not called chance."""
+
+LEAST_RATIO = 1.25
+"""A number this close to the expected one is what chance gives, however many sequences there are."""
+
+HMMER2_WORDS = (
+    "HMMER2 profiles are searched without filters",
+    "Every sequence gets its full Viterbi score, so nothing is left out on the way. The filters are part of HMMER3.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A stage of the funnel in words.
+
+    Attributes
+    ----------
+    stage, label : str
+        Key and name.
+    passed, rejected : int
+        Sequences that passed it, and those that came to it and did not.
+    share : float
+        Of all sequences, those that passed.
+    expected, verdict : str
+        What chance lets pass, and what to think of the difference.
+    mark : str
+        Severity of the verdict.
+    ran : bool
+    tip : str
+    """
+
+    stage: str
+    label: str
+    passed: int
+    rejected: int
+    share: float
+    expected: str
+    verdict: str
+    mark: str
+    ran: bool
+    tip: str
+
+
+TIPS = {
+    "all": "Everything that was searched",
+    "msv": "The best ungapped alignments of each sequence, 8-bit scores",
+    "bias": "The same against a null model of the profile's own composition",
+    "viterbi": "The best gapped alignment, 16-bit scores; skipped where the bias filter is sure already",
+    "forward": "All alignments together; what passes is aligned and scored in full",
+    "reported": "What passes the thresholds of the search",
+}
+
+
+def read_funnel(path: Path, profile: int) -> list[FunnelStep]:
+    """Read how many sequences passed each stage so far."""
+    with open_run(path) as run:
+        return funnel_steps(run.funnel(profile))
+
+
+def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
+    """Return the stages in words."""
+    total = rows[0]["passed"] if rows else 0
+    steps, before = [], total
+    for row in rows:
+        verdict, mark = judge(row["stage"], row["passed"], row["expected"]) if row["ran"] and total else ("", "")
+        expected = "" if row["expected"] is None or not row["ran"] else _expected(row["expected"], row["limit"])
+        passed = row["passed"]
+        steps.append(
+            FunnelStep(
+                row["stage"], row["label"], passed, max(0, before - passed), passed / max(1, total), expected,
+                verdict if row["ran"] else "not used in this search", mark, row["ran"], TIPS[row["stage"]],
+            )
+        )  # fmt: skip
+        before = row["passed"]
+    return steps
+
+
+def _expected(count: float, limit: float) -> str:
+    shown = words.count(count) if count >= 10 else f"{count:.2g}"
+    return f"expected {shown} (P ≤ {limit:g})"
+
+
+def judge(stage: str, passed: int, expected: float | None) -> tuple[str, str]:
+    """Return what to think of a number of survivors, and how serious that is."""
+    if expected is None or stage == "bias":
+        return "", ""
+    spread = SURPRISE * math.sqrt(max(expected, 1.0))
+    if passed > expected + spread and passed > LEAST_RATIO * expected:
+        if stage == "forward":
+            return "more than chance: probably members of the family", "note"
+        return "more than chance: a large family, or bias", "caution"
+    if passed < expected - spread and LEAST_RATIO * passed < expected:
+        return "fewer than chance: unusual sequences, or another composition", "caution"
+    return "as chance has it", "good"
+
+
+def share_words(share: float) -> str:
+    """Return a share of all sequences with three digits."""
+    return f"{100 * share:#.3g}".rstrip(".") + f"{words.THIN}%"
+
+
+def stage_title(step: FunnelStep, rejected: bool) -> str:
+    """Return what a list of sequences of a stage is."""
+    if step.stage == "all":
+        return "All sequences, by their MSV score"
+    if step.stage == "reported":
+        return "Passed all filters, but not reported" if rejected else "Reported sequences"
+    return f"{'Stopped by the' if rejected else 'Passed the'} {in_sentence(step.label)}"
+
+
+def _filter(key: str, title: str, tip: str) -> SurvivorColumn:
+    return SurvivorColumn(
+        title, f"{tip}, in bits", lambda r: number(r[key]), True, 84 if "bias" in title else 62, key=key
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivorColumn(TextColumn):
+    """A column of the table of survivors; `key` is what it is sorted by."""
+
+    key: str = ""
+
+
+COLUMNS = (
+    SurvivorColumn("Name", "Name of the sequence; empty if the file is not at hand any more", lambda r: r["name"],
+                   False, 150, key="name"),
+    SurvivorColumn("Length", "Residues", lambda r: "—" if r["length"] is None else words.count(r["length"]), True, 56,
+                   key="length"),
+    _filter("msv", "MSV", "Score in the MSV filter above the null model"),
+    _filter("bias", "MSV − bias", "The same above the bias filter's null model"),
+    _filter("viterbi", "Viterbi", "Score in the Viterbi filter"),
+    _filter("forward", "Forward", "Forward score"),
+    SurvivorColumn("P-value", "Of the score that this stage judges by",
+                   lambda r: "—" if r["pvalue"] is None else words.evalue(r["pvalue"]), True, 70, key="pvalue"),
+    SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: f"{r['limit']:g}", True, 56, key="limit"),
+    SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 120, stretch=True,
+                   key="description"),
+)  # fmt: skip
+
+
+class SurvivorTable(TextTable):
+    """The sequences that passed a stage, or that it rejected; sorted by any column."""
+
+    def __init__(self) -> None:
+        super().__init__(COLUMNS)
+        self._found: list[Row] = []
+
+    def show(self, rows: list[Row]) -> None:
+        """Show other sequences in the order they come."""
+        self._found = rows
+        self.set_rows([])
+        self.set_rows(rows)
+
+    def sort_by(self, place: int | None, descending: bool) -> None:
+        """Sort by a column, what has no number last; None restores the first order."""
+        if place is None:
+            self._put(self._found)
+            return
+        column = self.columns[place]
+        assert isinstance(column, SurvivorColumn)
+        known = [row for row in self._found if row[column.key] is not None]
+        unknown = [row for row in self._found if row[column.key] is None]
+        self._put([*sorted(known, key=_key(column.key), reverse=descending), *unknown])
+
+    def _put(self, rows: list[Row]) -> None:
+        self.layoutAboutToBeChanged.emit()
+        self.rows = rows
+        self.layoutChanged.emit()
+
+
+def _key(name: str) -> Callable[[Row], Any]:
+    return lambda row: row[name].lower() if isinstance(row[name], str) else row[name]
+
+
+def read_survivors(path: Path, profile: int, stage: str, rejected: bool) -> list[Row]:
+    """Read the sequences that passed a stage, or that it rejected, the best first."""
+    with open_run(path) as run:
+        return run.survivors(profile, stage, rejected, MOST_ROWS)

@@ -1,0 +1,134 @@
+"""The columns of the hits table: what each says of a row, and which are shown together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import words
+from .hit_pages import HitRow
+
+if TYPE_CHECKING:
+    from .hits_model import HitsModel
+
+NO_DOMAIN = "no single domain passes"
+"""What is said of a hit all of whose domains are below the thresholds for domains."""
+
+NO_DOMAIN_TIP = (
+    "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
+    "sequence is like the profile all over a little."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table.
+
+    Attributes
+    ----------
+    key : str
+        The column of the plain table, where numbers have more digits.
+    text : callable
+        Cell text of a row, given the model.
+    sort : str
+        The key of its order in `hit_pages.SORTS`; empty: cannot be sorted.
+    """
+
+    key: str
+    title: str
+    tip: str
+    text: Callable[[HitRow, HitsModel], str]
+    sort: str = ""
+    right: bool = False
+    shown: bool = False
+    width: int = 80
+
+
+def _optional(value: float | None, write: Callable[[float], str]) -> str:
+    return "" if value is None else write(value)
+
+
+def _span(row: HitRow, name: str) -> str:
+    """Return the first and last place of the reported domains; `name` is empty, ``hmm_`` or ``env_``."""
+    if not row.reported:
+        return ""
+    first = min(getattr(span, f"{name}start") for span in row.reported)
+    return f"{first + 1}–{max(getattr(span, f'{name}end') for span in row.reported)}"
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """Return a number that only HMMER3 hits have, or a dash; what overflows a filter is infinite."""
+    if value is None:
+        return "—"
+    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "∞" if value > 0 else "−∞"
+
+
+def _hmmer3(key: str, title: str, tip: str, digits: int, width: int = 60, sort: str | None = None) -> Column:
+    order = key if sort is None else sort
+    return Column(
+        key, title, f"{tip} (HMMER3)", lambda r, m: number(getattr(r, key), digits), order, True, False, width
+    )
+
+
+COLUMNS = (
+    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
+    Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
+    Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
+           True, 230),
+    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
+           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72),
+    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
+           "score", True, True, 84),
+    Column("domains", "Domains", "Domains on the sequence, drawn to scale",
+           lambda r, m: words.count(len(r.reported)) if r.is_hmmer3 else words.count(r.n_domains), "n_domains", False,
+           True, 150),
+    Column("bias", "Bias", "What the correction for biased composition took, in bits",
+           lambda r, m: words.score(r.bias), "bias", True, False, 60),
+    Column("best_evalue", "Best domain E", "E-value of the best domain alone",
+           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100),
+    Column("best_score", "Best domain (bits)", "Score of the best domain",
+           lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
+    Column("coverage", "Profile %", "Share of the profile that the domains cover",
+           lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
+    Column("length", "Length", "Residues of the sequence", lambda r, m: words.count(r.length), "length", True, False,
+           70),
+    Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
+           100),
+    Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, ""), "start", True,
+           False, 90),
+    Column("envelope", "Env from–to", "First and last residue of the envelopes; HMMER2's are the domains",
+           lambda r, m: _span(r, "env_"), "env_start", True, False, 96),
+    Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, "hmm_"), "model_start",
+           True, False, 110),
+    Column("verified", "Verified", "Computed again on the reference: equal, or differs",
+           lambda r, m: r.verified or "—", "verified", False, False, 76),
+    Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
+           120),
+    _hmmer3("accuracy", "Accuracy", "Expected share of correctly aligned residues of the best domain", 2, 76),
+    _hmmer3("msv", "MSV", "Score in the MSV filter, in bits; ∞ is more than the filter can count", 1, 64),
+    _hmmer3("bias_filter", "MSV − bias", "The same after the filter for biased composition", 1, 84),
+    _hmmer3("viterbi", "Viterbi", "Score in the Viterbi filter, in bits; a dash: it was not needed", 1, 70),
+    _hmmer3("forward", "Forward", "Score of all alignments together, in bits", 1, 74),
+    _hmmer3("expected", "exp", "Expected number of domains", 1),
+    _hmmer3("n_regions", "reg", "Regions that hold anything", 0, 48),
+    _hmmer3("n_clustered", "clu", "Regions that were resolved by sampling", 0, 48),
+    _hmmer3("n_overlaps", "ov", "Envelopes that overlap the one before", 0, 48),
+    _hmmer3("n_envelopes", "env", "Envelopes", 0, 48),
+    Column("dom", "dom", "Domains that were found", lambda r, m: words.count(r.n_domains), "n_domains", True, False,
+           48),
+    Column("rep", "rep", "Domains that are reported", lambda r, m: words.count(len(r.reported)), "", True, False, 48),
+    Column("inc", "inc", "Domains that are significant",
+           lambda r, m: words.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
+)  # fmt: skip
+
+SETS = {
+    "short": ("Short", tuple(column.key for column in COLUMNS if column.shown)),
+    "hmmer": ("HMMER", ("name", "description", "evalue", "score", "bias", "best_evalue", "best_score", "expected",
+                        "n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc")),
+    "filters": ("Filters", ("status", "name", "description", "evalue", "score", "domains", "msv", "bias_filter",
+                            "viterbi", "forward", "accuracy")),
+    "all": ("All", tuple(column.key for column in COLUMNS)),
+}  # fmt: skip
+"""Columns that are shown together: words and keys."""

@@ -1,0 +1,174 @@
+"""A profile and its nodes in words: what follows on what, which residues it likes, and which least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from clalign.errors import InputError
+from clalign.formats.profiles import read_profiles
+from clalign.profile_logo import ProfileLogo, core_transitions, profile_logo
+from clalign.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
+
+from .. import words
+
+LEAST = 200
+"""Residues that the list of what a model likes least has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProfile:
+    """A profile as it was read, with what its logo shows.
+
+    Attributes
+    ----------
+    steps : float64[M + 1, 7]
+        Transitions of the core model.
+    """
+
+    hmm: Hmm
+    logo: ProfileLogo
+    steps: Any
+
+
+def shown_profile(hmm: Hmm) -> ShownProfile:
+    """Return a profile with everything that is shown of it."""
+    return ShownProfile(hmm, profile_logo(hmm), core_transitions(hmm))
+
+
+def read_profile(path: str, number: int, card: dict[str, Any]) -> ShownProfile:
+    """Read one profile of a file.
+
+    Parameters
+    ----------
+    number : int
+        Its place in the file, from 0.
+    card : dict
+        What was known of it; the file may be another one by now.
+
+    Raises
+    ------
+    InputError
+        If it is not readable or no longer there.
+    """
+    hmm = next(islice(read_profiles(path), number, None), None)
+    if hmm is None or (hmm.name, hmm.length) != (card["name"], card["length"]):
+        raise InputError(
+            path,
+            f"the profile {card['name']} with {card['length']} nodes is no longer where it was.",
+            "Open the file that was searched with.",
+        )
+    return shown_profile(hmm)
+
+
+def node_title(profile: ShownProfile, node: int) -> str:
+    """Return the heading of a node, which is counted from 1."""
+    hmm = profile.hmm
+    parts = [f"Node {words.count(node)} of {words.count(hmm.length)}", f"consensus {hmm.consensus[node - 1]}"]
+    if hmm.structure:
+        parts.append(f"structure {hmm.structure[node - 1]}")
+    if hmm.reference:
+        parts.append(f"reference {hmm.reference[node - 1]}")
+    return " · ".join(parts)
+
+
+def node_line(profile: ShownProfile, node: int) -> str:
+    """Return a node and what it likes in one line."""
+    rows = sorted(emissions(profile, node), key=lambda row: -row[1])[:3]
+    shares = ", ".join(f"{letter} {_percent(share)}" for letter, share, _, _ in rows)
+    return f"Node {words.count(node)}: {shares} · information {profile.logo.information[node - 1]:.2f} bits"
+
+
+def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
+    """Return names and values of a node: information, occupancy, and the residues it likes most and least."""
+    logo, row = profile.logo, node - 1
+    order = np.argsort(-logo.scores[row])
+    scored = [(logo.letters[x], float(logo.scores[row, x]), float(logo.probabilities[row, x])) for x in order]
+    most = [f"{letter} {bits:+.1f} ({_percent(share)})" for letter, bits, share in scored[:4] if bits > 0]
+    least = [f"{letter} {_bits(bits)}" for letter, bits, _ in reversed(scored[-4:])]
+    return [
+        ("Information", f"{logo.information[row]:.2f} bits"),
+        ("Occupancy", f"{_percent(logo.occupancy[row])} of the sequences have a residue here"),
+        ("Likes most", ", ".join(most) or "no residue much"),
+        ("Likes least", ", ".join(least) + " bits"),
+    ]
+
+
+def lane_sentences(profile: ShownProfile, node: int) -> list[str]:
+    """Return in words what follows on the match, the insertion and the deletion of a node."""
+    if node == profile.hmm.length:
+        return ["The last node: what matches or skips it has come to the end of the profile."]
+    t = profile.steps[node]
+    match = (
+        f"After a match here, {_percent(t[MM])} go on to the next node, {_percent(t[MI])} insert residues "
+        f"first, and {_percent(t[MD])} skip the next node."
+    )
+    insert = (
+        f"An insertion goes on with {_percent(t[II])} after each residue, which makes "
+        f"{profile.logo.insert_length[node - 1]:.1f} residues on average."
+    )
+    delete = (
+        f"Of those that skip this node, {_percent(t[DM])} match the next one and {_percent(t[DD])} skip that, too."
+        if t[DM] + t[DD] > 0
+        else "This node cannot be skipped."
+    )
+    return [match, insert, delete]
+
+
+def lane_steps(profile: ShownProfile, node: int) -> dict[str, float]:
+    """Return the seven transitions of a node by the letters of their states; none at the last node."""
+    if node == profile.hmm.length:
+        return {}
+    columns = {"MM": MM, "MI": MI, "MD": MD, "IM": IM, "II": II, "DM": DM, "DD": DD}
+    return {name: float(profile.steps[node, column]) for name, column in columns.items()}
+
+
+def emissions(profile: ShownProfile, node: int) -> list[tuple[str, float, float, float]]:
+    """Return letter, probability, background and score of every residue at a node."""
+    logo, row = profile.logo, node - 1
+    return [
+        (letter, float(logo.probabilities[row, x]), float(logo.background[x]), float(logo.scores[row, x]))
+        for x, letter in enumerate(logo.letters)
+    ]
+
+
+def least_liked(profile: ShownProfile, most: int = LEAST) -> list[dict[str, Any]]:
+    """Return the residues that cost the most bits against the best one of their node, dearest first."""
+    logo, hmm = profile.logo, profile.hmm
+    best = logo.scores.max(axis=1, keepdims=True)
+    costs = best - logo.scores
+    rows = []
+    for row, x in zip(*np.unravel_index(np.argsort(-costs, axis=None)[:most], costs.shape), strict=True):
+        what = f"{logo.letters[x]} in place of {hmm.consensus[row].upper()}"
+        bits = float(logo.scores[row, x])
+        rows.append({"node": int(row) + 1, "what": what, "bits": bits, "cost": float(costs[row, x])})
+    return rows
+
+
+def statistics_words(hmm: Hmm) -> list[tuple[str, str]]:
+    """Return the calibration of a profile: names and values."""
+    settings = hmm.settings
+    if isinstance(settings, Hmmer3Settings):
+        entries = (("MSV", settings.msv), ("Viterbi", settings.viterbi), ("Forward", settings.forward))
+        return [
+            (f"{name} scores", f"{'mu' if name != 'Forward' else 'tau'} {c.location:.2f}, lambda {c.slope:.3f}")
+            for name, c in entries
+            if c is not None
+        ]
+    if hmm.calibration is None:
+        return [("Scores", "not calibrated: E-values are rough (upper bounds)")]
+    return [("Scores", f"mu {hmm.calibration.location:.2f}, lambda {hmm.calibration.slope:.3f}")]
+
+
+def _percent(share: float) -> str:
+    value = 100.0 * share
+    if 0 < value < 0.1:
+        return f"less than 0.1{words.THIN}%"
+    return f"{value:.1f}{words.THIN}%" if 0 < value < 99.95 else f"{value:.0f}{words.THIN}%"
+
+
+def _bits(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−") if np.isfinite(value) else "impossible"

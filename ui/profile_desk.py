@@ -1,0 +1,195 @@
+"""Profiles as logos: the pages of profile files, the profile of a run, and pictures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
+
+from clalign.errors import ClalignError
+
+from . import words
+from .models.profile_nodes import ShownProfile, node_line, read_profile
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+    from .views.logo_pictures import PictureChoices
+    from .views.profile_view import ProfilePage, ProfileView
+    from .views.results_page import ResultsPage
+
+
+class ProfileDesk(QObject):
+    """Reads profiles for the views that show them."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+        self.pages: dict[str, ProfilePage] = {}
+        self._waiting: dict[tuple[int, str, int], list[Callable[[ShownProfile], None]]] = {}
+
+    @property
+    def page(self) -> ProfilePage | None:
+        """The page of a profile file, if it is in view."""
+        shown = self._conductor.window.center.currentWidget()
+        return next((page for page in self.pages.values() if page is shown), None)
+
+    @property
+    def view(self) -> ProfileView | None:
+        """The logo in view: that of a page, or of a run."""
+        if self.page is not None:
+            return self.page.view
+        results = self._conductor.page
+        return results.profile if results is not None and results.shows_profile else None
+
+    def open_chosen(self) -> None:
+        """Show the logo of the profile that the next search uses."""
+        if self._conductor.workspace.profiles is not None:
+            self.open_profile(self._conductor.workspace.profiles.path)
+
+    def open_profile(self, path: str, number: int = 0) -> None:
+        """Show a profile of an open file."""
+        from .views.profile_view import ProfilePage
+
+        source = self._conductor.workspace.sources.get(path)
+        if source is None or not source.cards:
+            return
+        self.drop(path)
+        page = ProfilePage(source.name, [card["name"] for card in source.cards])
+        self.pages[path] = page
+        page.profile_asked.connect(lambda chosen: self._fill_page(path, chosen))
+        self.connect_view(page.view)
+        self._conductor.window.center.addWidget(page)
+        self._conductor.show_page(page, source.name)
+        self._fill_page(path, number)
+
+    def _fill_page(self, path: str, number: int) -> None:
+        source, page = self._conductor.workspace.sources.get(path), self.pages.get(path)
+        if source is None or page is None:
+            return
+        card = source.cards[number]
+        parts = [card["name"], card["accession"], card["description"], words.plural(card["length"], "node")]
+        page.show_card(number, " · ".join(part for part in parts if part and part != "-"))
+        self.fill(page.view, path, number, card)
+
+    def close_page(self) -> None:
+        """Leave the profile in view."""
+        path = next((path for path, page in self.pages.items() if page is self.page), None)
+        if path is not None:
+            self._conductor.show_start()
+            self.drop(path)
+
+    def drop(self, path: str) -> None:
+        """Forget the page of a file."""
+        page = self.pages.pop(path, None)
+        if page is not None:
+            self._conductor.window.center.removeWidget(page)
+            page.deleteLater()
+
+    def connect_view(self, view: ProfileView) -> None:
+        """Do what a logo asks for."""
+        view.set_scheme(self._conductor.settings.preferences.scheme)
+        view.scheme_chosen.connect(self._conductor.set_scheme)
+        view.least_asked.connect(lambda profile: self._show_least(view, profile))
+        view.export_asked.connect(self.export_logo)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues of all pages by a scheme."""
+        for page in self.pages.values():
+            page.view.set_scheme(scheme)
+
+    def show_node_of_hit(self, node: int) -> None:
+        """Say what is known of a node of the alignment beside the results."""
+        if self._conductor.page is not None:
+            self.show_node(self._conductor.page, node)
+
+    def show_node(self, page: ResultsPage, node: int) -> None:
+        """Choose a node of the profile that was searched with, and say what it likes."""
+
+        def tell(profile: ShownProfile) -> None:
+            page.profile.choose_node(node)
+            for card in (page.hit, self._conductor.window.details.hit):
+                card.show_node(node_line(profile, node))
+
+        self.fill_results(page, tell)
+
+    def fill_results(self, page: ResultsPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
+        """Show the profile of a run; the file that was searched with must still be there."""
+        run = page.run
+        number = run.hit_row.profile if run.shows_all and run.hit_row is not None else max(0, run.profile)
+        path = (run.facts.get("spec") or {}).get("profiles", "-")
+        if not run.cards:
+            page.profile.say("No profile yet", "It appears here as soon as the search begins.")
+        elif path == "-":
+            page.profile.say("The profile was not kept", "It came from standard input. Open it as a file to see it.")
+        else:
+            self.fill(page.profile, path, number, run.cards[number], then)
+
+    def fill(
+        self, view: ProfileView, path: str, number: int, card: dict[str, Any],
+        then: Callable[[ShownProfile], None] = lambda profile: None,
+    ) -> None:  # fmt: skip
+        """Read a profile and show it; the window does not wait."""
+        if view.wanted == (path, number) and view.profile is not None:
+            then(view.profile)
+            return
+        waiting = self._waiting.setdefault((id(view), path, number), [])
+        waiting.append(then)
+        if len(waiting) > 1:
+            return
+        view.wanted = (path, number)
+
+        def take(answer: ShownProfile | Exception) -> None:
+            calls = self._waiting.pop((id(view), path, number), [])
+            if not isValid(view) or view.wanted != (path, number):
+                return
+            if isinstance(answer, ClalignError):
+                view.say("The profile cannot be shown", str(answer))
+            elif isinstance(answer, Exception):
+                view.say("The profile cannot be shown", f"{path} is not readable because: {answer}.")
+            else:
+                view.show_profile(answer)
+                for call in calls:
+                    call(answer)
+
+        self._conductor.reader.ask((id(view), path, number), lambda: read_profile(path, number, card), take)
+
+    def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
+        from .views.profile_view import LeastLikedSheet
+
+        sheet = LeastLikedSheet(profile)
+        sheet.node_chosen.connect(view.choose_node)
+        self._conductor.window.sheets.open_sheet(sheet)
+
+    def export_logo(self) -> None:
+        """Open the sheet that exports the logo in view."""
+        from .views.logo_sheet import LogoSheet
+
+        view = self.view
+        if view is None or view.figure is None:
+            return
+        figure, scheme = view.figure, view.logo.scheme
+        sheet = LogoSheet(figure, view.logo.shown_nodes(), Path.home(), scheme)
+        sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
+        self._conductor.window.sheets.open_sheet(sheet)
+
+    def _save(self, figure: Any, choices: PictureChoices, path: str) -> None:
+        from .views.logo_pictures import save_logo
+
+        self._conductor.window.sheets.close_sheet()
+        font = QFont(QApplication.font())
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
+
+        def tell(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                why = getattr(answer, "strerror", None) or answer
+                self._conductor.say("stop", f"{path} could not be written because: {why}.")
+            else:
+                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
+                self._conductor.say("good", f"Logo written to {words.short_path(path)}.", way)
+
+        self._conductor.reader.ask((path, "logo"), lambda: save_logo(figure, choices, path, font), tell)

@@ -1,0 +1,237 @@
+"""The filter funnel: a bar and a sentence for each stage, and the sequences behind every number."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+
+from .. import theme, words
+from ..models.funnel import FunnelStep, SurvivorTable, share_words, stage_title
+from ..models.text_table import ROW_ROLE, Row
+from .lab_page import LabTable
+from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role
+
+
+class FunnelBar(QWidget):
+    """A share of all sequences on a logarithmic scale, in the middle like a funnel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed = self._total = 0
+        self.setMinimumSize(60, 18)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+
+    def show_share(self, passed: int, total: int) -> None:
+        """Show another share."""
+        self._passed, self._total = passed, total
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bar."""
+        if not self._passed:
+            return
+        share = math.log1p(self._passed) / math.log1p(max(1, self._total))
+        width = max(2.0, share * self.width())
+        bar = QRectF((self.width() - width) / 2, self.height() / 2 - 7, width, 14)
+        painter = QPainter(self)
+        painter.fillRect(bar, QColor(theme.current().bar))
+
+
+class StageRow:
+    """The widgets of one stage, made once and then only told its numbers."""
+
+    def __init__(self, grid: QGridLayout, place: int, ask: Signal) -> None:
+        self.name = label("")
+        self.bar = FunnelBar()
+        self.passed, self.rejected = self._link(), self._link()
+        self.share, self.expected = label("", "muted"), label("", "muted")
+        self.mark, self.verdict = IconLabel("check", "muted"), label("", "muted")
+        self._step: FunnelStep | None = None
+        line, below = 2 * place, 2 * place + 1
+        for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
+            grid.addWidget(widget, line, column)
+        said = QHBoxLayout()
+        said.setContentsMargins(0, 0, 0, 6)
+        said.setSpacing(6)
+        for widget in (self.expected, self.mark, self.verdict):
+            said.addWidget(widget)
+        said.addStretch(1)
+        grid.addLayout(said, below, 1, 1, 4)
+        self.passed.clicked.connect(lambda: self._step and ask.emit(self._step, False))
+        self.rejected.clicked.connect(lambda: self._step and ask.emit(self._step, True))
+
+    def _link(self) -> QPushButton:
+        made = QPushButton("")
+        made.setProperty("role", "link")
+        made.setCursor(Qt.CursorShape.PointingHandCursor)
+        return made
+
+    def show_step(self, step: FunnelStep, total: int) -> None:
+        """Show the numbers of a stage."""
+        if step == self._step:
+            return
+        self._step = step
+        self.name.setText(step.label)
+        self.name.setToolTip(step.tip)
+        self.bar.show_share(step.passed, total)
+        self.passed.setText(words.count(step.passed))
+        self.passed.setToolTip(f"Show these {words.plural(step.passed, 'sequence')}")
+        self.passed.setAccessibleName(f"{step.label}: {words.count(step.passed)}, show these")
+        self.share.setText("" if step.stage == "all" else share_words(step.share))
+        stopped = step.stage != "all" and step.rejected > 0
+        self.rejected.setText(f"{words.count(step.rejected)} stopped" if stopped else "")
+        self.rejected.setToolTip(f"Show what the stage “{step.label}” rejected")
+        self.rejected.setAccessibleName(f"{step.label}: show the {words.count(step.rejected)} that it rejected")
+        self.rejected.setVisible(stopped)
+        self.expected.setText(step.expected)
+        self.verdict.setText(step.verdict)
+        self.mark.setVisible(bool(step.mark))
+        if step.mark:
+            self.mark.show_icon(*theme.MARKS[step.mark])
+        for widget in (self.name, self.passed):
+            set_role(widget, "dim", "" if step.ran else "yes")
+
+
+class FunnelView(QWidget):
+    """Stages above, the sequences of one of them below."""
+
+    stage_asked = Signal(object, bool)
+    explain_asked = Signal(object)
+    save_asked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.rows: list[StageRow] = []
+        self.shown: tuple[str, bool] | None = None
+        self.table = SurvivorTable()
+        self.sentence = label("", "muted", wrap=True)
+        self.empty = EmptyPanel("filter-outline", "", "")
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.addWidget(self._stages())
+        self._splitter.addWidget(self._listed())
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setChildrenCollapsible(False)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(self.empty)
+        box.addWidget(self._splitter)
+        self._splitter.hide()
+
+    def _stages(self) -> QWidget:
+        made = QWidget()
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(0)
+        self._grid.setColumnStretch(1, 1)
+        explain = IconButton(
+            "filter-check-outline", "Send one sequence of your choice through every filter",
+            lambda: self.explain_asked.emit(None), "Explain one sequence…",
+        )  # fmt: skip
+        box = QVBoxLayout(made)
+        box.setContentsMargins(16, 10, 16, 8)
+        box.addWidget(self.sentence)
+        box.addLayout(self._grid)
+        box.addLayout(row(explain, None))
+        return made
+
+    def _listed(self) -> QWidget:
+        made = QWidget()
+        self.title = ElidedLabel("Click a number to see its sequences", "muted")
+        self.explain_button = IconButton(
+            "filter-check-outline", "Send the selected sequence through every filter", self._explain, "Explain"
+        )
+        copy = IconButton("content-copy", "Copy the table as tab-separated text (Ctrl+C)", self.copy, "Copy")
+        save = IconButton("export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()),
+                          "Save…")  # fmt: skip
+        self._tools = [self.explain_button, copy, save]
+        top = row(self.title, *self._tools)
+        top.setContentsMargins(16, 6, 12, 4)
+        self.view = LabTable(self.table, "Sequences of a stage")
+        self.view.setSortingEnabled(False)
+        header = self.view.horizontalHeader()
+        header.setSectionsClickable(True)
+        header.sectionClicked.connect(self._sort)
+        self.view.doubleClicked.connect(lambda _: self._explain())
+        self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
+        self._clicks = (-1, 0)
+        box = QVBoxLayout(made)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(top)
+        box.addWidget(self.view, 1)
+        self._say_nothing_listed()
+        return made
+
+    def _say_nothing_listed(self) -> None:
+        for tool in self._tools:
+            tool.setEnabled(False)
+
+    def show_steps(self, steps: list[FunnelStep], sentence: str) -> None:
+        """Show how many sequences passed each stage."""
+        while len(self.rows) < len(steps):
+            self.rows.append(StageRow(self._grid, len(self.rows), self.stage_asked))
+        total = steps[0].passed if steps else 0
+        for made, step in zip(self.rows, steps, strict=True):
+            made.show_step(step, total)
+        self.sentence.setText(sentence)
+        self.empty.hide()
+        self._splitter.show()
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is no funnel."""
+        self.empty.say(heading, text)
+        self._splitter.hide()
+        self.empty.show()
+
+    def show_reading(self, step: FunnelStep, rejected: bool) -> None:
+        """Say that the sequences of a stage are being read."""
+        self.shown = step.stage, rejected
+        self.title.setText(f"{stage_title(step, rejected)} – reading…")
+
+    def show_rows(self, step: FunnelStep, rejected: bool, rows: list[Row]) -> None:
+        """List the sequences of a stage."""
+        n_all = step.rejected if rejected else step.passed
+        count = words.plural(len(rows), "sequence")
+        if len(rows) < n_all:
+            count = f"the best {words.count(len(rows))} of {words.plural(n_all, 'sequence')}"
+        self.title.setText(f"{stage_title(step, rejected)}: {count}")
+        self._clicks = (-1, 0)
+        self.view.horizontalHeader().setSortIndicatorShown(False)
+        self.table.show(rows)
+        for tool in self._tools:
+            tool.setEnabled(bool(rows) and tool is not self.explain_button)
+
+    def say_listed(self, text: str) -> None:
+        """Say why nothing is listed."""
+        self.title.setText(text)
+        self.table.show([])
+        self._say_nothing_listed()
+
+    def _sort(self, place: int) -> None:
+        """Sort: numbers large first, names and P-values small first; again reverses, a third time restores."""
+        column, clicks = self._clicks
+        clicks = clicks + 1 if column == place else 1
+        self._clicks = (place, clicks % 3)
+        header = self.view.horizontalHeader()
+        header.setSortIndicatorShown(clicks != 3)
+        if clicks == 3:
+            self.table.sort_by(None, False)
+            return
+        large_first = self.table.columns[place].title not in ("Name", "Description", "P-value", "Limit")
+        descending = large_first == (clicks == 1)
+        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
+        self.table.sort_by(place, descending)
+
+    def copy(self) -> None:
+        """Copy the table."""
+        QGuiApplication.clipboard().setText(self.table.tsv())
+
+    def _explain(self) -> None:
+        index: QModelIndex = self.view.currentIndex()
+        if index.isValid():
+            self.explain_asked.emit(index.data(ROW_ROLE))

@@ -1,0 +1,226 @@
+"""A profile: its logo, and below it the node that is chosen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from clalign.profile_logo import HEIGHT_MODES, HeightMode
+
+from .. import words
+from ..models.logo_figure import LogoFigure, logo_figure
+from ..models.profile_nodes import ShownProfile, least_liked
+from ..models.residue_colors import SCHEMES
+from ..models.text_table import ROW_ROLE, TextColumn, TextTable
+from .lab_page import LabTable
+from .logo_view import LogoOverview, LogoView
+from .node_inspector import NodeInspector
+from .parts import ElidedLabel, EmptyPanel, IconButton, button, label, row
+from .sheet import Sheet
+
+SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
+"""What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
+
+LEAST_COLUMNS = (
+    TextColumn("Node", "Place in the profile", lambda r: words.count(r["node"]), True, 70),
+    TextColumn("What", "What the model does not expect there", lambda r: r["what"], False, 150, stretch=True),
+    TextColumn("Score (bits)", "Logarithm of its odds against the background",
+               lambda r: f"{r['bits']:+.1f}".replace("-", "−").replace("inf", "∞"), True, 100),
+    TextColumn("Against the best", "How many bits less than the likeliest residue of the node",
+               lambda r: f"{-r['cost']:.1f}".replace("-", "−").replace("inf", "∞"), True, 130),
+)  # fmt: skip
+
+
+class LeastLikedSheet(Sheet):
+    """What costs a sequence most; choosing a line goes to its node."""
+
+    node_chosen = Signal(int)
+
+    def __init__(self, profile: ShownProfile) -> None:
+        super().__init__("What this model likes least", 560)
+        text = (
+            "These residues cost the most bits against the likeliest one of their node. A sequence that has "
+            "several of them is hardly a member of the family. Choose a line to see its node."
+        )
+        self.body.addWidget(label(text, "muted", wrap=True))
+        model = TextTable(LEAST_COLUMNS, self)
+        model.set_rows(least_liked(profile))
+        self.table = LabTable(model, "What this model likes least")
+        self.table.setMinimumHeight(360)
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.table.clicked.connect(self._go)
+        self.table.activated.connect(self._go)
+        self.body.addWidget(self.table, 1)
+        self.foot.addLayout(row(None, button("Close", self.close_sheet)))
+        self.setFocusProxy(self.table)
+
+    def _go(self, index: QModelIndex) -> None:
+        self.node_chosen.emit(int(index.data(ROW_ROLE)["node"]))
+        self.close_sheet()
+
+
+class ProfileView(QWidget):
+    """Shows a `ShownProfile`; what needs more than it leaves as a signal."""
+
+    export_asked = Signal()
+    least_asked = Signal(object)
+    scheme_chosen = Signal(str)
+    node_chosen = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.profile: ShownProfile | None = None
+        self.wanted: tuple[str, int] = ("", 0)
+        self.logo = LogoView()
+        self.overview = LogoOverview(self.logo)
+        self.inspector = NodeInspector()
+        self.empty = EmptyPanel("chart-timeline-variant", "Reading the profile", "Its logo appears here.")
+        self._title = ElidedLabel("", "muted")
+        above = QWidget()
+        box = QVBoxLayout(above)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(self._tools())
+        box.addWidget(self.overview)
+        box.addWidget(self.logo, 1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(above)
+        splitter.addWidget(self.inspector)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setChildrenCollapsible(False)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(splitter)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        self.logo.node_chosen.connect(self._show_node)
+        self.setFocusProxy(self.logo)
+
+    def _tools(self) -> QHBoxLayout:
+        self.modes, self.schemes = QComboBox(), QComboBox()
+        for box, name, entries in (
+            (self.modes, "Height of the letters", SHORT_MODES),
+            (self.schemes, "Residue colors", SCHEMES),
+        ):
+            box.setAccessibleName(name)
+            for key, text in entries.items():
+                box.addItem(text, key)
+        for number, meaning in enumerate(HEIGHT_MODES.values()):
+            self.modes.setItemData(number, meaning, Qt.ItemDataRole.ToolTipRole)
+        self.modes.setToolTip("What the height of a letter means")
+        self.modes.activated.connect(lambda: self._draw())
+        self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
+        tools = row(
+            self.modes,
+            self.schemes,
+            IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
+            IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
+            None,
+            IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
+            IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
+        )
+        for box, n_letters in ((self.modes, 8), (self.schemes, 11)):
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(n_letters)
+        tools.setContentsMargins(12, 8, 12, 4)
+        return tools
+
+    @property
+    def mode(self) -> HeightMode:
+        """The meaning of the letter heights."""
+        chosen: HeightMode = self.modes.currentData()
+        return chosen
+
+    @property
+    def figure(self) -> LogoFigure | None:
+        """What is drawn."""
+        return self.logo.figure
+
+    def show_profile(self, profile: ShownProfile) -> None:
+        """Show a profile, its first node chosen."""
+        same = self.profile is not None and self.profile.hmm is profile.hmm
+        self.profile = profile
+        self._stack.setCurrentIndex(1)
+        if not same:
+            self.logo.node = 0
+        self._draw()
+        if not same:
+            self.logo.choose(1)
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is no profile."""
+        self.profile = None
+        self.logo.show_figure(None)
+        self.inspector.show_node(None, 0)
+        self.empty.say(heading, text)
+        self._stack.setCurrentIndex(0)
+
+    def choose_node(self, node: int) -> None:
+        """Choose a node, counted from 1."""
+        self.logo.choose(node)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by a scheme."""
+        self.schemes.setCurrentIndex(max(0, self.schemes.findData(scheme)))
+        self.logo.set_scheme(scheme)
+        self.inspector.set_scheme(scheme)
+
+    def _draw(self) -> None:
+        if self.profile is not None:
+            self.logo.show_figure(logo_figure(self.profile.hmm, self.mode, self.profile.logo))
+
+    def _show_node(self, node: int) -> None:
+        self.inspector.show_node(self.profile, node)
+        self.node_chosen.emit(node)
+
+    def _ask_least(self) -> None:
+        if self.profile is not None:
+            self.least_asked.emit(self.profile)
+
+
+class ProfilePage(QWidget):
+    """The profiles of a file, one at a time."""
+
+    profile_asked = Signal(int)
+    build_asked = Signal()
+
+    def __init__(self, title: str, names: list[str]) -> None:
+        super().__init__()
+        self.title = title
+        self.view = ProfileView()
+        self.profiles = QComboBox()
+        self.profiles.setAccessibleName("Profile that is shown")
+        self.profiles.addItems(names)
+        self.profiles.setVisible(len(names) > 1)
+        self.profiles.setMaxVisibleItems(20)
+        self.profiles.activated.connect(self.profile_asked)
+        heading = ElidedLabel(title)
+        font = heading.font()
+        font.setPointSize(font.pointSize() + 3)
+        font.setBold(True)
+        heading.setFont(font)
+        self._line = ElidedLabel("", "muted")
+        top = QHBoxLayout()
+        top.addWidget(heading, 1)
+        top.addWidget(self.profiles)
+        head = QVBoxLayout()
+        head.setContentsMargins(12, 8, 8, 6)
+        head.setSpacing(2)
+        head.addLayout(top)
+        head.addWidget(self._line)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(0)
+        box.addLayout(head)
+        box.addWidget(self.view, 1)
+        self.setFocusProxy(self.view)
+        QTimer.singleShot(0, self.view.logo, self.view.logo.setFocus)
+
+    def show_card(self, number: int, line: str) -> None:
+        """Show whose logo is drawn."""
+        self.profiles.setCurrentIndex(number)
+        self._line.setText(line)
