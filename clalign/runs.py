@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -22,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
-from clalign.alignments import AlignmentText
 from clalign.errors import InputError, OutputError, RunBusy
 from clalign.formats.cache import cache_root
-from clalign.hits import Domain, DomainEstimates, FilterScores, Hit
+from clalign.hits import Hit
 from clalign.run_files import funnel
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
-from clalign.run_files.limits import DomainLimits
+from clalign.run_files.hit_rows import HitRows
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
 from clalign.run_files.targets import HeaderReader
 
@@ -42,11 +40,6 @@ CHECKPOINT_PAGES = 8192
 
 RunState = Literal["new", "running", "stopped", "failed", "done"]
 
-_HIT_COLUMNS = (
-    "row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains, log_pvalue, included,"
-    " expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward, id, profile"
-)
-
 
 class RunFile:
     """An open run file; a context manager.
@@ -58,8 +51,7 @@ class RunFile:
         self.path = path
         self.connection = connection
         self.is_temporary = False
-        self._limits: dict[int, DomainLimits | None] = {}
-        self._counts: tuple[Any, dict[tuple[str, int], int]] = None, {}
+        self._hits = HitRows(connection)
         self._headers: HeaderReader | None = None
 
     def __enter__(self) -> RunFile:
@@ -144,7 +136,7 @@ class RunFile:
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
             for i, card in enumerate(cards)
         ]
-        self._limits.clear()
+        self._hits.forget_limits()
         with self._transaction():
             self.connection.execute("DELETE FROM profiles")
             self.connection.executemany(
@@ -189,8 +181,7 @@ class RunFile:
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
             )
-            for hit in result.hits:
-                self._add_hit(result.profile, hit)
+            self._hits.add(result.profile, result.hits)
 
     def make_temporary(self) -> None:
         """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
@@ -207,45 +198,6 @@ class RunFile:
         with contextlib.suppress(sqlite3.OperationalError):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.connection.execute("PRAGMA journal_mode = DELETE")
-
-    def _add_hit(self, profile: int, hit: Hit) -> None:
-        best, limits = hit.best_domain, self._domain_limits(profile)
-        by_score = limits is None or limits.sorts_by_score or hit.log_pvalue is None
-        said, filters = hit.estimates, hit.filters
-        row = (
-            profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
-            hit.bias, hit.evalue, hit.raw, hit.n_domains, best and best.score, best and best.evalue,
-            hit.score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name, hit.log_pvalue, hit.is_included,
-            *((said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said
-              else (None,) * 5),
-            *((filters.msv, filters.bias, filters.viterbi, filters.forward) if filters else (None,) * 4),
-        )  # fmt: skip
-        cursor = self.connection.execute(
-            "INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
-            " raw, n_domains, best_score, best_evalue, sort_key, tie, log_pvalue, included, expected, n_regions,"
-            f" n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward) VALUES ({_marks(len(row))})",
-            row,
-        )
-        self.connection.executemany(
-            f"INSERT INTO domains VALUES ({_marks(19)})",
-            [
-                (cursor.lastrowid, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range,
-                 *d.envelope, d.raw, d.states, d.text.model, d.text.match, d.text.target, d.text.posterior,
-                 d.log_pvalue, d.accuracy)
-                for d in hit.domains
-            ],
-        )  # fmt: skip
-
-    def _domain_limits(self, profile: int) -> DomainLimits | None:
-        if profile not in self._limits:
-            card = self._card(profile)
-            self._limits[profile] = DomainLimits.from_card(card) if card else None
-        return self._limits[profile]
-
-    def _card(self, profile: int) -> dict[str, Any]:
-        found = self.connection.execute("SELECT card FROM profiles WHERE id = ?", (profile,)).fetchone()
-        card: dict[str, Any] = json.loads(found[0]) if found else {}
-        return card
 
     def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
@@ -278,62 +230,24 @@ class RunFile:
             f"SELECT id FROM hits {where} ORDER BY profile, sort_key DESC, tie, input_index LIMIT ? OFFSET ?",
             (*values, limit, offset),
         ).fetchall()
-        for (number,) in ids:
-            yield self.hit(number)
+        return self.hits_at([number for (number,) in ids])
+
+    def hits_at(self, ids: Sequence[int]) -> Iterator[Hit]:
+        """Yield the hits with these ids, in this order."""
+        return self._hits.read(ids)
 
     def hit(self, number: int) -> Hit:
         """Return the hit with this id, domains included."""
-        row = self.connection.execute(f"SELECT {_HIT_COLUMNS} FROM hits WHERE id = ?", (number,)).fetchone()
-        values: tuple[Any, ...]
-        values, log_pvalue, included, said, filters = row[:11], row[11], row[12], row[13:18], row[18:22]
-        profile = row[23]
-        if included is None:  # written by version 1
-            included = row[6] >= (self._card(profile).get("include_score") or -math.inf)
-        domains = self._judged(self.domains(number), profile, row[0], bool(included))
-        values = (
-            *values[:10], domains, values[10], log_pvalue, bool(included),
-            DomainEstimates(*said) if said[0] is not None else None,
-            FilterScores(*filters) if filters[0] is not None else None,
-        )  # fmt: skip
-        return Hit(*values)
-
-    def domains(self, hit: int) -> tuple[Domain, ...]:
-        """Return the stored domains of a hit in the order of the sequence; see `hit` for what is reported."""
-        rows = self.connection.execute(
-            "SELECT number, score, bias, evalue, hmm_start, hmm_end, ali_start, ali_end, env_start, env_end,"
-            " raw, states, model, match, target, posterior, log_pvalue, accuracy FROM domains WHERE hit = ?"
-            " ORDER BY number",
-            (hit,),
-        )
-        return tuple(
-            Domain(r[0], r[1], r[2], r[3], (r[4], r[5]), (r[6], r[7]), (r[8], r[9]), r[10], r[11],
-                   AlignmentText(*r[12:16]), r[16], r[17])
-            for r in rows
-        )  # fmt: skip
-
-    def _judged(self, domains: tuple[Domain, ...], profile: int, row: int, included: bool) -> tuple[Domain, ...]:
-        limits = self._domain_limits(profile)
-        if limits is None:
-            return domains
-        n_reported = self.n_reported(profile, row) if limits.n_targets is None else 0
-        return tuple(limits.judged(domain, n_reported, included) for domain in domains)
+        return next(self.hits_at([number]))
 
     def n_reported(self, profile: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
-        stamp = self.connection.execute("PRAGMA data_version").fetchone()[0], self.connection.total_changes
-        if self._counts[0] != stamp:
-            self._counts = stamp, {}
-        column = "row" if self.fact("direction") == "scan" else "profile"
-        key = column, row if column == "row" else profile
-        if key not in self._counts[1]:
-            question = f"SELECT count(*) FROM hits WHERE {column} = ?"
-            self._counts[1][key] = int(self.connection.execute(question, key[1:]).fetchone()[0])
-        return self._counts[1][key]
+        return self._hits.n_reported(profile, row)
 
     def funnel(self, profile: int) -> list[dict[str, Any]]:
         """Return how many targets passed each stage so far: ``stage``, ``label``, ``passed``, ``expected``,
         ``limit`` (P-value) and ``ran``."""
-        return funnel.funnel_of(self.connection, profile, self._card(profile))
+        return funnel.funnel_of(self.connection, profile, self._hits.card(profile))
 
     def survivors(
         self, profile: int, stage: str, rejected: bool = False, limit: int = 1000, offset: int = 0
@@ -343,7 +257,7 @@ class RunFile:
         Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
         ``pvalue`` and ``limit``. Names come from the sequence file; they are empty when it is not at hand any more.
         """
-        card = self._card(profile)
+        card = self._hits.card(profile)
         if card.get("origin") != "hmmer3":
             return []
         chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
@@ -392,10 +306,6 @@ class RunFile:
             "SELECT seconds, device, checked, differing, details FROM verifications ORDER BY id"
         )
         return [(*row[:4], json.loads(row[4])) for row in rows]
-
-
-def _marks(n: int) -> str:
-    return ",".join("?" * n)
 
 
 def create_run(path: Path, **facts: Any) -> RunFile:

@@ -53,9 +53,15 @@ class DomainLimits:
         is_included : bool
             Whether the target is significant.
         """
-        size = n_reported if self.n_targets is None else self.n_targets
-        evalue = math.exp(domain.log_pvalue or 0.0) * size
-        reported = evalue <= self.evalue if self.score is None else domain.score >= self.score
+        evalue, reported, included = self.judgment(domain.score, domain.log_pvalue, n_reported, is_included)
+        return replace(domain, conditional_evalue=evalue, is_reported=reported, is_included=included)
+
+    def judgment(
+        self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool
+    ) -> tuple[float, bool, bool]:
+        """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
+        evalue = math.exp(log_pvalue or 0.0) * (n_reported if self.n_targets is None else self.n_targets)
+        reported = evalue <= self.evalue if self.score is None else score >= self.score
         certain = self.inclusion_score
-        included = evalue <= self.inclusion_evalue if certain is None else domain.score >= certain
-        return replace(domain, conditional_evalue=evalue, is_reported=reported, is_included=included and is_included)
+        included = evalue <= self.inclusion_evalue if certain is None else score >= certain
+        return evalue, reported, included and is_included

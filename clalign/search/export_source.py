@@ -17,12 +17,10 @@ from clalign.formats.hmmer3_tables import Widths
 from clalign.formats.tables import Card, Provenance, swapped
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
+from clalign.run_files.hit_rows import HITS_AT_ONCE
 from clalign.runs import RunFile
 from clalign.sequences import SequenceDatabase
 from clalign.specs import COMMANDS, SearchSpec, command_line
-
-HITS_BETWEEN_CHECKS = 256
-"""An export looks this often whether it was asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +186,12 @@ def _keys_of_sequences(source: Source) -> Iterator[tuple[int, int, list[tuple[in
 
 def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
     """Yield number of the profile and hit, best first."""
-    for done, (key, number) in enumerate(query.keys):
-        if done % HITS_BETWEEN_CHECKS == 0:
+    found = source.run.hits_at([key for key, _ in query.keys])
+    for done, (_, number) in enumerate(query.keys):
+        if done % HITS_AT_ONCE == 0:
             source.context.check()
             source.context.progress("export", done, len(query.keys), "hits")
-        hit = source.run.hit(key)
+        hit = next(found)
         if not source.choice.significant or is_significant(source, number, hit):
             yield number, hit
 

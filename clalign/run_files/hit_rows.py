@@ -1,0 +1,157 @@
+"""Hits as rows of a run file: many are written, and read, with few questions."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clalign.alignments import AlignmentText
+from clalign.hits import Domain, DomainEstimates, FilterScores, Hit
+from clalign.run_files.limits import DomainLimits
+
+HITS_AT_ONCE = 256
+"""Hits that are read together, so that no more are in memory at a time."""
+
+_HIT_COLUMNS = (
+    "id, profile, row, input_index, name, accession, description, length, score, bias, evalue, raw, n_domains,"
+    " log_pvalue, included, expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi,"
+    " forward"
+)
+
+_DOMAIN_COLUMNS = (
+    "hit, number, score, bias, evalue, hmm_start, hmm_end, ali_start, ali_end, env_start, env_end, raw, states, model,"
+    " match, target, posterior, log_pvalue, accuracy"
+)
+
+
+class HitRows:
+    """The hits of a run file.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._limits: dict[int, DomainLimits | None] = {}
+        self._stamp: tuple[int, int] | None = None
+        self._is_scan = False
+        self._counts: dict[int, int] = {}
+
+    def card(self, profile: int) -> dict[str, Any]:
+        """Return the card of a profile; empty if there is none."""
+        found = self._connection.execute("SELECT card FROM profiles WHERE id = ?", (profile,)).fetchone()
+        card: dict[str, Any] = json.loads(found[0]) if found else {}
+        return card
+
+    def forget_limits(self) -> None:
+        """Take the limits from the cards of the profiles again when they are next needed."""
+        self._limits.clear()
+
+    def _limits_of(self, profile: int) -> DomainLimits | None:
+        if profile not in self._limits:
+            self._limits[profile] = DomainLimits.from_card(self.card(profile))
+        return self._limits[profile]
+
+    def add(self, profile: int, hits: Sequence[Hit]) -> None:
+        """Write the hits of a profile; the caller has opened a transaction."""
+        limits = self._limits_of(profile)
+        last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
+        numbered = list(enumerate(hits, last + 1))
+        self._connection.executemany(
+            f"INSERT INTO hits ({_HIT_COLUMNS}, best_score, best_evalue, sort_key, tie) VALUES ({_marks(28)})",
+            (_row_of(number, profile, hit, limits) for number, hit in numbered),
+        )
+        self._connection.executemany(
+            f"INSERT INTO domains ({_DOMAIN_COLUMNS}) VALUES ({_marks(19)})",
+            (
+                (number, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range, *d.envelope, d.raw,
+                 d.states, d.text.model, d.text.match, d.text.target, d.text.posterior, d.log_pvalue, d.accuracy)
+                for number, hit in numbered for d in hit.domains
+            ),
+        )  # fmt: skip
+
+    def read(self, ids: Sequence[int]) -> Iterator[Hit]:
+        """Yield the hits with these ids, domains included, in this order."""
+        for start in range(0, len(ids), HITS_AT_ONCE):
+            yield from self._read_together(ids[start : start + HITS_AT_ONCE])
+
+    def _read_together(self, ids: Sequence[int]) -> list[Hit]:
+        chosen = f"IN ({_marks(len(ids))})"
+        domains: dict[int, list[tuple[Any, ...]]] = {number: [] for number in ids}
+        for row in self._connection.execute(
+            f"SELECT {_DOMAIN_COLUMNS} FROM domains WHERE hit {chosen} ORDER BY hit, number", ids
+        ):
+            domains[row[0]].append(row)
+        found = self._connection.execute(f"SELECT {_HIT_COLUMNS} FROM hits WHERE id {chosen}", ids).fetchall()
+        self._check_counts()
+        hits = {row[0]: self._hit(row, domains[row[0]]) for row in found}
+        return [hits[number] for number in ids]
+
+    def _hit(self, row: tuple[Any, ...], domains: list[tuple[Any, ...]]) -> Hit:
+        profile, score, included, said, filters = row[1], row[8], row[14], row[15:20], row[20:24]
+        if included is None:  # written by version 1
+            included = score >= (self.card(profile).get("include_score") or -math.inf)
+        limits, n_reported = self._limits_of(profile), 0
+        if limits is not None and limits.n_targets is None:
+            n_reported = self._counted(profile, row[2])
+        return Hit(
+            *row[2:12],
+            tuple(_domain(values, limits, n_reported, bool(included)) for values in domains),
+            row[12],
+            row[13],
+            bool(included),
+            DomainEstimates(*said) if said[0] is not None else None,
+            FilterScores(*filters) if filters[0] is not None else None,
+        )
+
+    def n_reported(self, profile: int, row: int) -> int:
+        """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
+        self._check_counts()
+        return self._counted(profile, row)
+
+    def _check_counts(self) -> None:
+        """Forget what was counted if the file has changed since."""
+        stamp = self._connection.execute("PRAGMA data_version").fetchone()[0], self._connection.total_changes
+        if self._stamp != stamp:
+            direction = self._connection.execute("SELECT value FROM facts WHERE name = 'direction'").fetchone()
+            self._is_scan = direction is not None and json.loads(direction[0]) == "scan"
+            self._stamp, self._counts = stamp, {}
+
+    def _counted(self, profile: int, row: int) -> int:
+        column, key = ("row", row) if self._is_scan else ("profile", profile)
+        if key not in self._counts:
+            question = f"SELECT count(*) FROM hits WHERE {column} = ?"
+            self._counts[key] = int(self._connection.execute(question, (key,)).fetchone()[0])
+        return self._counts[key]
+
+
+def _marks(n: int) -> str:
+    return ",".join("?" * n)
+
+
+def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None) -> tuple[Any, ...]:
+    best, said, filters = hit.best_domain, hit.estimates, hit.filters
+    by_score = limits is None or limits.sorts_by_score or hit.log_pvalue is None
+    estimates = (said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said else None
+    scores = (filters.msv, filters.bias, filters.viterbi, filters.forward) if filters else None
+    return (
+        number, profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
+        hit.bias, hit.evalue, hit.raw, hit.n_domains, hit.log_pvalue, hit.is_included, *(estimates or (None,) * 5),
+        *(scores or (None,) * 4), best and best.score, best and best.evalue,
+        hit.score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name,
+    )  # fmt: skip
+
+
+def _domain(row: tuple[Any, ...], limits: DomainLimits | None, n_reported: int, is_included: bool) -> Domain:
+    _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row
+    judgment = (None, True, True)
+    if limits is not None:
+        judgment = limits.judgment(score, log_pvalue, n_reported, is_included)
+    ends = (places[0], places[1]), (places[2], places[3]), (places[4], places[5])
+    text = AlignmentText(model, match, target, posterior)
+    return Domain(number, score, bias, evalue, *ends, raw, states, text, log_pvalue, accuracy, *judgment)
