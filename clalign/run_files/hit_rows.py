@@ -99,15 +99,12 @@ class HitRows:
         limits, n_reported = self._limits_of(profile), 0
         if limits is not None and limits.n_targets is None:
             n_reported = self._counted(profile, row[2])
-        return Hit(
-            *row[2:12],
-            tuple(_domain(values, limits, n_reported, bool(included)) for values in domains),
-            row[12],
-            row[13],
-            bool(included),
-            DomainEstimates(*said) if said[0] is not None else None,
+        values: tuple[Any, ...] = (
+            *row[2:12], tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
+            bool(included), DomainEstimates(*said) if said[0] is not None else None,
             FilterScores(*filters) if filters[0] is not None else None,
-        )
+        )  # fmt: skip
+        return Hit(*values)
 
     def n_reported(self, profile: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
@@ -149,9 +146,7 @@ def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None) ->
 
 def _domain(row: tuple[Any, ...], limits: DomainLimits | None, n_reported: int, is_included: bool) -> Domain:
     _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row
-    judgment = (None, True, True)
-    if limits is not None:
-        judgment = limits.judgment(score, log_pvalue, n_reported, is_included)
+    judgment = (None, True, True) if limits is None else limits.judgment(score, log_pvalue, n_reported, is_included)
     ends = (places[0], places[1]), (places[2], places[3]), (places[4], places[5])
     text = AlignmentText(model, match, target, posterior)
     return Domain(number, score, bias, evalue, *ends, raw, states, text, log_pvalue, accuracy, *judgment)
