@@ -6,16 +6,20 @@
    the row before plus a gain, saturated: the least value of a byte is the score of beginning, and
    where the greatest is reached the bytes of HMMER have overflowed before.
 
+   Where a row has few vectors most of the time goes by waiting for the shifted one, so several
+   sequences are worked on at once; each has its place and takes the next one when its last has ended.
+
    Buffers
      codes     uchar[n_residues]               letter codes, sequence after sequence
      offsets   int[n + 1]                      where each begins
      gains     char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond the model
-     next      int[1]                          in: 0; the next sequence to be taken
+     next      uint[1]                         in: 0; the next sequence to be taken
      extremes  int[n]                          out: the best cell and 256, at most 255
 
    Macros
      LANES     16 or 32: bytes in a vector
      VECTORS   vectors a row, >= 1, LANES * VECTORS >= M
+     SEQUENCES worked on at once; their rows should fit into registers
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
@@ -26,12 +30,16 @@
 #ifndef VECTORS
 #define VECTORS 8
 #endif
+#ifndef SEQUENCES
+#define SEQUENCES 1
+#endif
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
 
 #define BEGIN ((chars)(-128))
 #define AT_ONCE 16
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 typedef char chars __attribute__((ext_vector_type(LANES)));
 typedef short shorts __attribute__((ext_vector_type(LANES)));
@@ -53,31 +61,81 @@ chars sum(chars a, chars b)
     return __builtin_convertvector(wide, chars);
 }
 
-__kernel void ssv_score(__global const uchar *codes, __global const int *offsets, const uint n,
-                        __global const chars *gains, __global int *next, __global int *extremes)
+typedef struct {
+    chars cells[VECTORS], best;
+    __global const uchar *code; /* the next residue */
+    uint row;
+    int left;                   /* residues */
+} place_t;
+
+/* Take the next sequence; return 0 if there is none. A place without one reads other residues for nothing. */
+int take(place_t *place, __global const uchar *codes, __global const int *offsets, uint n, __global uint *next)
 {
-    chars cells[VECTORS];
-    for (uint row = atomic_inc(next); row < n; row = atomic_inc(next)) {
-        __global const uchar *code = codes + offsets[row];
-        __global const uchar *end = codes + offsets[row + 1];
-        chars best = BEGIN;
-        for (int q = 0; q < VECTORS; q++) cells[q] = BEGIN;
-        for (; code < end; code++) {
-            __global const chars *gain = gains + (uint)*code * VECTORS;
-            const chars first = UP(cells[VECTORS - 1]);
-            /* Downwards, so that each cell still finds its neighbor of the row before. */
+    const uint row = atomic_inc(next);
+    const int is_taken = row < n;
+    place->row = row;
+    place->code = codes + (is_taken ? offsets[row] : 0);
+    place->left = is_taken ? offsets[row + 1] - offsets[row] : INT_MAX;
+    place->best = BEGIN;
+#pragma unroll
+    for (int q = 0; q < VECTORS; q++) place->cells[q] = BEGIN;
+    return is_taken;
+}
+
+/* One residue of a sequence. */
+void next_row(place_t *place, __global const chars *gain)
+{
+    chars *cells = place->cells, best = place->best;
+    const chars first = UP(cells[VECTORS - 1]);
+    /* Downwards, so that each cell still finds its neighbor of the row before. */
 #if VECTORS <= AT_ONCE
 #pragma unroll
 #endif
-            for (int q = VECTORS - 1; q > 0; q--) {
-                cells[q] = sum(cells[q - 1], gain[q]);
-                best = best > cells[q] ? best : cells[q];
-            }
-            cells[0] = sum(first, gain[0]);
-            best = best > cells[0] ? best : cells[0];
+    for (int q = VECTORS - 1; q > 0; q--) {
+        cells[q] = sum(cells[q - 1], gain[q]);
+        best = LARGER(best, cells[q]);
+    }
+    cells[0] = sum(first, gain[0]);
+    place->best = LARGER(best, cells[0]);
+}
+
+int highest(chars best)
+{
+#if LANES == 32
+    const char16 of_16 = LARGER(best.lo, best.hi);
+#else
+    const char16 of_16 = best;
+#endif
+    const char8 of_8 = LARGER(of_16.lo, of_16.hi);
+    const char4 of_4 = LARGER(of_8.lo, of_8.hi);
+    const char2 of_2 = LARGER(of_4.lo, of_4.hi);
+    return LARGER(of_2.x, of_2.y);
+}
+
+__kernel void ssv_score(__global const uchar *codes, __global const int *offsets, const uint n,
+                        __global const chars *gains, __global uint *next, __global int *extremes)
+{
+    place_t place[SEQUENCES];
+    int n_taken = 0;
+#pragma unroll
+    for (int s = 0; s < SEQUENCES; s++) n_taken += take(place + s, codes, offsets, n, next);
+    while (n_taken > 0) {
+        int rows = INT_MAX; /* until the first ends */
+#pragma unroll
+        for (int s = 0; s < SEQUENCES; s++) rows = min(rows, place[s].left);
+        for (int i = 0; i < rows; i++) {
+#pragma unroll
+            for (int s = 0; s < SEQUENCES; s++) next_row(place + s, gains + (uint)place[s].code[i] * VECTORS);
         }
-        char highest = -128;
-        for (int lane = 0; lane < LANES; lane++) highest = best[lane] > highest ? best[lane] : highest;
-        extremes[row] = (highest < 0 ? highest + 256 : 255) - SABOTAGE;
+#pragma unroll
+        for (int s = 0; s < SEQUENCES; s++) {
+            place[s].left -= rows;
+            if (place[s].row >= n) continue;
+            place[s].code += rows;
+            if (place[s].left > 0) continue;
+            const int extreme = highest(place[s].best);
+            extremes[place[s].row] = (extreme < 0 ? extreme + 256 : 255) - SABOTAGE;
+            n_taken -= !take(place + s, codes, offsets, n, next);
+        }
     }
 }

@@ -21,7 +21,7 @@ Choices = Mapping[str, int]
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "ssv_item": ({"NODES": 40}, {"NODES": 24, "GROUP": 64}, {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1}),
-    "ssv_vector": ({"LANES": 32, "VECTORS": 4}, {"LANES": 16, "VECTORS": 20}),
+    "ssv_vector": ({"LANES": 32, "VECTORS": 4, "SEQUENCES": 2}, {"LANES": 16, "VECTORS": 20}),
 }
 """Choices that are compiled for other vendors in the tests."""
 
@@ -107,14 +107,16 @@ SSV = SsvStage()
 
 
 def _enqueue_vector(session: Any, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
-    lanes = choices.get("LANES", 32 if profile.length > ssv_tuning_of(session.device).narrow_nodes else 16)
-    defines = {"LANES": lanes, "VECTORS": -(-profile.length // lanes), **choices}
+    tuning = ssv_tuning_of(session.device)
+    lanes = choices.get("LANES", 32 if profile.length > tuning.narrow_nodes else 16)
+    vectors = -(-profile.length // lanes)
+    sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
+    defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
 
     def make() -> Any:
-        per_lane = defines["VECTORS"]
-        gains = np.full((N_CODES, lanes * per_lane), -MOST_COST, np.int8)
+        gains = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
         gains[:, : profile.length] = gains_of(bytes_of(session, profile))
-        return session.upload(gains.reshape(N_CODES, lanes, per_lane).transpose(0, 2, 1))
+        return session.upload(gains.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
 
     n = len(batch)
     extremes = session.allocate(4 * n)

@@ -21,6 +21,9 @@ class SsvTuning:
         Residues by which the pieces of long sequences overlap at least, and their length in overlaps.
     narrow_nodes : int
         Up to this length a model is striped over narrow vectors on a CPU.
+    few_vectors, sequences : int
+        Rows of so many vectors are short: a core works on several sequences at once, as long as their rows
+        fit into registers.
     """
 
     nodes: int = 24
@@ -28,7 +31,9 @@ class SsvTuning:
     groups: int = 4
     least_overlap: int = 256
     piece_share: int = 3
-    narrow_nodes: int = 64
+    narrow_nodes: int = 48
+    few_vectors: int = 4
+    sequences: int = 2
 
 
 DEFAULT = SsvTuning()
