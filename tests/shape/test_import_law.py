@@ -15,6 +15,9 @@ LEVELS = (
     (
         "sequences",
         "scoring",
+        "pair_alignments",
+        "pair_batches",
+        "karlin_altschul",
         "profiles",
         "local_profiles",
         "profile_logo",

@@ -1,0 +1,133 @@
+"""Alignments of two sequences: their path, what it is worth, and its picture in text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alignments import AlignmentText
+from clalign.alphabets import DECODE
+from clalign.scoring import Scoring
+
+_RUN = re.compile(r"(\d+)([MID])")
+
+
+@dataclass(frozen=True, slots=True)
+class PairAlignment:
+    """The best alignment of a query and a target.
+
+    Attributes
+    ----------
+    score : int
+    query_range, target_range : tuple of int
+        What is aligned, 0-based, half open. In ``semiglobal`` mode the overhangs are not part of it.
+    path : str
+        One letter a column: ``M`` two residues, ``I`` a residue of the query alone, ``D`` one of the target
+        alone (SAM's letters, the target being the reference).
+    """
+
+    score: int
+    query_range: tuple[int, int]
+    target_range: tuple[int, int]
+    path: str
+
+    @property
+    def cigar(self) -> str:
+        """The path in runs, as in ``12M1D30M``; ``*`` without columns."""
+        return "".join(f"{len(list(run))}{letter}" for letter, run in groupby(self.path)) or "*"
+
+    @property
+    def n_gap_residues(self) -> int:
+        """Columns with a residue of one sequence only."""
+        return len(self.path) - self.path.count("M")
+
+    @property
+    def n_gaps(self) -> int:
+        """Gaps, of whatever length."""
+        return sum(letter != "M" for letter, _ in groupby(self.path))
+
+
+def path_of(cigar: str) -> str:
+    """Return the path of a CIGAR of ``M``, ``I`` and ``D``."""
+    return "".join(letter * int(count) for count, letter in _RUN.findall(cigar))
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedColumns:
+    """The letters of an alignment, column by column.
+
+    Attributes
+    ----------
+    query, target : uint8[n_columns]
+        Letter codes; of no meaning where the path has no residue of that sequence.
+    kinds : uint8[n_columns]
+        ASCII code of ``M``, ``I`` or ``D``.
+    """
+
+    query: npt.NDArray[np.uint8]
+    target: npt.NDArray[np.uint8]
+    kinds: npt.NDArray[np.uint8]
+
+    @property
+    def pairs(self) -> npt.NDArray[np.bool_]:
+        """Which columns hold two residues (bool[n_columns])."""
+        return self.kinds == ord("M")
+
+    @property
+    def n_identical(self) -> int:
+        """Columns of two equal residues."""
+        return int((self.pairs & (self.query == self.target)).sum())
+
+    def n_positive(self, scoring: Scoring) -> int:
+        """Return the number of columns of two residues that score above 0."""
+        return int((self.pairs & (scoring.matrix.scores[self.query, self.target] > 0)).sum())
+
+
+def aligned_columns(
+    alignment: PairAlignment, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]
+) -> AlignedColumns:
+    """Return the letters of an alignment.
+
+    Parameters
+    ----------
+    alignment : PairAlignment
+    query, target : uint8[length]
+        Letter codes of the whole sequences.
+    """
+    kinds = np.frombuffer(alignment.path.encode("ascii"), np.uint8)
+    in_query, in_target = kinds != ord("D"), kinds != ord("I")
+    places = alignment.query_range[0] - 1 + np.cumsum(in_query)
+    others = alignment.target_range[0] - 1 + np.cumsum(in_target)
+    return AlignedColumns(
+        query[np.maximum(places, 0)] if len(query) else np.zeros(len(kinds), np.uint8),
+        target[np.maximum(others, 0)] if len(target) else np.zeros(len(kinds), np.uint8),
+        kinds,
+    )
+
+
+def path_score(
+    alignment: PairAlignment, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
+) -> int:
+    """Return what the path of an alignment is worth, computed from it alone: a check of the dynamic programming."""
+    columns = aligned_columns(alignment, query, target)
+    score = int(scoring.matrix.scores[columns.query, columns.target][columns.pairs].sum(dtype=np.int64))
+    gaps = (len(list(run)) for letter, run in groupby(alignment.path) if letter != "M")
+    return score - sum(scoring.gaps.of(length) for length in gaps)
+
+
+def pair_text(
+    alignment: PairAlignment, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
+) -> AlignmentText:
+    """Return the rows of an alignment: query, ``|`` for equal residues, ``+`` for positive scores, target."""
+    columns = aligned_columns(alignment, query, target)
+    dash, space = np.uint8(ord("-")), np.uint8(ord(" "))
+    top = np.where(columns.kinds == ord("D"), dash, DECODE[columns.query])
+    bottom = np.where(columns.kinds == ord("I"), dash, DECODE[columns.target])
+    positive = columns.pairs & (scoring.matrix.scores[columns.query, columns.target] > 0)
+    same = columns.pairs & (columns.query == columns.target)
+    middle = np.where(same, np.uint8(ord("|")), np.where(positive, np.uint8(ord("+")), space))
+    return AlignmentText(*(str(row.astype(np.uint8).tobytes(), "ascii") for row in (top, middle, bottom)))
