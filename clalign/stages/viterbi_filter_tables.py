@@ -174,6 +174,10 @@ def pair_steps(scores: WordScores) -> PairSteps | None:
     what comes from it is no more than what comes from B. A step or a match that costs more than
     `lowest`, which takes the highest M that counts to `least`, can be replaced by that for the same reason.
     Sums of a score that is at least `least` and a step that is at least `lowest` must not wrap around.
+
+    Nor do they at the upper end, as long as M counts. Steps gain nothing, so M plus one, and I, are no more
+    than the highest M. D with the step into it is no more either, so without that step it is at most
+    `MOST_ABOVE` - `lowest`; as `least` + `lowest` do not wrap around, that is at most 1.5 `MOST_ABOVE` + 16384.
     """
     t, begin = scores.transitions.astype(np.int64), scores.begin[1:].astype(np.int64)
     least = int(begin.min())
@@ -186,7 +190,7 @@ def pair_steps(scores: WordScores) -> PairSteps | None:
     on = t[DD, 1:] + opened - np.append(opened[1:], 0)
     for impossible in (from_delete, on):
         impossible[[0, -1]] = lowest  # the first node has no D, and that of the last goes nowhere
-    if min(from_delete.min(), on.min()) + least < NEVER_WORD or on.max() > HIGHEST_WORD:
+    if min(from_delete.min(), on.min()) + least < NEVER_WORD:
         return None
     inserted = np.maximum(t[IM, 1:] + t[MI, 1:], lowest)
     steps = np.stack([t[MM, 1:], inserted, from_delete, np.append(begin[1:], least), t[II, 1:], on])

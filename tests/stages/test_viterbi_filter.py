@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from clalign.local_profiles import LocalProfile, length_terms, to_local_profile, word_scores
+from clalign.local_profiles import (
+    LOOP_COST,
+    WORD_E_MOVE,
+    WORD_SCALE,
+    LocalProfile,
+    length_terms,
+    to_local_profile,
+    word_scores,
+)
 from clalign.profiles import DD, DM, MD, MI, MM
 from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
 from clalign.stages.chosen import Chosen, length_buffers
 from clalign.stages.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
-from clalign.stages.viterbi_filter_tables import LONGEST, MOST_ABOVE, can_merge_steps, pair_steps
+from clalign.stages.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
 
 LANES = {"LANE_BACKEND": 0}
 SHAPES = [
@@ -95,7 +104,20 @@ def test_odd_models_are_told_apart() -> None:
     assert all(pair_steps(word_scores(random_local_profile(rng, n))) is not None for n in (1, 2, 3, 50))
 
 
+def highest_deletes(pairs: PairSteps) -> npt.NDArray[np.int64]:
+    """Return the most that D of each node, without the step into it, and D taken on from it can be (int64[M, 2]).
+
+    That is for rows without an M too high to count, node by node as ``common/pairs_of_words.h`` goes.
+    """
+    d, highest = pairs.least, []
+    for on in pairs.steps[5]:
+        highest.append((d, d + int(on)))
+        d = max(d + int(on), MOST_ABOVE)
+    return np.array(highest)
+
+
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(1, 60))
+@example(seed=1873, n_nodes=13)
 @settings(max_examples=60, deadline=None)
 def test_no_sum_of_two_packed_scores_wraps_around(seed: int, n_nodes: int) -> None:
     pairs = pair_steps(word_scores(odd_profile(np.random.default_rng(seed), n_nodes)))
@@ -106,10 +128,41 @@ def test_no_sum_of_two_packed_scores_wraps_around(seed: int, n_nodes: int) -> No
         assert pairs.least + step.min() >= -32768
     assert (begin >= pairs.least).all()
     assert max(0, pairs.match.max()) + MOST_ABOVE <= 32767
-    # The most that D can be without the step that leads into it, and on to the next.
-    highest = MOST_ABOVE - np.minimum(0, from_delete[1:]).min(initial=0)
-    assert highest <= 32767
-    assert all(step.max() <= 0 for step in (to_match, from_insert, stay))
+    assert all(step.max() <= 0 for step in (to_match, from_insert, from_delete, begin, stay))
+    assert highest_deletes(pairs).max() <= 32767
+
+
+def deleting_profile() -> LocalProfile:
+    """Return a model whose D, without the step into it, gets about as high as in any that the packed form takes.
+
+    From node 4 it goes on to D of 5, and that to D of 6, almost for sure, but never from M of 5 to D of 6.
+    """
+    hmm = random_local_hmm(np.random.default_rng(11), 8)
+    hmm.transitions[0, [MM, MI, MD]] = [0.98, 0.01, 0.01]
+    inner, rare = hmm.transitions[1:8], np.exp(-13)
+    inner[:] = [0.98, 0.01, 0.01, 0.5, 0.5, 0.5, 0.5]
+    inner[3, [MM, MI, MD, DM, DD]] = [rare / 2, rare / 2, 1 - rare, rare, 1 - rare]
+    inner[4, [MM, MI, MD, DM, DD]] = [0.99, 0.01, 0, 0, 1]
+    inner[5, [DM, DD]] = [0.9, 0.1]
+    hmm.match[1:] = 0.02
+    hmm.match[1:5, "ACDEFGHIKLMNPQRSTVWY".index("W")] = 0.209
+    hmm.match[7, "ACDEFGHIKLMNPQRSTVWY".index("Y")] = 0.06
+    return to_local_profile(hmm)
+
+
+def test_the_highest_deletes_do_not_wrap_around(opencl_session: Session) -> None:
+    """An M that only just counts is followed by a delete over a node into whose D no M goes, and that by the best M."""
+    profile = deleting_profile()
+    pairs = pair_steps(word_scores(profile))
+    assert pairs is not None
+    assert 27_500 < highest_deletes(pairs).max() <= 32_767
+    batch = SequenceBatch.from_texts([text + "A" * 10_000 for text in ("WWWW", "WWWWY")])
+    scores, move = VITERBI_FILTER.reference(batch, profile), int(length_terms(batch.lengths).word_move[0])
+    above = np.round((scores + LOOP_COST) * WORD_SCALE) - WORD_E_MOVE - 2 * move  # how much more than B the best M is
+    most = -WORD_E_MOVE - move
+    assert most - 500 < above[0] < above[1] <= most
+    for shape, defines in SHAPES if opencl_session.device.kind == "cpu" else [(None, {})]:
+        assert n_differing(ViterbiFilterStage(shape, **defines), opencl_session, batch, profile) == 0
 
 
 def test_j_and_overflow(session: Session) -> None:
