@@ -53,8 +53,9 @@ class DomainPath:
     @property
     def target_range(self) -> tuple[int, int]:
         """First residue and one past the last, over the matches (0-based, half open)."""
-        residues = self.residues()[self.codes() == _MATCH]
-        return int(residues[0]), int(residues[-1]) + 1
+        first, last = self.states.index("M"), self.states.rindex("M")
+        start, end = (self.residue_start + step - self.states.count("D", 0, step) for step in (first, last))
+        return start, end + 1
 
 
 _UPPER = np.uint8(0xDF)  # clears the bit that makes an ASCII letter lower case

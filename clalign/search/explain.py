@@ -24,7 +24,7 @@ from clalign.run_files.funnel import STAGES, in_sentence
 from clalign.runs import RunFile, open_run
 from clalign.search.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.search.hmmer3_domains import define_domains
-from clalign.search.hmmer3_search import Hmmer3Search
+from clalign.search.hmmer3_search import Candidate, Hmmer3Search
 from clalign.search.hmmer3_thresholds import ALL_SCORES
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
@@ -178,8 +178,7 @@ def _steps_of_hmmer3(search: Hmmer3Search, row: int, session: Session) -> list[S
     if not n:
         return steps
     relaxed = replace(search, thresholds=replace(search.thresholds, evalue=NO_LIMIT, score=None))
-    hit = relaxed.hit(row, domains, np.float32(null), FilterScores(0.0, None, None, None), 0)
-    assert hit is not None
+    (hit,) = relaxed.hits([Candidate(row, domains, null, FilterScores(0.0, None, None, None), 0)])
     return [*steps, _report_step(search, hit, came)]
 
 

@@ -1,6 +1,9 @@
-"""The alignment of a HMMER3 domain as text."""
+"""The alignments of HMMER3 domains as text."""
 
 from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,25 +28,33 @@ def shown_letters(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
     return letters
 
 
-def hmmer3_alignment_text(
-    path: DomainPath, posterior: str, profile: LocalProfile, codes: npt.NDArray[np.uint8]
-) -> AlignmentText:
-    """Return the rows of an alignment.
+def hmmer3_alignment_texts(
+    paths: Sequence[DomainPath],
+    posteriors: Sequence[str],
+    profile: LocalProfile,
+    targets: Sequence[npt.NDArray[np.uint8]],
+) -> list[AlignmentText]:
+    """Return the rows of alignments, made all at once.
 
     Parameters
     ----------
-    path : DomainPath
-    posterior : str
+    paths : sequence of DomainPath
+    posteriors : sequence of str
         How sure each step is.
     profile : LocalProfile
-    codes : uint8[length]
-        Letter codes of the whole target.
+    targets : sequence of uint8[length]
+        Letter codes of the whole target of each.
     """
-    states = path.codes()
-    nodes, residues = path.nodes(), path.residues()
+    if not paths:
+        return []
+    ends = np.cumsum([len(path.states) for path in paths])
+    states = np.frombuffer("".join(path.states for path in paths).encode("ascii"), np.uint8)
     matches, inserts, deletes = states == _MATCH, states == _INSERT, states == _DELETE
+    nodes = _nodes(paths, ends, inserts)
+    residues = [codes[slice(*_residues(path))] for path, codes in zip(paths, targets, strict=True)]
+    aligned = np.zeros(len(states), np.uint8)
+    aligned[~deletes] = np.concatenate(residues)
     consensus = np.frombuffer(profile.hmm.consensus.encode(), np.uint8)[nodes]
-    aligned = codes[np.maximum(residues, 0)]
     letters = shown_letters(profile.hmm.alphabet)[aligned]
     lower = np.where((letters >= ord("A")) & (letters <= ord("Z")), letters | ~_UPPER, letters)
     same = matches & (letters == (consensus & _UPPER))
@@ -52,4 +63,23 @@ def hmmer3_alignment_text(
     match = np.where(same, consensus, np.where(likely, ord("+"), ord(" ")))
     target = np.where(deletes, ord("-"), np.where(inserts, lower, letters))
     rows = [row.astype(np.uint8).tobytes().decode("ascii") for row in (model, match, target)]
-    return AlignmentText(rows[0], rows[1], rows[2], posterior)
+    return [
+        AlignmentText(rows[0][start:end], rows[1][start:end], rows[2][start:end], posterior)
+        for (start, end), posterior in zip(itertools.pairwise([0, *ends.tolist()]), posteriors, strict=True)
+    ]
+
+
+def _nodes(
+    paths: Sequence[DomainPath], ends: npt.NDArray[np.int64], inserts: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the node of each step of all paths, as `DomainPath.nodes` does of one."""
+    counts = np.cumsum(~inserts)
+    before = np.concatenate([[0], counts[ends[:-1] - 1]])
+    starts = np.array([path.node_start for path in paths]) - 1 - before
+    nodes: npt.NDArray[np.int64] = counts + np.repeat(starts, np.diff(ends, prepend=0))
+    return nodes
+
+
+def _residues(path: DomainPath) -> tuple[int, int]:
+    """Return the first residue that a path emits and one past the last."""
+    return path.residue_start, path.residue_start + len(path.states) - path.states.count("D")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.alignments import AlignmentText
 from clalign.envelopes import Envelope, TargetDomains
 from clalign.evalues import hmmer3_gumbel, hmmer3_log_tail
 from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
@@ -26,9 +28,9 @@ from clalign.local_profiles import (
 )
 from clalign.profiles import IMPOSSIBLE, INT_SCALE, Hmm
 from clalign.search.domain_host import DomainHost
-from clalign.search.hmmer3_alignments import hmmer3_alignment_text
+from clalign.search.hmmer3_alignments import hmmer3_alignment_texts
 from clalign.search.hmmer3_domains import define_domains
-from clalign.search.hmmer3_scores import DomainScore, repeats, target_score
+from clalign.search.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
 from clalign.search.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
 from clalign.search.protocol import Scored
 from clalign.search.targets import Reduced, Targets
@@ -40,12 +42,38 @@ from clalign.stages.filters import FILTERS, PASSED_FORWARD, Filtered, FilterMode
 DOMAIN_RESIDUES = 1 << 24
 """Residues of the targets whose domains are defined in one go."""
 
-Floats = npt.NDArray[np.float32]
+CANDIDATES_AT_ONCE = 1024
+"""Candidates whose hits are made together."""
 
 
-def in_bits(nats: Floats) -> Floats:
-    """Return differences of scores in bits."""
-    return (nats.astype(np.float64) / LN_2).astype(np.float32)
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A target that may be a hit.
+
+    Attributes
+    ----------
+    row : int
+        Of the database.
+    found : TargetDomains
+    null : float
+        Score of the null model in nats.
+    filters : FilterScores
+    raw : int
+        What is kept of its MSV score.
+    """
+
+    row: int
+    found: TargetDomains
+    null: float
+    filters: FilterScores
+    raw: int
+
+    @property
+    def estimates(self) -> DomainEstimates:
+        """What is said of its domains."""
+        found = self.found
+        counts = found.n_regions, found.n_clustered, found.n_overlaps, found.n_envelopes
+        return DomainEstimates(found.expected, *counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,72 +184,102 @@ class Hmmer3Search:
 
     def _reported(self, scored: Scored, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
         reduced, filtered = scored.details
-        for place, found in zip(places.tolist(), domains, strict=True):
-            if found.envelopes:
-                position = int(filtered.rows[place])
-                null = reduced.terms.null[position]
-                filters = filter_scores(scored.survivors, place)
-                raw = int(scored.scores.values[position])
-                hit = self.hit(int(scored.scores.targets[position]), found, null, filters, raw)
-                if hit is not None:
-                    yield hit
+        assert scored.survivors is not None
+        positions = filtered.rows[places]
+        values = zip(
+            scored.scores.targets[positions].tolist(), domains, reduced.terms.null[positions],
+            filter_scores(scored.survivors, places), scored.scores.values[positions].tolist(), strict=True,
+        )  # fmt: skip
+        candidates = (Candidate(*each) for each in values if each[1].envelopes)
+        while some := list(itertools.islice(candidates, CANDIDATES_AT_ONCE)):
+            yield from self.hits(some)
 
-    def hit(self, row: int, found: TargetDomains, null: np.float32, filters: FilterScores, raw: int) -> Hit | None:
-        """Return a target with its domains, or None if it is not reported (`null`: nats)."""
+    def hits(self, candidates: list[Candidate]) -> list[Hit]:
+        """Return those of some targets that are reported, with their domains."""
         database, limits = self.targets.database, self.thresholds
-        length = database.length(row)
-        scores = target_score(found, np.float32(found.forward), null, length, without_null2=self.without_null2)
-        log_pvalue = self._log_pvalue(scores.score)
-        if not limits.reports(scores.score, log_pvalue):
-            return None
-        hidden = repeats(found, scores.domains)
-        shown = [place for place in range(len(found.envelopes)) if place not in hidden]
-        codes = database.residues(row)
-        name, accession, description = database.header(row)
-        return Hit(
-            row=row,
-            input_index=int(database.order[row]),
-            name=name,
-            accession=accession,
-            description=description,
-            length=length,
-            score=float(scores.score),
-            bias=float(scores.bias),
-            evalue=math.exp(log_pvalue) * limits.n_targets,
-            raw=raw,
-            domains=tuple(
-                self._domain(number, found.envelopes[place], scores.domains[place], codes)
-                for number, place in enumerate(shown, 1)
-            ),
-            n_domains=len(found.envelopes),
-            log_pvalue=log_pvalue,
-            is_included=limits.includes(scores.score, log_pvalue),
-            estimates=DomainEstimates(
-                found.expected, found.n_regions, found.n_clustered, found.n_overlaps, found.n_envelopes
-            ),
-            filters=filters,
-        )
+        rows = np.array([candidate.row for candidate in candidates], np.int64)
+        lengths = database.offsets[rows + 1] - database.offsets[rows]
+        null = np.array([candidate.null for candidate in candidates], np.float32)
+        found = [candidate.found for candidate in candidates]
+        scores = target_scores(found, null, lengths, without_null2=self.without_null2)
+        biases, log_pvalues = scores.bias.tolist(), hmmer3_log_tail(scores.score, limits.calibration).tolist()
+        reported = [
+            place for place, (score, value) in enumerate(zip(scores.score, log_pvalues, strict=True))
+            if limits.reports(score, value)
+        ]  # fmt: skip
+        domains = self._domains(candidates, reported, scores)
+        hits = []
+        for place, of_hit in zip(reported, domains, strict=True):
+            candidate, log_pvalue = candidates[place], log_pvalues[place]
+            name, accession, description = database.header(candidate.row)
+            hits.append(
+                Hit(
+                    row=candidate.row,
+                    input_index=int(database.order[candidate.row]),
+                    name=name,
+                    accession=accession,
+                    description=description,
+                    length=int(lengths[place]),
+                    score=float(scores.score[place]),
+                    bias=biases[place],
+                    evalue=math.exp(log_pvalue) * limits.n_targets,
+                    raw=candidate.raw,
+                    domains=of_hit,
+                    n_domains=len(candidate.found.envelopes),
+                    log_pvalue=log_pvalue,
+                    is_included=limits.includes(scores.score[place], log_pvalue),
+                    estimates=candidate.estimates,
+                    filters=candidate.filters,
+                )
+            )
+        return hits
 
-    def _domain(self, number: int, envelope: Envelope, scored: DomainScore, codes: npt.NDArray[np.uint8]) -> Domain:
-        log_pvalue = self._log_pvalue(scored.score)
+    def _domains(
+        self, candidates: list[Candidate], reported: list[int], scores: TargetScores
+    ) -> Iterator[tuple[Domain, ...]]:
+        """Yield the domains of each candidate that is reported."""
+        begins, shown = scores.begins.tolist(), []
+        for place in reported:
+            found, begin = candidates[place].found, begins[place]
+            hidden = repeats(found, scores.domain_score[begin : begins[place + 1]])
+            shown.append([n for n in range(len(found.envelopes)) if n not in hidden])
+        pairs = [(candidates[place], n) for place, numbers in zip(reported, shown, strict=True) for n in numbers]
+        envelopes = [candidate.found.envelopes[n] for candidate, n in pairs]
+        texts = iter(
+            hmmer3_alignment_texts(
+                [envelope.path for envelope in envelopes],
+                [envelope.posterior for envelope in envelopes],
+                self.profile,
+                [self.targets.database.residues(candidate.row) for candidate, _ in pairs],
+            )
+        )
+        log_pvalues = hmmer3_log_tail(scores.domain_score, self.thresholds.calibration).tolist()
+        numbers = list(zip(scores.domain_score.tolist(), scores.domain_bias.tolist(), log_pvalues, strict=True))
+        for place, chosen in zip(reported, shown, strict=True):
+            found, begin = candidates[place].found, begins[place]
+            yield tuple(
+                self._domain(number, found.envelopes[n], next(texts), *numbers[begin + n])
+                for number, n in enumerate(chosen, 1)
+            )
+
+    def _domain(
+        self, number: int, envelope: Envelope, text: AlignmentText, score: float, bias: float, log_pvalue: float
+    ) -> Domain:
         path = envelope.path
         return Domain(
             number=number,
-            score=float(scored.score),
-            bias=scored.bias,
+            score=score,
+            bias=bias,
             evalue=math.exp(log_pvalue) * self.thresholds.n_targets,
             profile_range=path.profile_range,
             target_range=path.target_range,
             envelope=(envelope.first, envelope.last),
-            raw=round(1000.0 * (float(scored.score) + scored.bias)),
+            raw=round(1000.0 * (score + bias)),
             states=path.states,
-            text=hmmer3_alignment_text(path, envelope.posterior, self.profile, codes),
+            text=text,
             log_pvalue=log_pvalue,
             accuracy=envelope.accuracy,
         )
-
-    def _log_pvalue(self, score: np.float32) -> float:
-        return float(hmmer3_log_tail(np.array([score], np.float32), self.thresholds.calibration)[0])
 
     def described(self, raw: int, row: int) -> dict[str, Any]:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
@@ -250,19 +308,11 @@ def survivors_in_bits(reduced: Reduced, filtered: Filtered) -> Survivors:
         )
 
 
-def filter_scores(survivors: Survivors | None, place: int) -> FilterScores:
-    """Return the scores of one survivor."""
-    assert survivors is not None
-
-    def known(score: np.float32) -> float | None:
-        return None if np.isnan(score) else float(score)
-
-    return FilterScores(
-        float(survivors.msv[place]),
-        known(survivors.bias[place]),
-        known(survivors.viterbi[place]),
-        known(survivors.forward[place]),
-    )
+def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterator[FilterScores]:
+    """Yield the scores of some survivors."""
+    columns = [scores[places].tolist() for scores in (survivors.bias, survivors.viterbi, survivors.forward)]
+    for msv, *others in zip(survivors.msv[places].tolist(), *columns, strict=True):
+        yield FilterScores(msv, *(None if math.isnan(score) else score for score in others))
 
 
 def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets, host: DomainHost | None = None) -> Hmmer3Search:
