@@ -43,24 +43,25 @@ def open_window(settings: Settings, worker: list[str], files: list[str]) -> Main
             last = settings.recent[0]
             if not last.problem:
                 conductor.sources.open_paths([last.path])
-        QTimer.singleShot(WARM_MS, window, _warm_up)
+        QTimer.singleShot(WARM_MS, window, lambda: _warm_up(window))
 
     window.shown.connect(begin)
     window.show()
     return window
 
 
-def _warm_up() -> None:
+def _warm_up(window: MainWindow) -> None:
     from .views import results_page
 
     assert results_page
-    QTimer.singleShot(WARM_MS, _warm_laboratory)
+    QTimer.singleShot(WARM_MS, window, lambda: _warm_laboratory(window))
 
 
-def _warm_laboratory() -> None:
+def _warm_laboratory(window: MainWindow) -> None:
     from .models import rungs
 
     assert rungs
+    window.collector.settle()
 
 
 def _follow_system(settings: Settings, window: MainWindow) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from clalign.errors import ClalignError
@@ -27,6 +27,7 @@ from .profile_desk import ProfileDesk
 from .search_desk import SearchDesk
 from .settings import Settings
 from .source_desk import SourceDesk
+from .turns import next_turn
 
 if TYPE_CHECKING:
     from .main_window import MainWindow
@@ -163,7 +164,7 @@ class Conductor(QObject):
         self.window.center.addWidget(page)
         if live:
             # In a turn of its own: making a page and listing it together would stall the window.
-            QTimer.singleShot(0, page, lambda: self._show_new(path, "running"))
+            next_turn(page, lambda: self._show_new(path, "running"))
             return
         self._show_new(path, "")
         self.sources.add_recent(path, "run")
@@ -179,16 +180,15 @@ class Conductor(QObject):
         page.verify_asked.connect(lambda hits: self.desk.verify(str(page.run.path), hits))
         page.scheme_chosen.connect(self.set_scheme)
         page.set_log(self.settings.preferences.log_counts)
-        page.hit.set_scheme(self.settings.preferences.scheme)
-        page.hit.set_posterior(self.settings.preferences.posterior)
-        page.hit.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
-        page.hit.node_chosen.connect(lambda node: self.profiles.show_node(page, node))
+        page.set_scheme(self.settings.preferences.scheme)
+        page.set_posterior(self.settings.preferences.posterior)
+        page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
+        page.node_chosen.connect(lambda node: self.profiles.show_node(page, node))
         page.profile_asked.connect(lambda: self.profiles.fill_results(page))
         page.profile_made.connect(self.profiles.connect_view)
         page.funnel_asked.connect(lambda: self.filters.fill(page))
         page.funnel_made.connect(lambda view: self.filters.connect_view(page, view))
-        for part in (page.hit, page.hits):
-            part.explain_asked.connect(self.filters.explain_hit)
+        page.explain_asked.connect(self.filters.explain_hit)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
@@ -200,7 +200,7 @@ class Conductor(QObject):
         """Show the hit in the dock, or the profile where the page shows the hit itself."""
         if self.page is not page:
             return
-        if page.tabs.currentWidget() is page.hit and page.run.card:
+        if page.shows_hit and page.run.card:
             self.window.details.show_profile(page.run.card)
         else:
             self.window.details.show_run(page.run)
@@ -286,7 +286,7 @@ class Conductor(QObject):
         for page in self.pages.values():
             page.set_log(chosen.log_counts)
             page.set_scheme(chosen.scheme)
-            page.hit.set_posterior(chosen.posterior)
+            page.set_posterior(chosen.posterior)
         self.profiles.set_scheme(chosen.scheme)
         self.window.details.hit.set_scheme(chosen.scheme)
         self.window.details.hit.set_posterior(chosen.posterior)

@@ -16,6 +16,7 @@ from clalign.specs import SearchSpec
 
 from . import words
 from .models.jobs import JobItem, JobQueue
+from .turns import next_turn
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -141,7 +142,7 @@ class JobDesk(QObject):
         item = self.queue.submit(title, job)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
-            QTimer.singleShot(0, self, lambda: self._conductor.open_run_page(item.run, live=True))
+            next_turn(self, lambda: self._conductor.open_run_page(item.run, live=True))
 
     def _watch_over(self, item: JobItem) -> None:
         self._heard = time.monotonic()

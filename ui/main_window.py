@@ -21,6 +21,7 @@ from clalign.formats.examples import load_examples
 
 from . import theme, words
 from .actions import Actions
+from .collector import Collector
 from .conductor import Conductor
 from .settings import Settings
 from .views.docks import DataDock, DevicePicker
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
         self.dress()
         self.show_recent()
         self.actions_.update()
+        self.collector = Collector(self)
 
     def _make_center(self) -> None:
         self.messages = MessageBar()
@@ -257,6 +259,7 @@ class MainWindow(QMainWindow):
         layout.setValue("state", self.saveState())
         layout.sync()
         self.conductor.leave()
+        self.collector.stop()
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

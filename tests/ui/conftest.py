@@ -65,6 +65,30 @@ def worker() -> list[str]:
     return [sys.executable, str(WORKER)]
 
 
+class Flashes(QObject):
+    """Notes every window that appears; a widget shown before it has a parent is one for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_window = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
+        expected = isinstance(watched, MainWindow | QMenu)
+        if is_window and not expected and watched.windowType() != Qt.WindowType.ToolTip:
+            self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        return False
+
+
+@pytest.fixture
+def flashes(qtbot: Any) -> Iterator[Flashes]:
+    """Watches every event of the program, which costs time."""
+    made = Flashes()
+    QCoreApplication.instance().installEventFilter(made)
+    yield made
+    QCoreApplication.instance().removeEventFilter(made)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     made = Settings(tmp_path / "config", tmp_path / "data")
@@ -121,29 +145,12 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
-class Flashes(QObject):
-    """Notes every window that appears; a widget shown before it has a parent is one for a moment."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[str] = []
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        is_window = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
-        expected = isinstance(watched, MainWindow | QMenu)
-        if is_window and not expected and watched.windowType() != Qt.WindowType.ToolTip:
-            self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
-        return False
-
-
 @pytest.fixture
-def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
+def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
     """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
     theme.apply("light")
     made = MainWindow(settings, worker)
     made.resize(1280, 800)
-    flashes = Flashes()
-    QCoreApplication.instance().installEventFilter(flashes)
     made.show()
     with qtbot.waitActive(made):
         made.activateWindow()
@@ -151,8 +158,6 @@ def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWi
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
-    QCoreApplication.instance().removeEventFilter(flashes)
-    assert not flashes.seen
     made.close()
     assert made.conductor.queue.worker is None
     assert made.conductor.inspector.is_idle
@@ -161,6 +166,13 @@ def window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWi
     assert gone, "the window was not destroyed"
     stray = [thread.name for thread in threading.enumerate() if thread.name.startswith("clalign")]
     assert not stray
+
+
+@pytest.fixture
+def window(flashes: Flashes, unwatched_window: MainWindow) -> Iterator[MainWindow]:
+    """The window; meanwhile nothing but it may appear on the screen."""
+    yield unwatched_window
+    assert not flashes.seen
 
 
 def _press(parent: QWidget, text: str) -> None:
@@ -209,6 +221,7 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
         run = conductor.page.run
         qtbot.waitUntil(lambda: run.is_complete and not run.hits.is_busy, timeout=30000)
         qtbot.waitUntil(lambda: run.counts["report"] == run.hits.n_all, timeout=30000)
+        qtbot.waitUntil(lambda: not run.is_due, timeout=30000)
         return conductor.page
 
     return search

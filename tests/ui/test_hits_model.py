@@ -1,11 +1,12 @@
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from clalign.runs import create_run, open_run
@@ -13,6 +14,7 @@ from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
 from clalign.ui.models.hits_model import COLUMNS, MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
+from clalign.ui.views.hits_table import HitsTable
 
 MANY = 30_000
 
@@ -170,3 +172,27 @@ def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None
         assert model.row_at(place) is not None
     assert len(model._cache) <= MAX_PAGES
     model.close()
+
+
+def test_answers_come_one_in_a_turn(qtbot: Any, reader: Reader) -> None:
+    came: list[str] = []
+    for name in ("first", "second"):
+        reader.ask(name, lambda name=name: name, came.append)
+    time.sleep(0.2)
+    QCoreApplication.sendPostedEvents()
+    assert not came
+    QCoreApplication.processEvents()
+    assert came == ["first"]
+    qtbot.waitUntil(lambda: came == ["first", "second"], timeout=5000)
+    assert reader.is_idle
+
+
+def test_the_numbers_of_the_rows_are_as_wide_as_the_last_one(model: HitsModel) -> None:
+    table = HitsTable(model)
+    header = table.verticalHeader()
+    asked: list[int] = []
+    title = model.headerData
+    model.headerData = lambda section, *rest: asked.append(section) or title(section, *rest)
+    wide = header.sizeHint().width()
+    assert wide >= header.fontMetrics().horizontalAdvance(str(model.n_shown))
+    assert set(asked) <= {model.n_shown - 1}

@@ -16,8 +16,8 @@ from clalign.runs import open_run
 
 from .hit_filter import HitFilter
 
-PAGE = 256
-"""Rows read at once."""
+PAGE = 64
+"""Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
 
 ALL_PROFILES = -1
 """In place of the number of a profile: the hits of all of them, one sequence after the other."""

@@ -19,7 +19,7 @@ from .reader import Reader
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RULE_ROLE = Qt.ItemDataRole.UserRole + 2
 
-MAX_PAGES = 40
+MAX_PAGES = 160
 """Pages kept in memory."""
 
 Index = QModelIndex | QPersistentModelIndex

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from clalign.errors import ExitCode
 from clalign.jobs import Event
@@ -15,6 +15,9 @@ from .. import words
 from ..bridge import WorkerProcess
 
 JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
+
+PROGRESS_MS = 50
+"""Progress is told no more often than this; a worker may speak two hundred times a second."""
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
@@ -223,6 +226,8 @@ class JobQueue(QObject):
         self.items: list[JobItem] = []
         self.worker: WorkerProcess | None = None
         self._current: JobItem | None = None
+        self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
+        self._progress.timeout.connect(self._tell_progress)
 
     @property
     def current(self) -> JobItem | None:
@@ -298,7 +303,8 @@ class JobQueue(QObject):
             return
         if event.kind == "progress":
             item.take_progress(event.value, time.monotonic())
-            self.job_changed.emit(item)
+            if not self._progress.isActive():
+                self._progress.start()
         elif event.kind in ("partial", "started"):
             self.results_added.emit(item)
             if event.kind == "partial":
@@ -306,6 +312,10 @@ class JobQueue(QObject):
         elif event.kind == "warning":
             item.warnings.append(event.value["text"])
             self.warning_received.emit(item, event.value["text"])
+
+    def _tell_progress(self) -> None:
+        if self._current is not None:
+            self.job_changed.emit(self._current)
 
     def _finish(self, value: dict[str, Any]) -> None:
         self._end("done", result=value)

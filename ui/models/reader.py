@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+SWITCH_SECONDS = 0.0005
+"""The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up."""
 
 
 class Reader(QObject):
@@ -23,7 +28,11 @@ class Reader(QObject):
         self._pool = ThreadPoolExecutor(1, "clalign-reader")
         self._busy: set[Any] = set()
         self._waiting: dict[Any, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
-        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._answers: deque[tuple[Any, Callable[[Any], None], Any]] = deque()
+        self._next = QTimer(self, singleShot=True, interval=0)
+        self._next.timeout.connect(self._deliver)
+        self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
+        sys.setswitchinterval(SWITCH_SECONDS)
 
     def ask(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         """Call `question` in the thread, then `answer` with its result here.
@@ -49,6 +58,8 @@ class Reader(QObject):
     def close(self) -> None:
         """End the thread."""
         self._waiting.clear()
+        self._next.stop()
+        self._answers.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _work(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
@@ -60,7 +71,15 @@ class Reader(QObject):
         with contextlib.suppress(RuntimeError):
             self._answered.emit(key, answer, result)
 
-    def _deliver(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
+    def _take(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
+        self._answers.append((key, answer, result))
+        self._next.start()
+
+    def _deliver(self) -> None:
+        """Hand one answer over; several in one turn would stall the window."""
+        key, answer, result = self._answers.popleft()
+        if self._answers:
+            self._next.start()
         self._busy.discard(key)
         waiting = self._waiting.pop(key, None)
         if waiting is not None:

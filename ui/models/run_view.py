@@ -90,6 +90,11 @@ class RunView(QObject):
         if not self._timer.isActive():
             self._timer.start()
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the file will be looked at soon."""
+        return bool(self._timer.isActive())
+
     def begin(self) -> None:
         """Look at the file in the next turn: making a page and reading it together would stall the window."""
         self._timer.start(0)

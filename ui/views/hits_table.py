@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
 
@@ -14,6 +14,24 @@ from .parts import IconButton, label, row, set_role
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
+
+
+class RowNumbers(QHeaderView):
+    """The places of the rows; as wide as the last one needs, which Qt would look for in two thousand rows."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setDefaultSectionSize(ROW_HEIGHT)
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(True)
+
+    def sizeHint(self) -> QSize:
+        """Return the size for the number of the last row."""
+        if not self.count():
+            return super().sizeHint()
+        return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)
 
 
 class HitsTable(QTableView):
@@ -37,10 +55,7 @@ class HitsTable(QTableView):
         self._clicks: tuple[int, int] = (-1, 0)
 
     def _set_up_headers(self) -> None:
-        rows = self.verticalHeader()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(ROW_HEIGHT)
-        rows.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setVerticalHeader(RowNumbers())
         header = self.horizontalHeader()
         header.setSectionsMovable(True)
         header.setSectionsClickable(True)

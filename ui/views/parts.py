@@ -257,6 +257,8 @@ class Later(QWidget):
         if self._made is None:
             self._made = self._make()
             self._box.addWidget(self._made)
+            # The layout would show it in the next turn only, too late for the focus.
+            self._made.show()
             self.setFocusProxy(self._made)
             self.made_now.emit()
         return self._made

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
+from ..turns import next_turn
 from .funnel_view import FunnelView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
@@ -41,11 +42,13 @@ class ResultsPage(QWidget):
     profile_made = Signal(object)
     funnel_asked = Signal()
     funnel_made = Signal(object)
+    explain_asked = Signal()
+    node_chosen = Signal(int)
+    posterior_chosen = Signal(bool)
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
         self.run = run
-        self.hits = HitsPanel(run.hits)
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
@@ -57,11 +60,10 @@ class ResultsPage(QWidget):
         large.setContentsMargins(0, 0, 0, 0)
         large.addWidget(self._no_histogram)
         self._no_histogram.hide()
-        self._log_counts = True
-        self.hit = HitCard(tools=True)
-        self.hit.show_run(run)
+        self._log_counts, self._scheme, self._posterior = True, "", True
         self.report = ReportPage()
         self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here as soon as they arrive.")
+        self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
         self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
@@ -81,7 +83,7 @@ class ResultsPage(QWidget):
         self._places: dict[str, QWidget] = {
             "hits": self._hits_tab(),
             "histogram": self._large_holder,
-            "alignment": self.hit,
+            "alignment": self._hit,
             "profile": self._profile,
             "funnel": self._funnel,
             "report": self.report,
@@ -106,6 +108,20 @@ class ResultsPage(QWidget):
             focus.get(name, self._places[name]).setFocus()
 
     @property
+    def hits(self) -> HitsPanel:
+        """The table, made when the page is already there."""
+        made = self._hits.look()
+        assert isinstance(made, HitsPanel)
+        return made
+
+    @property
+    def hit(self) -> HitCard:
+        """The chosen hit with its alignment, made when it is first looked at."""
+        made = self._hit.look()
+        assert isinstance(made, HitCard)
+        return made
+
+    @property
     def profile(self) -> ProfileView:
         """The logo of the profile, made when it is first looked at."""
         made = self._profile.look()
@@ -124,6 +140,31 @@ class ResultsPage(QWidget):
         """Whether the logo is in view."""
         return self.tab == "profile"
 
+    @property
+    def shows_hit(self) -> bool:
+        """Whether the chosen hit is in view."""
+        return self.tab == "alignment"
+
+    def _made_hits(self) -> HitsPanel:
+        made = HitsPanel(self.run.hits)
+        made.hit_chosen.connect(self.run.choose)
+        made.table.show_profiles(self._shows_together)
+        made.table.doubleClicked.connect(lambda: self.show_tab("alignment"))
+        made.explain_asked.connect(self.explain_asked)
+        return made
+
+    def _made_hit(self) -> HitCard:
+        made = HitCard(tools=True)
+        made.show_run(self.run)
+        made.set_scheme(self._scheme)
+        made.set_posterior(self._posterior)
+        made.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
+        made.scheme_chosen.connect(self.scheme_chosen)
+        made.posterior_chosen.connect(self.posterior_chosen)
+        made.node_chosen.connect(self.node_chosen)
+        made.explain_asked.connect(self.explain_asked)
+        return made
+
     def _hits_tab(self) -> QSplitter:
         self._explain_best = button(
             "Explain the best one", lambda: self.action_asked.emit("explain_best"), tip="Why it is not reported"
@@ -136,7 +177,7 @@ class ResultsPage(QWidget):
             self._explain_best,
         )
         self._hits_stack = QStackedWidget()
-        self._hits_stack.addWidget(self.hits)
+        self._hits_stack.addWidget(self._hits)
         self._hits_stack.addWidget(self.empty)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self._hits_stack)
@@ -202,13 +243,14 @@ class ResultsPage(QWidget):
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
-        self.hits.hit_chosen.connect(run.choose)
-        self.hits.table.doubleClicked.connect(lambda: self.show_tab("alignment"))
-        self.hit.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
-        self.hit.scheme_chosen.connect(self.scheme_chosen)
         self.report.copy_asked.connect(self.action_asked)
-        QTimer.singleShot(0, self, lambda: self.strip)
+        next_turn(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
+
+    def _make_hits(self) -> None:
+        """Make the table and then the strip below it, each in a turn of its own."""
+        assert self.hits
+        next_turn(self, lambda: self.strip)
 
     def _look(self) -> None:
         """Make what is looked at now."""
@@ -276,12 +318,18 @@ class ResultsPage(QWidget):
 
     def _show_scan(self) -> None:
         """Scores of different profiles cannot be compared: of all together there is no histogram."""
-        together = self.run.shows_all and bool(self.run.cards)
+        together = self._shows_together
         self._small_holder.setVisible(not together)
         self._no_histogram.setVisible(together)
         if self._large is not None:
             self._large.setVisible(not together)
-        self.hits.table.show_profiles(together)
+        if self._hits.content is not None:
+            self.hits.table.show_profiles(together)
+
+    @property
+    def _shows_together(self) -> bool:
+        """Whether the hits of all profiles are in view."""
+        return self.run.shows_all and bool(self.run.cards)
 
     def show_counts(self) -> None:
         """Show how many hits there are."""
@@ -320,9 +368,17 @@ class ResultsPage(QWidget):
 
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""
-        self.hit.set_scheme(scheme)
+        self._scheme = scheme
+        if self._hit.content is not None:
+            self.hit.set_scheme(scheme)
         if self._profile.content is not None:
             self.profile.set_scheme(scheme)
+
+    def set_posterior(self, shown: bool) -> None:
+        """Show or hide how sure each column of the alignment is."""
+        self._posterior = shown
+        if self._hit.content is not None:
+            self.hit.set_posterior(shown)
 
     def step_hit(self, step: int) -> None:
         """Go to the next or previous hit."""

@@ -1,0 +1,53 @@
+"""Garbage is collected in the window's thread, between events."""
+
+from __future__ import annotations
+
+import gc
+import time
+
+from PySide6.QtCore import QObject, QTimer
+
+SWEEP_MS = 200
+YOUNG, MIDDLE, OLD = 700, 10, 10
+"""How many new objects, or sweeps of the younger ones, make the next sweep worth its time; as in Python itself."""
+
+FULL_SECONDS = 30.0
+"""Least time between two looks through everything."""
+
+
+class Collector(QObject):
+    """Takes over from Python, which would collect garbage wherever it just happens to be.
+
+    That may be the reader's thread, where an object of Qt must not be destroyed, or the middle of making a
+    page; and it would look each time through all that was imported, which takes 50 ms and more.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self.settle()
+        self._last_full = time.monotonic()
+        self._timer = QTimer(self, interval=SWEEP_MS)
+        self._timer.timeout.connect(self.sweep)
+        self._timer.start()
+
+    def settle(self) -> None:
+        """Take what is there now for permanent: it is not looked through again."""
+        gc.freeze()
+
+    def sweep(self) -> None:
+        """Collect what is worth it now."""
+        young, middle, old = gc.get_count()
+        if old > OLD and time.monotonic() - self._last_full > FULL_SECONDS:
+            gc.collect()
+            self._last_full = time.monotonic()
+        elif middle > MIDDLE:
+            gc.collect(1)
+        elif young > YOUNG:
+            gc.collect(0)
+
+    def stop(self) -> None:
+        """Give it back to Python."""
+        self._timer.stop()
+        gc.unfreeze()
+        gc.enable()
