@@ -1,23 +1,18 @@
-"""Running a stage for the sake of its times: its scores first, what the compiler made of it, then medians."""
+"""Running a stage for the sake of its times: its result first, what the compiler made of it, then medians."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from clalign.devices import Device
+from clalign.errors import ClalignError, DeviceError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext
 from clalign.labs.occupancy import occupancy
-from clalign.profiles import IntegerProfile
-from clalign.sequences import SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.viterbi_ladder import ENTRY
+from clalign.sessions import Result, Stage, open_session
 
 STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""
@@ -25,24 +20,41 @@ STAGE_SECONDS = 10.0
 UNKNOWN: dict[str, Any] = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
 """What a driver may tell of a kernel."""
 
-Values = npt.NDArray[np.int32]
+NOT_MEASURED: dict[str, Any] = {
+    **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
+}  # fmt: skip
+
+Row = dict[str, Any]
+
+
+def not_run(reason: str) -> Row:
+    """Return what a document holds of something that could not be measured."""
+    return {"status": "not run", "reason": reason, "equal": False, "runs": 0, **NOT_MEASURED}
+
+
+def differs(reason: str) -> Row:
+    """Return what a document holds of something that was not measured, because its results are wrong."""
+    return {**not_run(reason), "status": "done"}
 
 
 class Witness:
-    """A session that remembers the scoring kernels it launched, and counts those of the sessions beside it.
+    """A session that remembers the kernels of interest it launched, and counts those of the sessions beside it.
 
     Parameters
     ----------
     session : Session
+    entry : str
+        How the names of the kernels of interest begin.
 
     Attributes
     ----------
     launched : dict
-        For each file of kernels, the entry, macros and work-group of the last scoring kernel.
+        For each file of kernels, the entry, macros and work-group of the last kernel of interest.
     """
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, entry: str) -> None:
         self._session = session
+        self._entry = entry
         self._beside: list[Any] = []
         self.launched: dict[str, tuple[str, dict[str, object], int]] = {}
 
@@ -51,15 +63,15 @@ class Witness:
         **options: Any,
     ) -> None:  # fmt: skip
         """Enqueue a kernel and remember it."""
-        if entry.startswith(ENTRY):
+        if entry.startswith(self._entry):
             self.launched[source] = (entry, dict(defines), group or 1)
         self._session.launch(source, entry, defines, n_items, group, *more, **options)
 
-    def run(self, stage: Any, batch: SequenceBatch, model: IntegerProfile) -> Values:
-        """Return the scores that a stage computes."""
-        values: Values = stage.start(self, batch, model)().values
+    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+        """Return what a stage computes."""
+        result = stage.start(self, batch, model)()
         self._session.finish()
-        return values
+        return result
 
     def beside(self) -> Any:
         """Return a session beside this one."""
@@ -92,37 +104,54 @@ class Bench:
     ----------
     device : Device
     context : JobContext
+    entry : str
+        How the names of the kernels begin that the driver is asked about.
     runs : int
         How often a stage is timed.
     reports : bool
         Whether to ask the driver what its compiler made of the kernels.
     """
 
-    def __init__(self, device: Device, context: JobContext, runs: int, reports: bool = True) -> None:
+    def __init__(self, device: Device, context: JobContext, entry: str, runs: int, reports: bool = True) -> None:
         self.device = device
         self.context = context
+        self.entry = entry
         self.runs = runs
         self.reports = reports
-        self.session = Witness(open_session(device, context.check))
+        self.session = self._opened()
+
+    def _opened(self) -> Witness:
+        return Witness(open_session(self.device, self.context.check), self.entry)
 
     def reopen(self) -> None:
         """Leave a session that a driver's error may have spoiled."""
         self.close()
-        self.session = Witness(open_session(self.device, self.context.check))
+        self.session = self._opened()
 
     def close(self) -> None:
         """Close the session."""
         self.session.__exit__(None, None, None)
 
-    def first_run(
-        self, stage: Any, source: str, batch: SequenceBatch, model: IntegerProfile
-    ) -> tuple[Values, dict[str, Any], float]:
-        """Return the scores of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies."""
+    def attempt(self, measure: Callable[[], Row]) -> Row:
+        """Return the row that `measure` makes, or one that says why that is not possible."""
+        try:
+            return measure()
+        except OptionError as error:
+            return not_run(error.message.removeprefix("These choices cannot run: "))
+        except OutOfDeviceMemory as error:
+            self.reopen()
+            return not_run(error.message)
+        except DeviceError as error:
+            self.reopen()
+            return not_run(_first_line(error))
+
+    def first_run(self, stage: Stage[Result], source: str, batch: Any, model: Any) -> tuple[Result, Row, float]:
+        """Return the result of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies."""
         copies = self.session.copy_seconds
-        values = self.session.run(stage, batch, model)
+        result = self.session.run(stage, batch, model)
         copies = self.session.copy_seconds - copies
         if source not in self.session.launched or not self.reports:
-            return values, UNKNOWN, copies
+            return result, UNKNOWN, copies
         entry, defines, group = self.session.launched[source]
         told = self.session.build_report(source, entry, defines)
         local = told["local_bytes"]
@@ -134,9 +163,9 @@ class Bench:
             "private_bytes": told["private_bytes"] if self.device.kind != "cpu" else None,
             "occupancy": occupancy(self.device.compute_capability, group, told["registers"], local or 0),
         }
-        return values, known, copies
+        return result, known, copies
 
-    def times(self, stage: Any, batch: SequenceBatch, model: IntegerProfile, runs: int | None = None) -> Times:
+    def times(self, stage: Stage[Any], batch: Any, model: Any, runs: int | None = None) -> Times:
         """Time a stage that has run before on this batch."""
         session = self.session
         found: list[tuple[float, float, float]] = []
@@ -149,3 +178,8 @@ class Bench:
             found.append((session.kernel_seconds - kernel, session.copy_seconds - copies, total))
         kernel, copies, total = (float(statistics.median(column)) for column in zip(*found, strict=True))
         return Times(kernel, copies, total, len(found))
+
+
+def _first_line(error: ClalignError) -> str:
+    said = error.hint.partition("The compiler said: ")[2].strip().splitlines()
+    return f"{error.message} {said[0][:200] if said else ''}".strip()

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import clalign
 from clalign.devices import Device
-from clalign.errors import ClalignError, DeviceError, DeviceNotFound, OptionError, OutOfDeviceMemory
+from clalign.errors import DeviceError, DeviceNotFound
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs.ladder_rungs import BEST, Rung, chosen
-from clalign.labs.measuring import UNKNOWN, Bench, Values
+from clalign.labs.measuring import Bench, differs, not_run
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -32,7 +33,7 @@ from clalign.profiles import IntegerProfile
 from clalign.reference.cases import random_codes
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.viterbi import VITERBI, ViterbiStage
-from clalign.stages.viterbi_ladder import BASIC, SOURCE, LadderChoices, ViterbiLadderStage
+from clalign.stages.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
 
 BASIC_SECONDS = 1.0
 
@@ -43,6 +44,8 @@ GPU_LAUNCHES, OTHER_LAUNCHES = 20_000, 4_000
 """About so many launches the finest granularity may take."""
 
 WORK_GROUPS = tuple(range(32, 513, 32))
+
+Values = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
     device = pick_device(spec.device)
     if device.kind == "reference":
         raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
-    bench = Bench(device, context, spec.runs, spec.reports)
+    bench = Bench(device, context, ENTRY, spec.runs, spec.reports)
     try:
         rate = basic_rate(bench, model)
         step = BASIC.group * device.n_compute_units if device.kind == "cpu" else 1
@@ -173,7 +176,7 @@ def _within(choices: LadderChoices, device: Device) -> LadderChoices:
 
 def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     """Return the scores of the program's own kernel, once it equals the reference on a sample."""
-    expected = bench.session.run(VITERBI, job.batch, job.model)
+    expected = bench.session.run(VITERBI, job.batch, job.model).values
     rows = np.random.default_rng(0).permutation(len(job.batch))[:REFERENCE_SAMPLE]
     for row in rows:
         codes = job.batch.codes[job.batch.offsets[row] : job.batch.offsets[row + 1]]
@@ -190,7 +193,7 @@ def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> d
     choices = rung.choices and _within(rung.choices, bench.device)
     if choices is None:
         stage = rung.program_stage(bench.session, job.batch, job.model)
-        found = _not_run(stage) if isinstance(stage, str) else _measured(bench, stage, job, expected)
+        found = not_run(stage) if isinstance(stage, str) else _measured(bench, stage, job, expected)
     else:
         found = _measured(bench, ViterbiLadderStage(choices), job, expected)
     return {
@@ -203,15 +206,6 @@ def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> d
     }
 
 
-NOT_MEASURED: dict[str, Any] = {
-    **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
-}  # fmt: skip
-
-
-def _not_run(reason: str) -> dict[str, Any]:
-    return {"status": "not run", "reason": reason, "equal": False, "runs": 0, **NOT_MEASURED}
-
-
 def _measured(
     bench: Bench, stage: ViterbiLadderStage | ViterbiStage, job: data.LadderData, expected: Values,
     runs: int | None = None,
@@ -221,39 +215,29 @@ def _measured(
     source = f"viterbi_{stage.shape}" if isinstance(stage, ViterbiStage) else SOURCE
     # The program's own kernels keep a batch on the device, so their copies show only with a batch that is new to it.
     batch = replace(job.batch) if program else job.batch
-    try:
-        values, known, copies = bench.first_run(stage, source, batch, job.model)
-        differing = int((values != expected).sum())
-        if differing:
-            return {**_not_run(f"The scores of {differing:,} of {len(values):,} sequences differ."), "status": "done"}
+
+    def measure() -> dict[str, Any]:
+        scores, known, copies = bench.first_run(stage, source, batch, job.model)
+        n_differing = int((scores.values != expected).sum())
+        if n_differing:
+            return differs(f"The scores of {n_differing:,} of {len(expected):,} sequences differ.")
         times = bench.times(stage, batch, job.model, runs)
         if times.kernel <= 0:
-            return _not_run("The driver told no time of the kernels.")
-    except OptionError as error:
-        return _not_run(error.message.removeprefix("These choices cannot run: "))
-    except OutOfDeviceMemory as error:
-        bench.reopen()
-        return _not_run(error.message)
-    except DeviceError as error:
-        bench.reopen()
-        return _not_run(_first_line(error))
-    return {
-        "status": "done",
-        "reason": None,
-        "equal": True,
-        "runs": times.runs,
-        "kernel_seconds": times.kernel,
-        "copy_seconds": copies if program else times.copies,
-        "total_seconds": times.total,
-        "gcups": job.cells / times.kernel / 1e9,
-        "speedup": None,
-        **known,
-    }
+            return not_run("The driver told no time of the kernels.")
+        return {
+            "status": "done",
+            "reason": None,
+            "equal": True,
+            "runs": times.runs,
+            "kernel_seconds": times.kernel,
+            "copy_seconds": copies if program else times.copies,
+            "total_seconds": times.total,
+            "gcups": job.cells / times.kernel / 1e9,
+            "speedup": None,
+            **known,
+        }
 
-
-def _first_line(error: ClalignError) -> str:
-    said = error.hint.partition("The compiler said: ")[2].strip().splitlines()
-    return f"{error.message} {said[0][:200] if said else ''}".strip()
+    return bench.attempt(measure)
 
 
 def _compare(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
@@ -284,7 +268,7 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     launches = GPU_LAUNCHES if bench.device.kind == "gpu" else OTHER_LAUNCHES
     length = max(4, launches // job.model.length)
     short = replace(job, batch=data.shortened(job.batch, length))
-    expected = bench.session.run(VITERBI, short.batch, short.model)
+    expected = bench.session.run(VITERBI, short.batch, short.model).values
     lasting = replace(BEST, rows="padded", specials="global")
     kinds: list[tuple[str, int | None, LadderChoices]] = [
         ("coarse", None, BEST),
@@ -319,7 +303,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
     stage, rows = ViterbiLadderStage(_within(BASIC, bench.device)), []
     for name, (text, batch) in sets.items():
         part = replace(job, batch=batch)
-        found = _measured(bench, stage, part, bench.session.run(VITERBI, batch, job.model))
+        found = _measured(bench, stage, part, bench.session.run(VITERBI, batch, job.model).values)
         rows.append({
             "name": name,
             "text": text,
@@ -339,7 +323,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
 
 def _work_groups(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     """Time the published final combination with work-groups of many sizes."""
-    expected = bench.session.run(VITERBI, job.batch, job.model)
+    expected = bench.session.run(VITERBI, job.batch, job.model).values
     rows = []
     for group in WORK_GROUPS:
         found = _measured(bench, ViterbiLadderStage(replace(BEST, group=group)), job, expected)

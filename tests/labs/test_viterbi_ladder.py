@@ -18,7 +18,7 @@ from clalign.labs.measuring import Witness
 from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
 from clalign.reference.cases import random_batch, random_profile
 from clalign.sessions import open_session
-from clalign.stages.viterbi_ladder import LadderChoices, ViterbiLadderStage
+from clalign.stages.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
 
 ROW = {
     "name", "group", "text", "choices", "status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups",
@@ -126,7 +126,7 @@ def test_kernels_on_a_second_queue_count(opencl_device: Device) -> None:
     rng = np.random.default_rng(1)
     model = random_profile(rng, 9)
     with open_session(opencl_device) as session:
-        witness = Witness(session)
+        witness = Witness(session, ENTRY)
         batch = random_batch(rng, model, 50, 40)
         witness.run(ViterbiLadderStage(LadderChoices(copies="overlapped")), batch, model)
         assert witness.kernel_seconds > session.kernel_seconds > 0
