@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +50,32 @@ class Survivors:
 
 
 @dataclass(frozen=True, slots=True)
+class PairFacts:
+    """What is known of the alignment of two sequences besides its path.
+
+    Attributes
+    ----------
+    strand : int
+        1, or -1 where the reverse complement of a nucleic query was aligned.
+    n_identical, n_positive : int
+        Columns of two equal residues, and of two residues that score above 0.
+    n_gaps, n_gap_residues : int
+        Gaps of whatever length, and columns in gaps.
+    """
+
+    strand: int
+    n_identical: int
+    n_positive: int
+    n_gaps: int
+    n_gap_residues: int
+
+
+_SAM = str.maketrans("ID", "DI")
+
+
+@dataclass(frozen=True, slots=True)
 class Domain:
-    """One domain of a hit.
+    """One domain of a hit, or one alignment of a pairwise search, where the query stands for the profile.
 
     Attributes
     ----------
@@ -77,6 +102,9 @@ class Domain:
         two, is worked out when a run is read.
     is_reported, is_included : bool
         Whether it passes the thresholds for domains, and whether it is significant.
+    pair : PairFacts or None
+        For the alignment of two sequences. Its path and text run along the target; `profile_range` is in the
+        query's own coordinates on either strand.
     """
 
     number: int
@@ -94,6 +122,13 @@ class Domain:
     conditional_evalue: float | None = None
     is_reported: bool = True
     is_included: bool = True
+    pair: PairFacts | None = None
+
+    @property
+    def cigar(self) -> str:
+        """The path in SAM's letters, the target being the reference, as in ``12M1D30M``; ``*`` if there is none."""
+        runs = groupby(self.states.translate(_SAM))
+        return "".join(f"{len(list(run))}{letter}" for letter, run in runs) or "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +186,12 @@ class Hit:
     score, bias : float
         Bits; `score` is the corrected per-sequence score.
     evalue : float
+        Not a number where there are no statistics.
     raw : int
-        Integer Viterbi score of the whole sequence.
+        Integer Viterbi score of the whole sequence, or score of a pair in units of the matrix.
     domains : tuple of Domain
         HMMER2: those that are reported. HMMER3: those of all envelopes, except such as repeat
-        another one's alignment.
+        another one's alignment. Pairwise: one, or one of each strand, the better one first.
     n_domains : int
         HMMER2: those that count for the score; the reported ones may be fewer. HMMER3: those of all
         envelopes.

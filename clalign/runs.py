@@ -147,6 +147,12 @@ class RunFile:
         """Return the cards of the profiles."""
         return [json.loads(card) for (card,) in self.connection.execute("SELECT card FROM profiles ORDER BY id")]
 
+    def set_card(self, profile: int, card: dict[str, Any]) -> None:
+        """Store the card of one profile, or query, anew."""
+        self._hits.forget_limits()
+        with self._transaction():
+            self.connection.execute("UPDATE profiles SET card = ? WHERE id = ?", (json.dumps(card), profile))
+
     def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
         """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
         with self._transaction():
@@ -173,15 +179,31 @@ class RunFile:
         packed = result.packed or pack_scores(result.scores.values, result.survivors)
         with self._transaction():
             self.connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob,
-                 packed.survivors, *(packed.n_passed or (None,) * 4)),
+                 packed.survivors, *(packed.n_passed or (None,) * 4), *result.n_wider),
             )  # fmt: skip
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
             )
             self._hits.add(result.profile, result.hits)
+
+    def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
+        """Store the hits of a query in place of those that are there."""
+        with self._transaction():
+            self._hits.keep_best(profile, 0)
+            self._hits.add(profile, hits)
+
+    def keep_best(self, profile: int, n: int) -> None:
+        """Drop all but the n first hits of a query."""
+        with self._transaction():
+            self._hits.keep_best(profile, n)
+
+    def n_wider(self) -> tuple[int, int]:
+        """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
+        found = self.connection.execute("SELECT sum(n_in_16_bits), sum(n_in_32_bits) FROM batches").fetchone()
+        return found[0] or 0, found[1] or 0
 
     def make_temporary(self) -> None:
         """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
@@ -207,12 +229,17 @@ class RunFile:
             yield first, last, unpack_scores(packed, last - first)
 
     def histogram(self, profile: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Return the left edge of each filled bin in bits (float64[n]) and its count (int64[n])."""
+        """Return the left edge of each filled bin (float64[n]) and its count (int64[n]).
+
+        In bits, or in the unit that the card of a query names: the score of a pairwise search.
+        """
         rows = self.connection.execute(
             "SELECT bin, count FROM histogram WHERE profile = ? ORDER BY bin", (profile,)
         ).fetchall()
         table = np.array(rows, np.int64).reshape(-1, 2)
-        return (table[:, 0] * (BIN / 1000.0)).astype(np.float64), table[:, 1]
+        card = self._hits.card(profile)
+        width = card.get("histogram_bin", BIN) * card.get("histogram_unit", 0.001)
+        return (table[:, 0] * width).astype(np.float64), table[:, 1]
 
     def n_hits(self, profile: int | None = None) -> int:
         """Return the number of reported hits, of one profile or of all."""

@@ -12,7 +12,7 @@ from clalign.hits import Hit, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 
 BIN = 250
-"""Width of a histogram bin in 1/1000 bit."""
+"""Width of a histogram bin in 1/1000 bit; cards of queries that are counted in other units say so."""
 
 MOST_BINS = 2**20
 
@@ -49,11 +49,13 @@ class PackedScores:
     n_passed: tuple[int, ...] = ()
 
 
-def pack_scores(scores: npt.NDArray[np.int32], survivors: Survivors | None = None) -> PackedScores:
+def pack_scores(
+    scores: npt.NDArray[np.int32], survivors: Survivors | None = None, bin_width: int = BIN
+) -> PackedScores:
     """Return scores, and what passed the filters, as they are stored; most of this runs beside other threads."""
     scored = scores > IMPOSSIBLE
     some = scores if scored.all() else scores[scored]
-    bins, counts = _binned(some)
+    bins, counts = _binned(some, bin_width)
     fits = not len(some) or (some.min() > SHORT_IMPOSSIBLE and some.max() < -SHORT_IMPOSSIBLE)
     blob = _compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
     filled = list(zip(bins.tolist(), counts.tolist(), strict=True))
@@ -110,6 +112,8 @@ class BatchResult:
         The scores as they are stored, where they were packed before.
     survivors : Survivors, optional
         What passed the first of HMMER3's filters.
+    n_wider : tuple of int
+        Sequences that were computed again with 16 and with 32 bits.
     """
 
     profile: int
@@ -122,11 +126,14 @@ class BatchResult:
     device: str
     packed: PackedScores | None = None
     survivors: Survivors | None = None
+    n_wider: tuple[int, int] = (0, 0)
 
 
-def _binned(scores: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _binned(
+    scores: npt.NDArray[np.int32], width: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the filled bins of the histogram and their counts."""
-    bins = scores // np.int32(BIN)
+    bins = scores // np.int32(width)
     if not len(bins):
         return bins.astype(np.int64), bins.astype(np.int64)
     least = int(bins.min())

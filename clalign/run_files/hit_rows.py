@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clalign.alignments import AlignmentText
-from clalign.hits import Domain, DomainEstimates, FilterScores, Hit
+from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, PairFacts
 from clalign.run_files.limits import DomainLimits
 
 HITS_AT_ONCE = 256
@@ -23,7 +23,7 @@ _HIT_COLUMNS = (
 
 _DOMAIN_COLUMNS = (
     "hit, number, score, bias, evalue, hmm_start, hmm_end, ali_start, ali_end, env_start, env_end, raw, states, model,"
-    " match, target, posterior, log_pvalue, accuracy"
+    " match, target, posterior, log_pvalue, accuracy, strand, identical, positive, gaps, gap_residues"
 )
 
 
@@ -67,13 +67,20 @@ class HitRows:
             (_row_of(number, profile, hit, limits) for number, hit in numbered),
         )
         self._connection.executemany(
-            f"INSERT INTO domains ({_DOMAIN_COLUMNS}) VALUES ({_marks(19)})",
+            f"INSERT INTO domains ({_DOMAIN_COLUMNS}) VALUES ({_marks(24)})",
             (
                 (number, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range, *d.envelope, d.raw,
-                 d.states, d.text.model, d.text.match, d.text.target, d.text.posterior, d.log_pvalue, d.accuracy)
+                 d.states, d.text.model, d.text.match, d.text.target, d.text.posterior, d.log_pvalue, d.accuracy,
+                 *_of_pair(d.pair))
                 for number, hit in numbered for d in hit.domains
             ),
         )  # fmt: skip
+
+    def keep_best(self, profile: int, n: int) -> None:
+        """Drop all but the n first hits of a query; the caller has opened a transaction."""
+        dropped = "SELECT id FROM hits WHERE profile = ? ORDER BY sort_key DESC, tie, input_index LIMIT -1 OFFSET ?"
+        self._connection.execute(f"DELETE FROM domains WHERE hit IN ({dropped})", (profile, n))
+        self._connection.execute(f"DELETE FROM hits WHERE id IN ({dropped})", (profile, n))
 
     def read(self, ids: Sequence[int]) -> Iterator[Hit]:
         """Yield the hits with these ids, domains included, in this order."""
@@ -100,7 +107,7 @@ class HitRows:
         if limits is not None and limits.n_targets is None:
             n_reported = self._counted(profile, row[2])
         values: tuple[Any, ...] = (
-            *row[2:12], tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
+            *row[2:10], _number(row[10]), row[11], tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
             bool(included), DomainEstimates(*said) if said[0] is not None else None,
             FilterScores(*filters) if filters[0] is not None else None,
         )  # fmt: skip
@@ -145,8 +152,22 @@ def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None) ->
 
 
 def _domain(row: tuple[Any, ...], limits: DomainLimits | None, n_reported: int, is_included: bool) -> Domain:
-    _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row
+    _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row[:19]
     judgment = (None, True, True) if limits is None else limits.judgment(score, log_pvalue, n_reported, is_included)
     ends = (places[0], places[1]), (places[2], places[3]), (places[4], places[5])
     text = AlignmentText(model, match, target, posterior)
-    return Domain(number, score, bias, evalue, *ends, raw, states, text, log_pvalue, accuracy, *judgment)
+    pair = PairFacts(*row[19:]) if row[19] is not None else None
+    return Domain(
+        number, score, bias, _number(evalue), *ends, raw, states, text, log_pvalue, accuracy, *judgment, pair
+    )  # fmt: skip
+
+
+def _number(value: float | None) -> float:
+    """Return what SQLite keeps as NULL: not a number."""
+    return math.nan if value is None else value
+
+
+def _of_pair(pair: PairFacts | None) -> tuple[int | None, ...]:
+    if pair is None:
+        return (None,) * 5
+    return pair.strand, pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues

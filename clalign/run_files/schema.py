@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-SCHEMA_VERSION = 2
-"""2: what HMMER3 says of hits and domains, and what passed its filters."""
+SCHEMA_VERSION = 3
+"""2: what HMMER3 says of hits and domains, and what passed its filters. 3: alignments of two sequences."""
 
 APPLICATION_ID = 0x636C616C  # "clal"
 
@@ -17,6 +17,7 @@ CREATE TABLE profiles (
 CREATE TABLE batches (
     profile INTEGER, first INTEGER, last INTEGER, cells REAL, seconds REAL, device TEXT, scores BLOB,
     survivors BLOB, n_msv INTEGER, n_bias INTEGER, n_viterbi INTEGER, n_forward INTEGER,
+    n_in_16_bits INTEGER, n_in_32_bits INTEGER,
     PRIMARY KEY (profile, first));
 CREATE TABLE histogram (profile INTEGER, bin INTEGER, count INTEGER, PRIMARY KEY (profile, bin));
 CREATE TABLE hits (
@@ -35,6 +36,7 @@ CREATE TABLE domains (
     hmm_start INTEGER, hmm_end INTEGER, ali_start INTEGER, ali_end INTEGER, env_start INTEGER, env_end INTEGER,
     raw INTEGER, states TEXT, model TEXT, match TEXT, target TEXT, posterior TEXT,
     log_pvalue REAL, accuracy REAL,
+    strand INTEGER, identical INTEGER, positive INTEGER, gaps INTEGER, gap_residues INTEGER,
     PRIMARY KEY (hit, number));
 CREATE TABLE messages (id INTEGER PRIMARY KEY, seconds REAL, kind TEXT, text TEXT);
 CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, checked INTEGER, differing INTEGER,
@@ -43,15 +45,32 @@ CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, c
 """Hits are listed by profile, falling `sort_key`, `tie` and place in the input."""
 
 _ADDED = {
-    "batches": ("survivors BLOB", "n_msv INTEGER", "n_bias INTEGER", "n_viterbi INTEGER", "n_forward INTEGER"),
-    "hits": (
-        "sort_key REAL", "tie TEXT", "log_pvalue REAL", "included INTEGER", "expected REAL", "n_regions INTEGER",
-        "n_clustered INTEGER", "n_overlaps INTEGER", "n_envelopes INTEGER", "msv REAL", "bias_filter REAL",
-        "viterbi REAL", "forward REAL",
-    ),
-    "domains": ("log_pvalue REAL", "accuracy REAL"),
+    2: {
+        "batches": ("survivors BLOB", "n_msv INTEGER", "n_bias INTEGER", "n_viterbi INTEGER", "n_forward INTEGER"),
+        "hits": (
+            "sort_key REAL", "tie TEXT", "log_pvalue REAL", "included INTEGER", "expected REAL", "n_regions INTEGER",
+            "n_clustered INTEGER", "n_overlaps INTEGER", "n_envelopes INTEGER", "msv REAL", "bias_filter REAL",
+            "viterbi REAL", "forward REAL",
+        ),
+        "domains": ("log_pvalue REAL", "accuracy REAL"),
+    },
+    3: {
+        "batches": ("n_in_16_bits INTEGER", "n_in_32_bits INTEGER"),
+        "domains": (
+            "strand INTEGER", "identical INTEGER", "positive INTEGER", "gaps INTEGER", "gap_residues INTEGER",
+        ),
+    },
 }  # fmt: skip
-"""Columns that version 1 lacks."""
+"""Columns that each version added to the one before."""
+
+
+def _added_since(version: int) -> dict[str, list[str]]:
+    """Return the columns that a file of an older version lacks."""
+    found: dict[str, list[str]] = {}
+    for tables in (_ADDED[newer] for newer in range(version + 1, SCHEMA_VERSION + 1)):
+        for table, columns in tables.items():
+            found.setdefault(table, []).extend(columns)
+    return found
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
@@ -63,22 +82,25 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Bring a writable file of version 1 up to date."""
+    """Bring a writable file of an older version up to date."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone()[0] >= SCHEMA_VERSION:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version >= SCHEMA_VERSION:
             return  # by another process, in the meantime
-        for table, columns in _ADDED.items():
+        for table, columns in _added_since(version).items():
             for column in columns:
                 connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        connection.execute("UPDATE hits SET sort_key = score")
-        connection.execute("CREATE INDEX hits_by_row ON hits (row)")
+        if version < 2:
+            connection.execute("UPDATE hits SET sort_key = score")
+            connection.execute("CREATE INDEX hits_by_row ON hits (row)")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def show_as_new(connection: sqlite3.Connection) -> None:
-    """Let a file of version 1 that cannot be written look like one of this version to this connection."""
-    for table, columns in _ADDED.items():
+    """Let a file of an older version that cannot be written look like one of this version to this connection."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    for table, columns in _added_since(version).items():
         names = [column.split()[0] for column in columns]
         added = ", ".join(f"{'score' if name == 'sort_key' else 'NULL'} AS {name}" for name in names)
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {added} FROM main.{table}")

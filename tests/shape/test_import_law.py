@@ -18,6 +18,7 @@ LEVELS = (
         "pair_alignments",
         "pair_batches",
         "karlin_altschul",
+        "karlin_altschul_tables",
         "profiles",
         "local_profiles",
         "profile_logo",

@@ -1,0 +1,200 @@
+"""Substitution matrices: by name, from text files as the NCBI writes them, or of a match and a mismatch; their gap costs."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import code_of
+from clalign.errors import InputError, OptionError
+from clalign.karlin_altschul import match_mismatch_of, published_parameters, ungapped_parameters
+from clalign.karlin_altschul_tables import CUSTOMARY, NUCLEIC
+from clalign.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
+
+NUCLEIC_NAMES = ("BLASTN", "HOXD70", "MEGABLAST", "NUC.4.4", "TRANS")
+
+NOT_OF_LETTERS = ("SCHNEIDER",)
+"""A matrix of codons."""
+
+OTHER_NAMES = {"NUC44": "NUC.4.4", "DNAFULL": "NUC.4.4", "EDNAFULL": "NUC.4.4", "GONNET": "GONNET1992"}
+
+DEFAULT_PROTEIN = "BLOSUM62"
+DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
+"""What BLAST takes for proteins and for nucleic acids."""
+
+FACTORS = (1, 10, 100, 50, 20, 5, 2)
+"""Whole numbers are made of fractions by the first of these that makes whole ones, or else the first that fits a byte."""
+
+BASES = frozenset("ACGTURYMKSWHBVDNX*-")
+
+BLAST_NUCLEIC = (5, 2)
+BLASTZ = {"HOXD70": (400, 30)}
+
+LIKE_BLOSUM62 = (3.494, 0.3176)
+"""Opening and extension of BLOSUM62's 11/1 in natural units, for matrices without customary costs."""
+
+
+def matrix_names(is_nucleic: bool | None = None) -> list[str]:
+    """Return the names of the matrices that come with Biopython, of proteins, of nucleic acids, or of both."""
+    from Bio.Align import substitution_matrices
+
+    names = [name for name in substitution_matrices.load() if name not in NOT_OF_LETTERS]
+    return [name for name in names if is_nucleic is None or (name in NUCLEIC_NAMES) == is_nucleic]
+
+
+def load_matrix(name: str) -> SubstitutionMatrix:
+    """Return a matrix by its name, written in any case, or from a file in the NCBI's format.
+
+    Raises
+    ------
+    OptionError
+        If there is neither.
+    InputError
+        If the file is no such matrix.
+    """
+    names = {known.upper(): known for known in matrix_names()} | OTHER_NAMES
+    found = names.get(name.upper())
+    if found is not None:
+        return _from_biopython(found)
+    if Path(name).is_file():
+        return read_matrix(name)
+    near = difflib.get_close_matches(name.upper(), names, 3, 0.5)
+    hint = f"Did you mean {', '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
+    raise OptionError(f'There is no matrix and no file named "{name}".', hint)
+
+
+@lru_cache(maxsize=32)
+def _from_biopython(name: str) -> SubstitutionMatrix:
+    from Bio.Align import substitution_matrices
+
+    array = substitution_matrices.load(name)
+    table = np.array(array, np.float64)
+    factor = _factor(table)
+    shown = name if factor == 1 else f"{name} x {factor}"
+    return SubstitutionMatrix.from_table(
+        shown, str(array.alphabet), np.rint(table * factor).astype(np.int64), name in NUCLEIC_NAMES
+    )
+
+
+def _factor(table: npt.NDArray[np.float64]) -> int:
+    """Return by what to multiply fractions, so that whole numbers come out that fit a byte."""
+    fitting = [factor for factor in FACTORS if np.rint(np.abs(table).max() * factor) <= MOST_SCORE]
+    whole = [factor for factor in fitting if np.allclose(np.rint(table * factor), table * factor, atol=1e-6)]
+    return next(iter(whole), max(fitting))
+
+
+def read_matrix(path: str) -> SubstitutionMatrix:
+    """Return the matrix in a text file: a line of letters, then a line for each letter with its scores.
+
+    Lines that begin with ``#`` are comments. The file's name without its ending becomes the matrix's.
+
+    Raises
+    ------
+    InputError
+        With the line where it is not such a matrix.
+    """
+    lines = _lines(path)
+    number, letters = next(lines, (1, []))
+    hint = "Give a file as the NCBI has them: a line of letters, then a line for each letter with its scores."
+    if not letters:
+        raise InputError(path, "this file holds no matrix.", hint)
+    columns = [letter.upper() for letter in letters]
+    wrong = next((c for c in columns if len(c) != 1 or not (c.isalpha() or c in "*-") or not c.isascii()), None)
+    if wrong is not None:
+        raise InputError(path, f'"{wrong}" stands where a letter was expected.', hint, number)
+    again = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
+    if again is not None:
+        raise InputError(path, f"the letter {again} is there twice.", "Leave one of them out.", number)
+    rows = dict(_row(path, number, words, columns) for number, words in lines)
+    missing = [letter for letter in columns if letter not in rows]
+    if missing:
+        raise InputError(path, f"there is no line for the letter {missing[0]}.", hint)
+    name = Path(path).name.removesuffix(".txt").removesuffix(".mat")
+    table = np.array([rows[letter] for letter in columns])
+    return SubstitutionMatrix.from_table(name, "".join(columns), table, set(columns) <= BASES)
+
+
+def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and words of each line that says something."""
+    try:
+        text = Path(path).read_text("utf-8", errors="replace")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(path, f"the file could not be read ({reason}).", "Check the name.") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split("#", 1)[0].split()
+        if words:
+            yield number, words
+
+
+def _row(path: str, number: int, words: list[str], columns: list[str]) -> tuple[str, list[int]]:
+    """Return the letter of a line and its scores."""
+    letter, values = words[0].upper(), words[1:]
+    if letter not in columns:
+        raise InputError(path, f'the line begins with "{words[0]}", which is not in the first line.', "Add it.", number)
+    if len(values) != len(columns):
+        raise InputError(
+            path, f"{len(columns)} scores were expected, but there are {len(values)}.", "Complete the line.", number
+        )
+    scores = []
+    for value in values:
+        try:
+            scores.append(int(value))
+        except ValueError:
+            raise InputError(
+                path, f'"{value}" is no whole number.', "Multiply fractions, such as by 10, and round.", number
+            ) from None
+        if abs(scores[-1]) > MOST_SCORE:
+            raise InputError(
+                path, f"the score {value} does not lie between -{MOST_SCORE} and {MOST_SCORE}.", "Scale all.", number
+            )
+    return letter, scores
+
+
+def customary_gaps(matrix: SubstitutionMatrix) -> tuple[GapCosts, str]:
+    """Return the gap costs that usually go with a matrix, and in words whose they are."""
+    opening, extension, source = _customary(matrix)
+    return GapCosts.from_blast(opening, extension), source
+
+
+def _customary(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
+    if matrix.name in CUSTOMARY:
+        opening, extension = CUSTOMARY[matrix.name]
+        if published_parameters(matrix, GapCosts.from_blast(opening, extension)) is not None:
+            return opening, extension, f"BLAST's for {matrix.name}"
+    if matrix.name in BLASTZ:
+        return *BLASTZ[matrix.name], f"BLASTZ's for {matrix.name}"
+    if matrix.is_nucleic and match_mismatch_of(matrix) is not None:
+        return _customary_nucleic(matrix)
+    exact = ungapped_parameters(matrix)
+    if exact is None:
+        opening = max(1, matrix.greatest)
+        return opening, max(1, opening // 10), f"chosen by the highest score of {matrix.name}, which has no customary ones"
+    opening, extension = (max(1, round(cost / exact.lambda_)) for cost in LIKE_BLOSUM62)
+    return opening, extension, f"as dear in bits as 11/1 is with BLOSUM62, since {matrix.name} has no customary ones"
+
+
+def _customary_nucleic(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
+    equal, other = match_mismatch_of(matrix) or (1, -1)
+    if published_parameters(matrix, GapCosts.from_blast(*BLAST_NUCLEIC)) is not None:
+        return *BLAST_NUCLEIC, "BLAST's for nucleic acids"
+    factor = math.gcd(equal, other)
+    if (equal // factor, other // factor) in NUCLEIC:
+        opening, extension = (int(cost) * factor for cost in NUCLEIC[equal // factor, other // factor][1][0][:2])
+        return opening, extension, f"the first in BLAST's tables for {equal:+d}/{other:+d}"
+    opening = max(1, 2 * (equal - other) - 1)
+    return opening, max(1, -(-(equal - other) // 3)), f"by the scores {equal:+d}/{other:+d}, which have no customary ones"
+
+
+def missing_letters(matrix: SubstitutionMatrix, letters: str) -> str:
+    """Return those of some letters that a matrix has no scores of its own for; U and T stand for each other."""
+    known = {code_of(letter) for letter in matrix.letters}
+    if matrix.is_nucleic and known & {code_of("U"), code_of("T")}:
+        known |= {code_of("U"), code_of("T")}
+    return "".join(letter for letter in letters if code_of(letter) not in known)
