@@ -1,0 +1,138 @@
+"""The ladder's kernels align as the reference does, whatever is chosen on their axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clalign.alphabets import encode
+from clalign.errors import OptionError
+from clalign.pair_alignments import path_score
+from clalign.pair_batches import PairBatch
+from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.sequences import SequenceBatch
+from clalign.sessions import Session
+from clalign.stages import smith_waterman_ladder
+from clalign.stages.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
+
+GROUP = 32
+"""Kept small here, so that a work-item has several cells of a diagonal."""
+
+CHOICES = (
+    {},
+    {"maximum": "device"},
+    {"maximum": "device", "path": "device"},
+    {"maximum": "device", "scores": "local"},
+    {"maximum": "device", "scores": "local", "path": "device"},
+)
+"""All that can be combined."""
+
+SCORING = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2))
+NUCLEOTIDES = encode("ACGT")
+
+
+def stages(**defines: int) -> list[Any]:
+    parallel = [PairLadderStage(PairLadderChoices(**choice, group=GROUP), **defines) for choice in CHOICES]
+    return [SequentialLadderStage(**defines), *parallel]
+
+
+def random_pairs(rng: np.random.Generator, n: int, longest: int, letters: int = 4) -> PairBatch:
+    """Return pairs with much in common, of all lengths from 0; sequences are in several pairs."""
+    common = NUCLEOTIDES[rng.integers(0, letters, longest)]
+    texts = []
+    for _ in range(2 * n):
+        text = np.where(rng.random(longest) < 0.7, common, NUCLEOTIDES[rng.integers(0, letters, longest)])
+        texts.append(np.delete(text, rng.integers(0, longest, longest // 9))[: rng.integers(0, longest + 1)])
+    queries, targets = SequenceBatch.from_texts(texts[:n]), SequenceBatch.from_texts(texts[n:])
+    rows = [rng.integers(0, n, n).astype(np.int32) for _ in range(2)]
+    return PairBatch(queries, targets, *rows)
+
+
+def check_all(session: Session, batch: PairBatch, scoring: Scoring = SCORING) -> None:
+    """Compare every stage with the reference; every path must be worth its score."""
+    expected = SequentialLadderStage().reference(batch, scoring)
+    for alignment, query, target in zip(expected, batch.query_rows, batch.target_rows, strict=True):
+        pair = batch.queries.residues(int(query)), batch.targets.residues(int(target))
+        assert path_score(alignment, *pair, scoring) == alignment.score
+    for stage in stages():
+        assert session.run(stage, batch, scoring) == expected, getattr(stage, "choices", "sequential")
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    longest=st.sampled_from([1, 2, 31, 32, 33, 64]),
+    letters=st.integers(1, 4),
+    scores=st.sampled_from([(1, -1, 2), (2, -3, 5), (5, -4, 1), (1, -1, 1), (3, 0, 0)]),
+)
+@settings(max_examples=12, deadline=None)
+def test_random_pairs(session: Session, seed: int, longest: int, letters: int, scores: tuple[int, int, int]) -> None:
+    match, mismatch, gap = scores
+    scoring = Scoring(SubstitutionMatrix.match_mismatch(match, mismatch), GapCosts(gap, gap))
+    check_all(session, random_pairs(np.random.default_rng(seed), 5, longest, letters), scoring)
+
+
+def test_nasty_pairs(opencl_session: Session) -> None:
+    queries = ["", "A", "C", "ACGT" * 16, "A" * 50, "ACACAC", "GATTACA", ""]
+    targets = ["ACGT", "A", "G", "ACGT" * 16, "A" * 49, "CACACA", "GCATGCT", ""]
+    texts = (SequenceBatch.from_texts(given) for given in (queries, targets))
+    check_all(opencl_session, PairBatch.in_step(*texts))
+    nothing = SequenceBatch.from_texts([])
+    for stage in stages():
+        assert opencl_session.run(stage, PairBatch.in_step(nothing, nothing), SCORING) == []
+
+
+def test_little_memory(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the matrices of all pairs do not fit, they are aligned part by part."""
+    monkeypatch.setattr(opencl_session, "device", replace(opencl_session.device, max_buffer_bytes=4 * 31 * 31 * 4))
+    monkeypatch.setattr(smith_waterman_ladder, "CELLS_A_LAUNCH", 2000)
+    check_all(opencl_session, random_pairs(np.random.default_rng(2), 7, 30))
+
+
+def test_what_cannot_run_says_why(opencl_session: Session) -> None:
+    device = replace(opencl_session.device, local_bytes=4096, max_work_group=256)
+    large = PairLadderStage(PairLadderChoices(group=512))
+    assert "A work-group has 512 work-items" in (large.obstacle(device, 10) or "")
+    local = PairLadderStage(PairLadderChoices("local", "device", group=256))
+    assert "needs 8,204 bytes of local memory" in (local.obstacle(device, 513) or "")
+    assert local.obstacle(device, 129) is None
+    too_large = PairLadderStage(PairLadderChoices(group=2 * opencl_session.device.max_work_group))
+    with pytest.raises(OptionError, match="work-items"):
+        opencl_session.run(too_large, random_pairs(np.random.default_rng(3), 2, 9), SCORING)
+
+
+def test_unknown_choices_are_refused() -> None:
+    with pytest.raises(OptionError, match="no choice for scores"):
+        PairLadderChoices(scores="texture")
+    with pytest.raises(OptionError, match="at least one"):
+        PairLadderChoices(group=0)
+    for choice in ({"scores": "local"}, {"path": "device"}):
+        with pytest.raises(OptionError, match="whole matrices"):
+            PairLadderChoices(**choice)
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [replace(SCORING, mode="global"), replace(SCORING, gaps=GapCosts(3, 1))],
+    ids=["global", "affine"],
+)
+def test_other_scorings_are_refused(scoring: Scoring) -> None:
+    with pytest.raises(OptionError, match="linear gaps"):
+        SequentialLadderStage().start(None, random_pairs(np.random.default_rng(4), 2, 9), scoring)
+
+
+def test_letters_that_are_not_only_equal_or_not_are_refused() -> None:
+    batch = PairBatch.in_step(SequenceBatch.from_texts(["ACN"]), SequenceBatch.from_texts(["ACN"]))
+    with pytest.raises(OptionError, match="A, C, G and T"):
+        SequentialLadderStage().start(None, batch, SCORING)
+
+
+def test_planted_fault_is_noticed(opencl_session: Session) -> None:
+    batch = random_pairs(np.random.default_rng(5), 12, 60)
+    expected = SequentialLadderStage().reference(batch, SCORING)
+    for stage in stages(SABOTAGE=1)[::2]:
+        assert opencl_session.run(stage, batch, SCORING) != expected
