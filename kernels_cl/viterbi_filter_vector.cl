@@ -14,11 +14,11 @@
      next       uint[1]               in: 0; the next place in `rows` to be taken
      scores     float[n]              out: nats; not a number without residues
 
-   Scalars: vectors   in a row, at most VECTORS
+   Scalars: n_vectors   in a row, at most VECTORS
 
    Macros
-     LANES, VECTORS, SEQUENCES, PLAIN   see common/striped_words.h
-     SABOTAGE   1 plants a fault, for the test of the tests
+     LANES, VECTORS, FIXED, SEQUENCES, PLAIN   see common/striped_words.h
+     SABOTAGE                                  1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
@@ -49,26 +49,59 @@ __attribute__((noinline))
 void settle(place_t *place, special_t *special, row_t *row, int vectors, __global const words *steps,
             __global const words *reach)
 {
-    const int e = highest(row->best);
-    if (e > special->single_most) {
+    const words adding = row->best > (words)((short)special->single_most);
+    if (ANY(adding)) {
+        const int e = highest(row->best);
         special->single_most = e;
         row->begin = begin_after(e, special->move);
         /* A place without a sequence has nothing to end. */
         if (e >= HIGHEST_WORD && place->advance) place->left = 0;
     }
-    const words go_on = reaching(row, reach);
-    if (ANY(go_on)) cross_lanes(row, vectors, steps, reach);
+    cross_lanes(row, vectors, steps, reach);
+}
+
+/* Work on all sequences until one of them ends. */
+__attribute__((always_inline))
+void until_one_ends(place_t *place, special_t *special, row_t *row, int vectors, __global const words *steps,
+                    __global const words *reach, __global const words *emissions)
+{
+    __global const words *emission[SEQUENCES];
+    __global const uchar *code[SEQUENCES];
+    int most = INT_MAX, n_done = 0, ended = 0;
+#pragma unroll
+    for (int s = 0; s < SEQUENCES; s++) {
+        code[s] = place[s].code;
+        most = min(most, place[s].left);
+    }
+    for (; n_done < most && !ended; n_done++) {
+        /* A place without a sequence reads the first residues of all. */
+#pragma unroll
+        for (int s = 0; s < SEQUENCES; s++) emission[s] = emissions + (uint)code[s][n_done] * vectors;
+        next_rows(row, vectors, steps, reach, emission);
+#pragma unroll
+        for (int s = 0; s < SEQUENCES; s++) {
+            const words adding = row[s].best > (words)((short)special[s].single_most);
+            const words matters = reaching(row + s, reach) | adding;
+            if (!ANY(matters)) continue;
+            settle(place + s, special + s, row + s, vectors, steps, reach);
+            ended |= place[s].left == 0;
+        }
+    }
+    for (int s = 0; s < SEQUENCES; s++) {
+        place[s].code += place[s].advance * n_done;
+        place[s].left -= place[s].advance * n_done;
+    }
 }
 
 __kernel void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
-                             __global const int *rows, __global const uint *n, const int vectors,
+                             __global const int *rows, __global const uint *n, const int n_vectors,
                              __global const words *steps, __global const words *reach,
                              __global const words *emissions, __global uint *next, __global float *scores)
 {
+    const int vectors = IN_ROW(n_vectors);
     row_t row[SEQUENCES];
     place_t place[SEQUENCES];
     special_t special[SEQUENCES];
-    __global const words *emission[SEQUENCES];
     int n_taken = 0;
     for (int s = 0; s < SEQUENCES; s++) {
         const int is_taken = take(place + s, codes, offsets, rows, *n, next, scores);
@@ -76,19 +109,7 @@ __kernel void viterbi_filter(__global const uchar *codes, __global const int *of
         n_taken += is_taken;
     }
     while (n_taken > 0) {
-        int ended = 0;
-        while (!ended) {
-#pragma unroll
-            for (int s = 0; s < SEQUENCES; s++) emission[s] = emissions + next_code(place + s) * vectors;
-            next_rows(row, vectors, steps, emission);
-#pragma unroll
-            for (int s = 0; s < SEQUENCES; s++) {
-                const words adding = row[s].best > (words)((short)special[s].single_most);
-                const words matters = reaching(row + s, reach) | adding;
-                if (ANY(matters)) settle(place + s, special + s, row + s, vectors, steps, reach);
-                ended |= place[s].left == 0;
-            }
-        }
+        until_one_ends(place, special, row, vectors, steps, reach, emissions);
         for (int s = 0; s < SEQUENCES; s++) {
             if (place[s].left > 0) continue;
             scores[place[s].position] = word_score(highest(row[s].best) + SABOTAGE, special[s].move);

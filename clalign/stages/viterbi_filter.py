@@ -35,7 +35,7 @@ Choices = Mapping[str, int]
 VECTOR_LANES = 16
 
 FEW_VECTORS = 4
-"""Rows of so many vectors are short: three sequences at once hide what goes on between them."""
+"""Rows of so many vectors are short: kernels are compiled for just their number, not for up to a power of two."""
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
@@ -60,7 +60,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
         {"NODES": 20, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_TABLE": 0},
         {"NODES": 1, "LANE_BACKEND": 0, "SKEWED": 1},
     ),
-    "viterbi_filter_vector": ({"LANES": 32, "VECTORS": 4}, {"VECTORS": 8, "PLAIN": 1, "SEQUENCES": 1}),
+    "viterbi_filter_vector": ({"LANES": 32, "VECTORS": 3, "FIXED": 1}, {"VECTORS": 8, "PLAIN": 1, "SEQUENCES": 1}),
 }
 """Choices that are compiled for other vendors in the tests."""
 
@@ -102,9 +102,9 @@ def launch_vector(session: Any, profile: LocalProfile, rows: _Rows, choices: Cho
     lanes = choices.get("LANES", VECTOR_LANES)
     vectors = -(-profile.length // lanes)
     plain = bool(choices.get("PLAIN", not can_merge_steps(words(session, profile))))
-    room = max(4, 1 << (vectors - 1).bit_length())
-    sequences = 3 if vectors <= FEW_VECTORS else 2
-    defines = {"LANES": lanes, "VECTORS": room, "SEQUENCES": sequences, "PLAIN": int(plain), **choices}
+    fixed = vectors <= FEW_VECTORS
+    room = vectors if fixed else 1 << (vectors - 1).bit_length()
+    defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
     session.launch(
         "viterbi_filter_vector", "viterbi_filter", defines, max(1, session.device.n_compute_units), 1,
         *rows.head, np.int32(vectors), *striped_tables(session, profile, lanes, plain), session.zeros(4), rows.scores,

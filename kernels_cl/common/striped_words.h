@@ -17,12 +17,13 @@
      steps      short[vectors][COLUMNS][LANES]   begin, match to match, insert to match, into d from match,
                                                  on to the next d, insert to insert; if PLAIN, delete to
                                                  match and match to insert
-     reach      short[LANES]                     what d can gain at most that leaves a lane
+     reach      short[LANES]                     what d can gain at most that leaves a lane; never in the last
      emissions  short[N_CODES][vectors][LANES]
 
    Macros
      LANES      16 or 32: words in a vector
      VECTORS    vectors that there is room for
+     FIXED      1: a row has just as many, and all steps of a row are written out; for short rows
      SEQUENCES  sequences worked on at once, which share each load of a step
      PLAIN      see above
 
@@ -34,6 +35,9 @@
 #ifndef VECTORS
 #define VECTORS 16
 #endif
+#ifndef FIXED
+#define FIXED 0
+#endif
 #ifndef SEQUENCES
 #define SEQUENCES 2
 #endif
@@ -44,6 +48,7 @@
 typedef short words __attribute__((ext_vector_type(LANES)));
 typedef int wide_words __attribute__((ext_vector_type(LANES)));
 
+#define IN_ROW(vectors) (FIXED ? VECTORS : (vectors)) /* loops are written out only if they name their end so */
 #define NOTHING ((words)(NEVER_WORD))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
@@ -74,12 +79,14 @@ int any_lane(words mask)
 #define ANY(mask) any_lane(mask)
 #endif
 
-/* Shifted by a lane. */
+/* Shifted by a lane. The last one of `reach` moves in, which is impossible: for a constant compilers take
+   more instructions. */
 #if LANES == 16
-#define UP_1(v) __builtin_shufflevector(v, NOTHING, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#define UP(v, reach) __builtin_shufflevector(v, *(reach), 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 #else
-#define UP_1(v) __builtin_shufflevector(v, NOTHING, 32, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, \
-                                        17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+#define UP(v, reach)                                                                                           \
+    __builtin_shufflevector(v, *(reach), 63, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
+                            19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
 #endif
 
 #if PLAIN
@@ -101,24 +108,34 @@ typedef struct {
 
 int highest(words v)
 {
-    int best = v[0];
-    for (int lane = 1; lane < LANES; lane++) best = LARGER(best, (int)v[lane]);
-    return best;
+#if LANES == 32
+    const short16 of_16 = LARGER(v.lo, v.hi);
+#else
+    const short16 of_16 = v;
+#endif
+    const short8 of_8 = LARGER(of_16.lo, of_16.hi);
+    const short4 of_4 = LARGER(of_8.lo, of_8.hi);
+    const short2 of_2 = LARGER(of_4.lo, of_4.hi);
+    return LARGER(of_2.x, of_2.y);
 }
 
 /* One residue of each sequence, but for deletes that go from lane to lane. */
 __attribute__((always_inline))
-void next_rows(row_t *rows, int vectors, __global const words *t, __global const words **emissions)
+void next_rows(row_t *rows, int vectors, __global const words *t, __global const words *reach,
+               __global const words **emissions)
 {
     words left[SEQUENCES], d[SEQUENCES], best[SEQUENCES], begin[SEQUENCES];
 #pragma unroll
     for (int s = 0; s < SEQUENCES; s++) {
-        left[s] = UP_1(rows[s].x[vectors - 1]);
+        left[s] = UP(rows[s].x[vectors - 1], reach);
         begin[s] = (words)((short)rows[s].begin);
         best[s] = rows[s].best;
         d[s] = NOTHING;
     }
-    for (int q = 0; q < vectors; q++, t += COLUMNS) {
+#if FIXED
+#pragma unroll
+#endif
+    for (int q = 0; q < IN_ROW(vectors); q++, t += COLUMNS) {
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) {
             row_t *row = rows + s;
@@ -150,13 +167,15 @@ words reaching(const row_t *row, __global const words *reach)
 }
 
 /* What deletes add to the lanes after those in which they began. */
-__attribute__((noinline))
 void cross_lanes(row_t *row, int vectors, __global const words *steps, __global const words *reach)
 {
     for (int lane = 1; lane < LANES; lane++) {
         __global const words *t = steps;
-        words d = UP_1(row->leaving);
-        for (int q = 0; q < vectors; q++, t += COLUMNS) {
+        words d = UP(row->leaving, reach);
+#if FIXED
+#pragma unroll
+#endif
+        for (int q = 0; q < IN_ROW(vectors); q++, t += COLUMNS) {
             const words by_delete = BY_DELETE(d, t);
             row->x[q] = LARGER(row->x[q], by_delete);
             d = SUM(d, t[4]);

@@ -29,7 +29,7 @@ LANES = {"LANE_BACKEND": 0}
 SHAPES = [
     ("vector", {}),
     ("vector", {"PLAIN": 1}),
-    ("vector", {"SEQUENCES": 3, "LANES": 32}),
+    ("vector", {"SEQUENCES": 3, "LANES": 32, "FIXED": 0}),
     ("lanes", {**LANES, "LANES": 32}),
     ("lanes", {**LANES, "LANES": 16, "LOCAL_TABLE": 0}),
     ("lanes", {**LANES, "LANES": 16, "PLAIN": 1}),
@@ -44,7 +44,7 @@ def n_differing(stage: ViterbiFilterStage, session: Session, batch: SequenceBatc
     return int((~((found == expected) | (np.isnan(found) & np.isnan(expected)))).sum())
 
 
-@pytest.mark.parametrize("n_nodes", [1, 2, 15, 16, 17, 100, 700])
+@pytest.mark.parametrize("n_nodes", [1, 2, 15, 16, 17, 33, 64, 65, 100, 700])
 def test_default_shape(session: Session, n_nodes: int) -> None:
     rng = np.random.default_rng(n_nodes)
     profile = random_local_profile(rng, n_nodes)
