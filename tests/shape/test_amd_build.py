@@ -5,10 +5,12 @@ own figures are held too: no register spills, and no more scratch memory than st
 """
 
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,15 +30,24 @@ CPU_SHAPE = "_vector"
 """Kernels of this shape are made for CPUs: they must compile for a card, but nobody looks at their figures there."""
 
 
-def variants() -> list[tuple[str, dict[str, object]]]:
-    """Return every kernel with its default form first, then with the choices that its stage names."""
+def variants() -> list[tuple[str, dict[str, object], str]]:
+    """Return every kernel with its default form first, then with the choices that its stage names, for each card."""
     named: dict[str, tuple[dict[str, object], ...]] = {}
     for module in pkgutil.iter_modules(clalign.stages.__path__, "clalign.stages."):
         named |= getattr(importlib.import_module(module.name), "VARIANTS", {})
     kernels = sorted(path.stem for path in (ROOT / "kernels_cl").glob("*.cl"))
     assert set(named) <= set(kernels), "VARIANTS names a kernel that is not there"
     forms = {kernel: [{}, *(defines for defines in named.get(kernel, ()) if defines)] for kernel in kernels}
-    return [(kernel, defines) for kernel in kernels for defines in forms[kernel]]
+    return [(kernel, defines, card) for kernel in kernels for defines in forms[kernel] for card in cards_for(kernel)]
+
+
+def is_for_cpus(kernel: str) -> bool:
+    return kernel.endswith(CPU_SHAPE)
+
+
+def cards_for(kernel: str) -> tuple[str, ...]:
+    """Return the cards that a kernel is compiled for; where nobody looks at figures, one says as much as three."""
+    return CARDS[:1] if is_for_cpus(kernel) else CARDS
 
 
 def compile_for(
@@ -62,19 +73,34 @@ def label(value: object) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("card", CARDS)
-@pytest.mark.parametrize(("kernel", "defines"), variants(), ids=label)
-def test_kernel_compiles(kernel: str, defines: dict[str, object], card: str, amd_compiler: str, tmp_path: Path):
-    for_cpus = kernel.endswith(CPU_SHAPE)
-    effort = "-O1" if for_cpus else "-O3"
+@pytest.fixture(scope="module")
+def builds(
+    request: pytest.FixtureRequest, amd_compiler: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[str]]]:
+    """The assembly that each of the chosen tests looks at; as many are made at a time as there are processors."""
+
+    def build(kernel: str, defines: dict[str, object], card: str) -> str:
+        effort = "-O1" if is_for_cpus(kernel) else "-O3"
+        return compile_for(amd_compiler, card, assemble(kernel), defines, tmp_path_factory.mktemp("build"), effort)
+
+    chosen = [item for item in request.session.items if getattr(item, "function", None) is test_kernel_compiles]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {item.nodeid: pool.submit(build, **item.callspec.params) for item in chosen}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize(("kernel", "defines", "card"), variants(), ids=label)
+def test_kernel_compiles(
+    kernel: str, defines: dict[str, object], card: str, builds: dict[str, Future[str]], request: pytest.FixtureRequest
+):
     try:
-        assembly = compile_for(amd_compiler, card, assemble(kernel), defines, tmp_path, effort)
+        assembly = builds[request.node.nodeid].result()
     except subprocess.CalledProcessError as refusal:
         pytest.fail(refusal.stderr)
     scratch = figures(assembly, "private_segment_fixed_size")
     spills = figures(assembly, "vgpr_spill_count")
     assert len(scratch) == len(spills) > 0
-    if not defines and not for_cpus:
+    if not defines and not is_for_cpus(kernel):
         assert max(scratch) <= SCRATCH_BYTES.get(kernel, 0)
         assert max(spills) == 0
 

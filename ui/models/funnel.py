@@ -154,7 +154,7 @@ COLUMNS = (
     SurvivorColumn("P-value", "Of the score that this stage judges by",
                    lambda r: "—" if r["pvalue"] is None else words.evalue(r["pvalue"]), True, 70, key="pvalue"),
     SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: f"{r['limit']:g}", True, 56, key="limit"),
-    SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 120, stretch=True,
+    SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 80, stretch=True,
                    key="description"),
 )  # fmt: skip
 
