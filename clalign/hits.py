@@ -28,6 +28,23 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class PairScores:
+    """The exact scores of a query and every sequence of a batch.
+
+    Attributes
+    ----------
+    scores : Scores
+        In units of the matrix.
+    n_in_16_bits, n_in_32_bits : int
+        Sequences that were computed again with wider numbers, since narrower ones overflowed.
+    """
+
+    scores: Scores
+    n_in_16_bits: int = 0
+    n_in_32_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Survivors:
     """Targets that passed the first of HMMER3's filters, in rising order of their rows.
 

@@ -1,0 +1,147 @@
+"""Smith-Waterman on CPUs: sequences in the lanes of vectors, with as few bits as their scores need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import N_CODES
+from clalign.hits import PairScores, Scores
+from clalign.reference.smith_waterman import pair_score
+from clalign.scoring import MODES, GapCosts, PairwiseQuery
+from clalign.sequences import SequenceBatch
+
+Choices = Mapping[str, int]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "smith_waterman_vector": (
+        {"MODE": 3, "WIDTH": 8, "LANES": 32, "COLUMNS": 4},
+        {"MODE": 1, "WIDTH": 16, "LANES": 32},
+        {"MODE": 2, "WIDTH": 32, "LANES": 16},
+    )
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+VECTOR_BITS = 512
+"""Of the scores of all lanes; two vectors of most processors, which hide the latency of each other."""
+
+MOST_BYTE_COST = 127
+"""A signed byte holds no more."""
+
+HIGHEST = {8: 254, 16: 65534}
+"""The highest score that is known to be right with so many bits, where no score is below 0."""
+
+NO_GAPS = GapCosts(0, 0)
+"""Costs that fit every width, where none are looked at."""
+
+EVERYTHING = object()
+
+
+def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
+    """Return the numbers of bits that a batch may need, the least first.
+
+    Each serves the sequences that the one before has not been enough for. Alignments of whole sequences get
+    at once what holds every score on their way.
+
+    Parameters
+    ----------
+    model : PairwiseQuery
+    longest : int
+        Residues of the longest sequence.
+    """
+    scoring = model.scoring
+    gaps = scoring.gaps
+    reach = min(model.length, longest) * scoring.matrix.greatest
+    if not scoring.is_floored:
+        # A gap down to a cell and one across to it always lead there.
+        depth = gaps.of(model.length) + (gaps.of(longest) if scoring.mode == "global" else 0) + 2 * gaps.first
+        return (16,) if max(reach, depth) < 2**15 else (32,)
+    fits_byte = scoring.mode == "ungapped" or gaps.first <= MOST_BYTE_COST
+    widths = (8, 16, 32) if fits_byte else (16, 32)
+    enough = next((n for n, width in enumerate(widths) if reach <= HIGHEST.get(width, reach)), len(widths) - 1)
+    return widths[: enough + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """A query on a device: the number of each of its letters, and what letter codes score against them."""
+
+    letters: Any
+    scores: Any
+    n_letters: int
+
+
+def _tables(session: Any, model: PairwiseQuery) -> _Tables:
+    def make() -> _Tables:
+        codes, letters = np.unique(model.sequence.codes, return_inverse=True)
+        scores = model.scoring.matrix.scores[codes]
+        assert scores.shape[1] == N_CODES == 32  # the kernel's tables have so many
+        return _Tables(session.upload(letters.astype(np.uint8)), session.upload(scores), len(codes))
+
+    tables: _Tables = session.resident("smith-waterman letters", model, make)
+    return tables
+
+
+def _order(session: Any, batch: SequenceBatch) -> tuple[Any, Any]:
+    """Return the rows that are not empty, the longest first, and how many they are, on a device."""
+
+    def make() -> tuple[Any, Any]:
+        order = np.argsort(-batch.lengths, kind="stable").astype(np.int32)
+        order = order[: np.count_nonzero(batch.lengths)]
+        return session.upload(order), session.upload(np.array([len(order)], np.uint32))
+
+    order: tuple[Any, Any] = session.resident("longest first", batch, make)
+    return order
+
+
+def start_vector(
+    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+) -> Callable[[], PairScores]:
+    """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
+    lengths = batch.lengths
+    listed, count = _order(session, batch)
+    scores = session.allocate(4 * len(batch))
+    counts: dict[int, Callable[[], npt.NDArray[Any]]] = {}
+    widths = widths_of(model, int(lengths.max()))
+    for width in widths:
+        if width != widths[0]:
+            counts[width] = session.fetch(count, 1, np.uint32)
+        again, n_again = session.allocate(4 * len(batch)), session.zeros(4)
+        _launch(session, batch, model, {"WIDTH": width, **choices}, listed, count, scores, again, n_again)
+        listed, count = again, n_again
+    values = session.fetch(scores, len(batch), np.int32)
+
+    def result() -> PairScores:
+        of_nothing = pair_score(model, np.empty(0, np.uint8))
+        found = np.where(lengths == 0, np.int32(of_nothing), values())
+        n_again = {width: int(n()[0]) for width, n in counts.items()}
+        return PairScores(Scores(batch.targets, found), n_again.get(16, 0), n_again.get(32, 0))
+
+    return result
+
+
+def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Any) -> None:
+    """Enqueue the kernel; `rows` are the buffers of rows, their count, scores, rows to be scored again, their count."""
+    listed, count, scores, again, n_again = rows
+    scoring, tables = model.scoring, _tables(session, model)
+    gaps = scoring.gaps if scoring.mode != "ungapped" else NO_GAPS
+    defines = {"MODE": MODES.index(scoring.mode), "LANES": VECTOR_BITS // choices["WIDTH"], **choices}
+    n_items = max(1, session.device.n_compute_units)
+    memory = _memory(session, n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
+    session.launch(
+        "smith_waterman_vector", "pair_score", defines, n_items, 1, *session.residues(batch), listed, count,
+        tables.letters, np.int32(model.length), tables.scores, np.int32(tables.n_letters),
+        np.int32(gaps.first), np.int32(gaps.next), memory, session.zeros(4), scores, again, n_again,
+    )  # fmt: skip
+
+
+def _memory(session: Any, n_bytes: int) -> Any:
+    """Return scratch memory of at least so many bytes, kept for the next launch."""
+    size = 1 << max(16, (n_bytes - 1).bit_length())
+    if session.device.max_buffer_bytes and size > session.device.max_buffer_bytes:
+        size = n_bytes
+    return session.resident(f"smith-waterman memory of {size}", EVERYTHING, lambda: session.allocate(size))

@@ -1,0 +1,211 @@
+"""Smith-Waterman on a device equals the reference: every shape and mode, any matrix and gap costs, overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.alphabets import LETTERS, N_CODES, code_of
+from clalign.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.sequences import Sequence, SequenceBatch
+from clalign.sessions import Session
+from clalign.stages.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
+from clalign.stages.smith_waterman_vector import widths_of
+
+Codes = npt.NDArray[np.uint8]
+
+SHAPES = [
+    ("vector", {}),
+    ("vector", {"LANES": 32, "COLUMNS": 1}),
+    ("vector", {"LANES": 16, "COLUMNS": 4}),
+]
+
+FEW_SHAPES = ["vector"]
+
+
+def random_matrix(rng: np.random.Generator, greatest: int, least: int) -> SubstitutionMatrix:
+    """Return scores of all letters, which are not the same when query and target are exchanged."""
+    table = rng.integers(least, greatest + 1, (len(LETTERS), len(LETTERS)))
+    table[0, 0] = greatest
+    return SubstitutionMatrix.from_table("random", LETTERS, table, is_nucleic=False)
+
+
+def typical_matrix(rng: np.random.Generator, match: int = 5) -> SubstitutionMatrix:
+    """Return scores where random sequences have no long alignments, as those of proteins are."""
+    table = rng.integers(-4, 1, (len(LETTERS), len(LETTERS)))
+    np.fill_diagonal(table, match)
+    return SubstitutionMatrix.from_table("typical", LETTERS, table, is_nucleic=False)
+
+
+def random_codes(rng: np.random.Generator, n: int, odd: float = 0.05) -> Codes:
+    """Return residues, some of which are letters that no matrix of proteins has."""
+    codes = rng.integers(0, 23, n).astype(np.uint8)
+    strange = rng.random(n) < odd
+    codes[strange] = rng.integers(0, len(LETTERS), int(strange.sum()))
+    return codes
+
+
+def query_of(codes: Codes, matrix: SubstitutionMatrix, first: int, next_: int, mode: Mode = "local") -> PairwiseQuery:
+    return PairwiseQuery(Sequence("query", "", codes), Scoring(matrix, GapCosts(first, next_), mode))
+
+
+def related(rng: np.random.Generator, query: Codes, longest: int) -> Codes:
+    """Return a sequence that often holds parts of the query, with gaps."""
+    parts = [random_codes(rng, int(rng.integers(0, longest + 1)))]
+    if rng.random() < 0.5:
+        begin, end = np.sort(rng.integers(0, len(query) + 1, 2))
+        parts += [query[begin:end], random_codes(rng, int(rng.integers(0, 4))), query[end:]]
+    return np.concatenate(parts)
+
+
+def n_differing(stage: SmithWatermanStage, session: Session, batch: SequenceBatch, query: PairwiseQuery) -> int:
+    found, expected = session.run(stage, batch, query).scores, SMITH_WATERMAN.reference(batch, query).scores
+    assert found.targets.tolist() == batch.targets.tolist()
+    return int((found.values != expected.values).sum())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    length=st.sampled_from([1, 2, 3, 17, 64]),
+    greatest=st.sampled_from([1, 5, 15, 127]),
+    least=st.sampled_from([0, -1, -4, -127]),
+    next_cost=st.sampled_from([0, 1, 2, 14, 126, 300]),
+    opening=st.sampled_from([0, 1, 10, 115, 600]),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_shape(
+    shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode, seed: int, length: int, greatest: int,
+    least: int, next_cost: int, opening: int,
+) -> None:  # fmt: skip
+    if shaped_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(seed)
+    codes = random_codes(rng, length)
+    query = query_of(codes, random_matrix(rng, greatest, least), next_cost + opening, next_cost, mode)
+    batch = SequenceBatch.from_texts([related(rng, codes, 40) for _ in range(int(rng.integers(1, 80)))])
+    assert n_differing(SmithWatermanStage(shape, **defines), shaped_session, batch, query) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_default_shape_and_many_sequences(session: Session, mode: Mode) -> None:
+    """More than all lanes take at once, of all lengths in any order."""
+    rng = np.random.default_rng(1)
+    codes = random_codes(rng, 33)
+    batch = SequenceBatch.from_texts([related(rng, codes, int(rng.choice([5, 50, 120]))) for _ in range(900)])
+    assert n_differing(SMITH_WATERMAN, session, batch, query_of(codes, typical_matrix(rng), 11, 1, mode)) == 0
+
+
+@pytest.mark.parametrize("mode", ["local", "ungapped"])
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_scores_around_the_ends_of_8_and_16_bits(shaped_session: Session, shape: str, mode: Mode) -> None:
+    """Beginnings of the query; the greatest scores of each width and their neighbors are among them."""
+    matrix = SubstitutionMatrix.from_table("weights", "AW", [[1, -1], [-1, 127]], is_nucleic=False)
+    for n_heavy, ends in ((1, range(250, 260)), (515, range(65_530, 65_540))):
+        codes = np.array([code_of("W")] * n_heavy + [code_of("A")] * 140, np.uint8)
+        batch = SequenceBatch.from_texts([codes[: n_heavy + end - 127 * n_heavy] for end in ends])
+        found = shaped_session.run(SmithWatermanStage(shape), batch, query_of(codes, matrix, 2, 1, mode))
+        assert found.scores.values.tolist() == list(ends)
+
+
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_sequences_computed_again_are_counted(shaped_session: Session, shape: str) -> None:
+    if shaped_session.device.kind == "reference":
+        return
+    rng = np.random.default_rng(3)
+    codes = random_codes(rng, 600, odd=0)
+    query = query_of(codes, typical_matrix(rng, 120), 11, 1)
+    batch = SequenceBatch.from_texts([codes, codes[:300], codes[:1], codes[:2], "", codes[:400], codes[100:]])
+    found = shaped_session.run(SmithWatermanStage(shape), batch, query)
+    assert found.scores.values.tolist() == SMITH_WATERMAN.reference(batch, query).scores.values.tolist()
+    assert found.n_in_32_bits == (found.scores.values >= 65_535).sum() == 1
+    if shape == "vector":
+        assert found.n_in_16_bits == (found.scores.values >= 255).sum() == 4
+
+
+def test_width_follows_from_what_a_score_can_reach() -> None:
+    rng = np.random.default_rng(4)
+    matrix = typical_matrix(rng)
+
+    def widths(length: int, longest: int, first: int, next_one: int, mode: Mode) -> tuple[int, ...]:
+        return widths_of(query_of(random_codes(rng, length), matrix, first, next_one, mode), longest)
+
+    assert widths(50, 9000, 11, 1, "local") == (8,)
+    assert widths(51, 9000, 11, 1, "local") == (8, 16)
+    assert widths(9000, 50, 11, 1, "ungapped") == (8,)
+    assert widths(13_106, 20_000, 11, 1, "local") == (8, 16)
+    assert widths(13_107, 20_000, 11, 1, "local") == (8, 16, 32)
+    assert widths(50, 9000, 128, 1, "local") == (16,)
+    assert widths(50, 9000, 128, 1, "ungapped") == (8,)
+    assert widths(16_000, 16_000, 11, 1, "global") == (32,)
+    assert widths(6000, 16_000, 11, 1, "global") == (16,)
+    assert widths(6000, 16_000, 11, 2, "global") == (32,)
+    assert widths(6000, 16_000, 11, 2, "semiglobal") == (16,)
+
+
+@pytest.mark.parametrize("mode", ["global", "semiglobal"])
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_lowest_scores_that_16_bits_hold(shaped_session: Session, shape: str, mode: Mode) -> None:
+    """All costs as high as they can be, just within 16 bits and just beyond."""
+    rng = np.random.default_rng(5)
+    matrix = random_matrix(rng, 127, -127)
+    for length in range(10, 20):
+        codes = random_codes(rng, length)
+        batch = SequenceBatch.from_texts([random_codes(rng, n) for n in range(25)])
+        query = query_of(codes, matrix, MOST_GAP_COST, MOST_GAP_COST, mode)
+        assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_one_long_sequence_among_short_ones(shaped_session: Session, shape: str, mode: Mode) -> None:
+    rng = np.random.default_rng(6)
+    codes = random_codes(rng, 40)
+    texts = [random_codes(rng, 3000), *(related(rng, codes, 30) for _ in range(300))]
+    query = query_of(codes, typical_matrix(rng), 12, 1, mode)
+    assert n_differing(SmithWatermanStage(shape), shaped_session, SequenceBatch.from_texts(texts), query) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_long_query(shaped_session: Session, shape: str, mode: Mode) -> None:
+    rng = np.random.default_rng(7)
+    codes = random_codes(rng, 3000)
+    texts = [related(rng, codes, 30) for _ in range(6)]
+    query = query_of(codes, typical_matrix(rng), 12, 1, mode)
+    assert n_differing(SmithWatermanStage(shape), shaped_session, SequenceBatch.from_texts(texts), query) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing(session: Session, mode: Mode) -> None:
+    rng = np.random.default_rng(8)
+    matrix = typical_matrix(rng)
+    full, empty = (query_of(random_codes(rng, n), matrix, 3, 2, mode) for n in (9, 0))
+    assert len(session.run(SMITH_WATERMAN, SequenceBatch.from_texts([]), full).scores.values) == 0
+    for batch in (SequenceBatch.from_texts(["", ""]), SequenceBatch.from_texts(["", "A", "*-", ""])):
+        assert n_differing(SMITH_WATERMAN, session, batch, full) == 0
+        assert n_differing(SMITH_WATERMAN, session, batch, empty) == 0
+
+
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_codes_that_stand_for_no_letter(shaped_session: Session, shape: str) -> None:
+    """The tables have rows for them, so they may come."""
+    rng = np.random.default_rng(9)
+    matrix = SubstitutionMatrix("all", LETTERS, rng.integers(-5, 6, (N_CODES, N_CODES)).astype(np.int8), False)
+    codes = rng.integers(0, N_CODES, 70).astype(np.uint8)
+    batch = SequenceBatch.from_texts([rng.integers(0, N_CODES, 50).astype(np.uint8) for _ in range(70)])
+    assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query_of(codes, matrix, 7, 2)) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str, mode: Mode) -> None:
+    rng = np.random.default_rng(10)
+    codes = random_codes(rng, 30)
+    batch = SequenceBatch.from_texts([related(rng, codes, 30) for _ in range(9)])
+    query = query_of(codes, typical_matrix(rng), 11, 1, mode)
+    assert n_differing(SmithWatermanStage(shape, SABOTAGE=1), shaped_session, batch, query) > 0
