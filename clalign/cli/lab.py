@@ -15,7 +15,11 @@ EXAMPLES = (
     "clalign lab ladder viterbi",
     "clalign lab ladder viterbi --device gpu --json ladder.json",
     "clalign lab ladder viterbi --variants private-rows,1+2+3+4,work-group --hmm globins.hmm --db proteins.fasta",
+    "clalign lab ladder sw --device gpu --pairs 1000 --length 512",
 )
+
+OWN = {"viterbi": ("hmm", "db", "sequences", "nodes"), "sw": ("pairs", "length")}
+"""What can be said of one ladder only."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -24,20 +28,28 @@ def add_parser(subparsers: Any) -> None:
         "lab",
         examples=EXAMPLES,
         description="Measure a published ladder of kernels on a device: every rung is compared with the reference"
-        " first, then timed. The exit code is 8 if the scores of any rung differ.",
+        " first, then timed. The exit code is 8 if the results of any rung differ.",
     )
     parser.add_argument("laboratory", choices=("ladder",), metavar="ladder", help="the laboratory")
-    parser.add_argument("engine", choices=("viterbi",), metavar="viterbi", help="the algorithm")
+    parser.add_argument(
+        "engine", choices=tuple(OWN), metavar="viterbi|sw", help="Plan7 Viterbi, or Smith-Waterman of many pairs"
+    )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
-        "--variants", metavar="A,B", help="only these rungs (basic always) and experiments; an unknown name lists them"
+        "--variants",
+        metavar="A,B",
+        help="only these rungs (the first always) and experiments; an unknown name lists them",
     )
-    what.add_argument("--hmm", metavar="F", help="measure on the first model of F instead of a random one")
-    what.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic ones")
     what.add_argument("--runs", type=count, metavar="N", help="how often to time each rung; the median is shown [5]")
-    what.add_argument("--sequences", type=count, metavar="N", help="how many sequences [as suits the device]")
-    what.add_argument("--nodes", type=count, metavar="N", help="length of the random model [270]")
     what.add_argument("--seed", type=count, metavar="N", help="of the random model and sequences [1]")
+    viterbi = parser.add_argument_group("Plan7 Viterbi")
+    viterbi.add_argument("--hmm", metavar="F", help="measure on the first model of F instead of a random one")
+    viterbi.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic ones")
+    viterbi.add_argument("--sequences", type=count, metavar="N", help="how many sequences [as suits the device]")
+    viterbi.add_argument("--nodes", type=count, metavar="N", help="length of the random model [270]")
+    pairs = parser.add_argument_group("Smith-Waterman")
+    pairs.add_argument("--pairs", type=count, metavar="N", help="how many pairs [1000]")
+    pairs.add_argument("--length", type=count, metavar="N", help="nucleotides of each sequence [512]")
     parser.add_argument_group("Output").add_argument(
         "--json", metavar="F", help="write everything as JSON to F; - is standard output, in place of the table"
     )
@@ -56,53 +68,80 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         check_writable(arguments.json)
     display = progress_display(progress_mode(arguments))
+    shown: list[str] = []
 
     def take(event: Event) -> None:
+        row = event.value["row"]
         if arguments.json != "-":
             display.close()
-            _show_row(event.value["row"])
+            _show_row(row, arguments.engine, is_first=not shown)
+            shown.append(row["name"])
 
     finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
-    return _finish(finished["ladder"], arguments.json)
+    return _finish(finished[job["job"]], arguments.json)
 
 
 def _job(arguments: argparse.Namespace) -> dict[str, Any]:
+    from clalign.errors import OptionError
+
+    for engine, names in OWN.items():
+        for name in names:
+            if engine != arguments.engine and getattr(arguments, name) is not None:
+                raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
+    variants = arguments.variants.split(",") if arguments.variants else None
+    names = ("runs", "seed", *OWN[arguments.engine])
+    request = {
+        "device": device_of(arguments),
+        "variants": variants,
+        **{name: getattr(arguments, name) for name in names},
+    }
+    return _viterbi_job(request) if arguments.engine == "viterbi" else _pair_job(request)
+
+
+def _viterbi_job(request: dict[str, Any]) -> dict[str, Any]:
     from pathlib import Path
 
     from clalign.errors import InputError
     from clalign.labs.ladder_rungs import chosen
 
-    variants = arguments.variants.split(",") if arguments.variants else None
-    chosen(variants)  # a wrong name is told of before a worker starts
-    files = {}
+    chosen(request["variants"])  # a wrong name is told of before a worker starts
     for name in ("hmm", "db"):
-        path = getattr(arguments, name)
+        path = request[name]
         if path is not None and not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
-        files[name] = path and str(Path(path).absolute())
-    sizes = {name: getattr(arguments, name) for name in ("runs", "sequences", "nodes", "seed")}
-    return {"job": "ladder", "device": device_of(arguments), "variants": variants, **files, **sizes}
+        request[name] = path and str(Path(path).absolute())
+    return {"job": "ladder", **request}
 
 
-def _show_row(row: dict[str, Any]) -> None:
-    from clalign.labs.ladder_tables import text_line
+def _pair_job(request: dict[str, Any]) -> dict[str, Any]:
+    from clalign.labs.smith_waterman_rungs import chosen_rungs
 
-    if row["name"] == "basic":
-        print(text_line(None))
-    print(text_line(row), flush=True)
+    chosen_rungs(request["variants"])
+    return {"job": "smith_waterman_ladder", **request}
+
+
+def _show_row(row: dict[str, Any], engine: str, is_first: bool) -> None:
+    from clalign.labs.ladder_tables import PAIR_COLUMNS, RUNG_COLUMNS, text_line
+
+    columns = RUNG_COLUMNS if engine == "viterbi" else PAIR_COLUMNS
+    if is_first:
+        print(text_line(None, columns))
+    print(text_line(row, columns), flush=True)
 
 
 def _finish(document: dict[str, Any], path: str | None) -> int:
-    """Show the experiments, write the document, and tell whether every rung was right."""
+    """Show what belongs below the rungs, write the document, and tell whether every rung was right."""
     from clalign.formats.writers import whole_file
-    from clalign.labs.ladder_tables import experiment_text, heading
+    from clalign.labs.ladder_tables import experiment_text, heading, pair_heading
 
     if path is not None:
         with whole_file(path) as stream:
             stream.write(json.dumps(document, indent=1) + "\n")
+    experiments = document.get("experiments", {})
     if path != "-":
-        experiments = experiment_text(document)
-        print("\n".join([*([experiments] if experiments else []), "", heading(document)]))
-    measured = [*document["rows"], *(row for rows in document["experiments"].values() for row in rows)]
+        below = experiment_text(document) if experiments else ""
+        told = heading(document) if document["kind"] == "ladder" else pair_heading(document)
+        print("\n".join([*([below] if below else []), "", told]))
+    measured = [*document["rows"], *(row for rows in experiments.values() for row in rows)]
     wrong = [row for row in measured if row.get("status") == "done" and not row["equal"]]
     return ExitCode.DIFFERENT if wrong else ExitCode.DONE

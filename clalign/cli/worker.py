@@ -216,6 +216,12 @@ def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"ladder": run_ladder(LadderSpec.from_dict(request), job)}
 
 
+def _smith_waterman_ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.labs.smith_waterman_ladder import PairLadderSpec, run_pair_ladder
+
+    return {"smith_waterman_ladder": run_pair_ladder(PairLadderSpec.from_dict(request), job)}
+
+
 def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.opencl.choice import pick_device
     from clalign.search.calibrate import calibrate, spec_of
@@ -262,5 +268,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "bench": _bench,
     "ladder": _ladder,
+    "smith_waterman_ladder": _smith_waterman_ladder,
     "tune": _tune,
 }

@@ -51,6 +51,16 @@ def _published(key: str) -> Callable[[Row], float | None]:
     return lambda row: (row["published"] or {}).get(key)
 
 
+def published_times(row: Row) -> str:
+    """Return what was published of a rung of pairs: its whole time, of that kernel and copies, and its speed-up."""
+    total, kernel, copies, speedup = (
+        _published(key)(row) for key in ("total_seconds", "kernel_seconds", "copy_seconds", "speedup")
+    )
+    named = [f"{name} {seconds(value)}" for name, value in (("kernel", kernel), ("copies", copies)) if value]
+    parts = [seconds(total) + (f" ({', '.join(named)})" if named else ""), f"{times(speedup)} times"]
+    return "; ".join(parts) if total else ""
+
+
 RUNG_COLUMNS: tuple[Column, ...] = (
     ("rung", lambda r: str(r["name"])),
     ("scores", check),
@@ -65,7 +75,23 @@ RUNG_COLUMNS: tuple[Column, ...] = (
     ("occupancy", lambda r: percent(r["occupancy"])),
 )
 
-WIDTHS = {"rung": 22, "scores": 8, "registers": 9, "published": 9, "occupancy": 9}
+PAIR_COLUMNS: tuple[Column, ...] = (
+    ("rung", lambda r: str(r["name"])),
+    ("alignments", check),
+    ("whole", lambda r: seconds(r["total_seconds"])),
+    ("kernel", lambda r: seconds(r["kernel_seconds"])),
+    ("copies", lambda r: seconds(r["copy_seconds"])),
+    ("host", lambda r: seconds(r["host_seconds"])),
+    ("GCUPS", lambda r: plain(r["gcups"])),
+    ("speed-up", lambda r: times(r["speedup"])),
+    ("registers", lambda r: plain(r["registers"], "d")),
+    ("local", lambda r: plain(r["local_bytes"], ",d")),
+    ("occupancy", lambda r: percent(r["occupancy"])),
+    ("published", published_times),
+)
+
+LEFT = {"rung": 22, "scores": 8, "alignments": 10}
+"""Widths of the columns that begin at the left."""
 
 EXPERIMENT_COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
     "granularity": (
@@ -125,13 +151,24 @@ def heading(document: Row) -> str:
     )
 
 
-def text_line(row: Row | None) -> str:
+def pair_heading(document: Row) -> str:
+    """Return in a sentence or two what was measured on what, for a ladder of pairs."""
+    length, scoring = document["length"], document["scoring"]
+    core = next((row["device"] for row in document["rows"] if row["name"] == "sequential"), None)
+    return (
+        f"{document['device']['name']}: {document['pairs']:,} pairs of {length:,} x {length:,} random nucleotides, seed"
+        f" {document['seed']}, {scoring['matrix']}, gap -{scoring['gap']}. Times are medians of up to"
+        f" {document['runs']} runs; speed-ups compare whole times."
+        + (f" The sequential rung ran on one core of {core}." if core else "")
+    )
+
+
+def text_line(row: Row | None, columns: Sequence[Column] = RUNG_COLUMNS) -> str:
     """Return a rung as a line of a table for a terminal, and why it has no time below it; None: the names."""
     cells = []
-    for name, cell in RUNG_COLUMNS:
+    for name, cell in columns:
         text = name if row is None else cell(row)
-        width = WIDTHS.get(name, 8)
-        cells.append(f"{text:<{width}s}" if name in ("rung", "scores") else f"{text:>{width}s}")
+        cells.append(f"{text:<{LEFT[name]}s}" if name in LEFT else f"{text:>{max(8, len(name))}s}")
     line = " ".join(cells).rstrip()
     return line if row is None or not row["reason"] else f"{line}\n    {row['reason']}"
 

@@ -7,7 +7,7 @@ run, because what the copies cost is part of the ladder.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,10 @@ class PairLadderChoices:
                 "The host finds the best cell only in whole matrices of scores, and before any path is walked.",
                 "Let the device find it.",
             )
+
+    def within(self, device: Device) -> PairLadderChoices:
+        """Return the choices with a work-group that a device allows."""
+        return replace(self, group=min(self.group, device.max_work_group))
 
     def changed(self) -> dict[str, str | int]:
         """Return the choices that are not those of the published beginning."""

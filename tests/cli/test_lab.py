@@ -18,6 +18,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")
 
+PAIRS = ("lab", "ladder", "sw", "-q")
 LADDER = ("lab", "ladder", "viterbi", "-q", "--runs", "1")
 SMALL = ("--sequences", "20", "--nodes", "10")
 
@@ -53,6 +54,7 @@ def test_a_users_files(ladder: tuple[str, ...], capsys: pytest.CaptureFixture[st
     ("words", "code", "message"),
     [
         (["--variants", "basic,texture"], ExitCode.INPUT, "no variant texture"),
+        (["--pairs", "5"], ExitCode.INPUT, "no --pairs"),
         (["--hmm", "missing.hmm"], ExitCode.UNREADABLE, "does not exist"),
         (["--hmm", PROFILE, "--nodes", "9"], ExitCode.INPUT, "its own length"),
         (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
@@ -76,6 +78,40 @@ def test_a_difference_has_its_exit_code(
     document["rows"][0].update(equal=False, reason="The scores of 3 of 20 sequences differ.")
     capsys.readouterr()
     assert lab._finish(document, "-") == ExitCode.DIFFERENT
+
+
+def test_pairs(device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if device.kind == "reference":
+        pytest.skip("the reference builds no kernel")
+    path = tmp_path / "pairs.json"
+    small = ("--pairs", "9", "--length", "50", "--runs", "1", "--seed", "3", "--variants", "global")
+    assert main([*PAIRS, *small, "--device", device.id, "--json", str(path)]) == ExitCode.DONE
+    document = json.loads(path.read_text())
+    assert (document["pairs"], document["length"], document["seed"]) == (9, 50, 3)
+    assert [row["name"] for row in document["rows"]] == ["sequential", "global"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [
+        ["rung", "alignments"],
+        ["sequential", "equal"],
+        ["global", "equal"],
+    ]
+    assert "9 pairs of 50 x 50" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--variants", "local,texture"], ExitCode.INPUT, "no variant texture"),
+        (["--nodes", "9"], ExitCode.INPUT, "no --nodes"),
+        (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
+        (["--pairs", "0"], ExitCode.USAGE, "above 0"),
+    ],
+)
+def test_what_is_wrong_with_pairs_is_told(
+    words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*PAIRS, *words]) == code
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own to another process")

@@ -1,0 +1,222 @@
+"""The ladder of Smith-Waterman, measured on a user's device: every alignment is compared, then each rung is timed.
+
+A run makes one document of plain data: a row for each rung, what was published, and what it was measured
+on. Everything that shows or keeps a ladder reads that document.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import clalign
+from clalign.alphabets import encode
+from clalign.devices import Device
+from clalign.errors import DeviceNotFound
+from clalign.jobs import JobContext
+from clalign.labs.measuring import Bench, Row, differs, not_run
+from clalign.labs.smith_waterman_rungs import (
+    LENGTH,
+    PAIRS,
+    PUBLISHED,
+    PUBLISHED_DEVICE,
+    SCORING,
+    PairRung,
+    chosen_rungs,
+)
+from clalign.opencl.choice import all_devices, pick_device
+from clalign.pair_alignments import PairAlignment
+from clalign.pair_batches import PairBatch
+from clalign.sequences import SequenceBatch
+from clalign.stages.smith_waterman_ladder import SequentialLadderStage
+
+RUNS = 5
+
+REFERENCE_CELLS = 2**19
+"""About so many cells the plain reference computes; it takes a second for them."""
+
+ENTRY = "smith_waterman"
+"""How the names of all kernels of the ladder begin."""
+
+NO_PROCESSOR = "It needs one core of a processor, and no driver for processors is installed."
+
+Alignments = list[PairAlignment]
+
+
+@dataclass(frozen=True, slots=True)
+class PairLadderSpec:
+    """What to measure.
+
+    Attributes
+    ----------
+    device : str
+        In a user's words.
+    variants : tuple of str or None
+        Names of rungs; None for all.
+    runs : int
+        How often each rung is timed.
+    pairs, length : int
+        How many pairs, and the residues of each sequence.
+    seed : int
+        Of the sequences.
+    reports : bool
+        Whether to ask the driver for registers and memory, which compiles every kernel twice.
+    """
+
+    device: str = "auto"
+    variants: tuple[str, ...] | None = None
+    runs: int = RUNS
+    pairs: int = PAIRS
+    length: int = LENGTH
+    seed: int = 1
+    reports: bool = True
+
+    @classmethod
+    def from_dict(cls, request: dict[str, Any]) -> PairLadderSpec:
+        """Return the spec that a job's request describes; what it leaves out is as usual."""
+        given = {name: request[name] for name in cls.__slots__ if request.get(name) is not None}
+        if "variants" in given:
+            given["variants"] = tuple(given["variants"])
+        return cls(**given)
+
+
+def random_pairs(n: int, length: int, seed: int) -> PairBatch:
+    """Return pairs of random nucleotides."""
+    letters, rng = encode("ACGT"), np.random.default_rng(seed)
+    offsets = (np.arange(n + 1) * length).astype(np.int32)
+    queries, targets = (
+        SequenceBatch(letters[rng.integers(0, len(letters), n * length)], offsets, np.arange(n, dtype=np.int64))
+        for _ in range(2)
+    )
+    return PairBatch.in_step(queries, targets)
+
+
+def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> dict[str, Any]:
+    """Measure the ladder; every row is told as a ``partial`` event as soon as it is done.
+
+    Returns
+    -------
+    dict
+        The document.
+
+    Raises
+    ------
+    DeviceNotFound
+        If the device runs no OpenCL.
+    """
+    rungs = chosen_rungs(spec.variants)
+    device = pick_device(spec.device)
+    if device.kind == "reference":
+        raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
+    ladder = _Ladder(random_pairs(spec.pairs, spec.length, spec.seed), context)
+    document = _document(spec, device)
+    context.progress("ladder", 0, len(rungs), "rungs")
+    for rung in rungs:
+        row = _row(rung, _device_for(rung, device), ladder, spec)
+        _compare(row, document["rows"])
+        document["rows"].append(row)
+        context.partial(row=row)
+        context.progress("ladder", len(document["rows"]), len(rungs), "rungs")
+    return document
+
+
+def _document(spec: PairLadderSpec, device: Device) -> dict[str, Any]:
+    return {
+        "kind": "smith_waterman_ladder",
+        "device": {**device.to_dict(), "extensions": list(device.extensions)},
+        "pairs": spec.pairs,
+        "length": spec.length,
+        "scoring": {"matrix": SCORING.matrix.name, "gap": SCORING.gaps.first},
+        "runs": spec.runs,
+        "seed": spec.seed,
+        "rows": [],
+        "published": {"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
+        "versions": {"clalign": clalign.__version__, "python": platform.python_version(), "numpy": np.__version__},
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _device_for(rung: PairRung, device: Device) -> Device | None:
+    """Return the device that a rung runs on, or None if there is none."""
+    if not rung.on_one_core or device.kind == "cpu":
+        return device
+    return next((other for other in all_devices() if other.kind == "cpu" and other.is_usable), None)
+
+
+class _Ladder:
+    """The pairs, and the alignments that every rung must find.
+
+    The plain reference aligns the first pairs. The first rung that agrees with it has the others compared
+    with all of its alignments.
+    """
+
+    def __init__(self, batch: PairBatch, context: JobContext) -> None:
+        self.batch = batch
+        self.context = context
+        n = max(1, REFERENCE_CELLS * len(batch) // batch.n_cells)
+        first = PairBatch(batch.queries, batch.targets, batch.query_rows[:n], batch.target_rows[:n])
+        self._expected = SequentialLadderStage().reference(first, SCORING, context.check)
+
+    def n_differing(self, found: Alignments) -> int:
+        """Return how many alignments are not those expected; the first that are become those expected."""
+        n_known = len(self._expected)
+        n_differing = sum(one != other for one, other in zip(found, self._expected, strict=False))
+        if not n_differing and n_known < len(found):
+            self._expected = found
+        return n_differing
+
+
+def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadderSpec) -> Row:
+    """Check and time one rung; what cannot run says why."""
+    if device is None:
+        found = not_run(NO_PROCESSOR)
+    else:
+        bench = Bench(device, ladder.context, ENTRY, spec.runs, spec.reports)
+        try:
+            found = bench.attempt(lambda: _measured(bench, rung, ladder))
+        finally:
+            bench.close()
+    return {
+        "name": rung.name,
+        "text": rung.text,
+        "choices": rung.choices.changed() if rung.choices else {},
+        "device": device.name if device else None,
+        "host_seconds": None,
+        **found,
+        "published": PUBLISHED.get(rung.name),
+    }
+
+
+def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
+    stage, batch = rung.stage(bench.device), ladder.batch
+    alignments, known, _ = bench.first_run(stage, rung.source, batch, SCORING)
+    n_differing = ladder.n_differing(alignments)
+    if n_differing:
+        return differs(f"The alignments of {n_differing:,} of {len(batch):,} pairs differ.")
+    times = bench.times(stage, batch, SCORING)
+    if times.kernel <= 0:
+        return not_run("The driver told no time of the kernels.")
+    return {
+        "status": "done",
+        "reason": None,
+        "equal": True,
+        "runs": times.runs,
+        "kernel_seconds": times.kernel,
+        "copy_seconds": times.copies,
+        "host_seconds": max(0.0, times.total - times.kernel - times.copies),
+        "total_seconds": times.total,
+        "gcups": batch.n_cells / times.kernel / 1e9,
+        "speedup": None,
+        **known,
+    }
+
+
+def _compare(row: Row, rows: list[Row]) -> None:
+    """Fill in the speed-up over the sequential rung, which is the first of the rows; whole times are compared."""
+    sequential = rows[0] if rows else row
+    if row["equal"] and sequential["equal"]:
+        row["speedup"] = sequential["total_seconds"] / max(row["total_seconds"], 1e-9)

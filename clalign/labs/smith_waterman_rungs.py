@@ -1,0 +1,111 @@
+"""The rungs of the Smith-Waterman ladder, and what was published of them.
+
+Published: CUDA on a GeForce RTX 3060, the sequential program in C++ on one core of a Ryzen 5 7600; 1000 pairs of 512
+random nucleotides each, match +1, mismatch -1, each residue of a gap -2, with the path of the best alignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clalign.devices import Device
+from clalign.errors import OptionError
+from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.stages.smith_waterman_ladder import (
+    SEQUENTIAL_SOURCE,
+    SOURCE,
+    PairLadderChoices,
+    PairLadderStage,
+    SequentialLadderStage,
+)
+
+PAIRS, LENGTH = 1000, 512
+SCORING = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2))
+
+PUBLISHED_DEVICE = "GeForce RTX 3060"
+
+Figures = dict[str, float | None]
+
+
+def _figures(total: float, kernel: float | None = None, copies: float | None = None) -> Figures:
+    speedup = round(SEQUENTIAL_SECONDS / total, 2)
+    return {"total_seconds": total, "kernel_seconds": kernel, "copy_seconds": copies, "speedup": speedup}
+
+
+SEQUENTIAL_SECONDS = 3.27
+
+PUBLISHED: dict[str, Figures] = {
+    "sequential": _figures(SEQUENTIAL_SECONDS),
+    "global": _figures(1.27, 0.2736, 0.5337),
+    "local": _figures(0.6, 0.0664),
+}
+"""Seconds by the rung's name; a speed-up compares whole times."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRung:
+    """One row of the ladder.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for.
+    text : str
+        What it is, in words.
+    choices : PairLadderChoices or None
+        None for one core.
+    """
+
+    name: str
+    text: str
+    choices: PairLadderChoices | None = None
+
+    @property
+    def on_one_core(self) -> bool:
+        """Whether it runs on one core of a processor, whatever device is measured."""
+        return self.name == "sequential"
+
+    def stage(self, device: Device) -> Any:
+        """Return the stage, with a work-group that the device allows."""
+        if self.choices is None:
+            return SequentialLadderStage()
+        return PairLadderStage(self.choices.within(device))
+
+    @property
+    def source(self) -> str:
+        """The file of its kernel."""
+        return SEQUENTIAL_SOURCE if self.choices is None else SOURCE
+
+
+PAIR_RUNGS = (
+    PairRung("sequential", "one core, cell after cell, whole matrices"),
+    PairRung("global", "a work-group a pair, matrices in global memory and copied back", PairLadderChoices()),
+    PairRung("maximum", "the same, the best cell found on the device", PairLadderChoices(maximum="device")),
+    PairRung(
+        "local", "and three diagonals of scores in local memory", PairLadderChoices(scores="local", maximum="device")
+    ),
+    PairRung(
+        "path",
+        "and the path walked on the device",
+        PairLadderChoices(scores="local", maximum="device", path="device"),
+    ),
+)
+
+
+def chosen_rungs(variants: Sequence[str] | None) -> list[PairRung]:
+    """Return the rungs that are asked for; all of them by default.
+
+    The sequential one always comes first, because the others are compared with it.
+
+    Raises
+    ------
+    OptionError
+        If one is not known.
+    """
+    known = [rung.name for rung in PAIR_RUNGS]
+    for name in variants or ():
+        if name not in known:
+            raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
+    return [rung for rung in PAIR_RUNGS if variants is None or rung.name in variants or rung.on_one_core]
