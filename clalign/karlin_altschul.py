@@ -1,12 +1,12 @@
 """Statistics of local alignments of two sequences: bit scores and E-values after Karlin and Altschul.
 
 A score S of a query of m residues against a database of n residues in N sequences has the E-value
-``K m' n' exp(-lambda S)`` and is worth ``(lambda S - ln K) / ln 2`` bits. ``m' = m - l`` and ``n' = n - N l`` are the
-lengths without the ends in which no alignment can begin; l is BLAST's length adjustment (`length_adjustment`), the fixed
-point of ``l = (alpha / lambda) ln(K (m - l)(n - N l)) + beta``.
+``K m' n' exp(-lambda S)`` and is worth ``(lambda S - ln K) / ln 2`` bits. ``m' = m - l`` and ``n' = n - N l`` are
+the lengths without the ends in which no alignment can begin; l is BLAST's length adjustment (`length_adjustment`),
+the fixed point of ``l = (alpha / lambda) ln(K (m - l)(n - N l)) + beta``.
 
-This is what BLAST did up to 2.2.25. Newer versions of blastp correct lengths for each score and scores for composition, so
-their E-values differ a little. As in BLAST, the second strand of a nucleic query does not count.
+This is what BLAST did up to 2.2.25. Newer versions of blastp correct the lengths for each score, and scores for
+composition, so their E-values differ a little. As in BLAST, the second strand of a nucleic query does not count.
 
 References
 ----------
@@ -35,7 +35,7 @@ ROBINSON = {
     "K": 0.05744, "L": 0.09019, "M": 0.02243, "N": 0.04487, "P": 0.05203, "Q": 0.04264, "R": 0.05129, "S": 0.07120,
     "T": 0.05841, "V": 0.06441, "W": 0.01330, "Y": 0.03216,
 }  # fmt: skip
-"""Frequencies of amino acids after Robinson and Robinson, Proc. Natl. Acad. Sci. USA 88, 8880 (1991), as BLAST has them."""
+"""Frequencies of amino acids: Robinson and Robinson, Proc. Natl. Acad. Sci. USA 88, 8880 (1991), as BLAST has them."""
 
 SAME_LAMBDA = 0.01
 """A matrix has published statistics if its lambda without gaps differs by no larger share from the published one."""
@@ -56,6 +56,9 @@ FIRST_SHARE = 0.9
 """Share of the lowest scores, corrected for length, that the first fit rests on."""
 
 MOST_REFITS = 30
+
+MOST_FITTED = 20_000
+"""Of more sequences so many are drawn at random for the fit."""
 
 CURVE_LENGTHS = 256
 """Lengths that stand for those of all targets in an expected histogram."""
@@ -102,7 +105,7 @@ def score_distribution(matrix: SubstitutionMatrix) -> tuple[int, npt.NDArray[np.
     used = pairs > 0
     scores = matrix.scores.astype(np.int64)[used]
     low = int(scores.min())
-    return low, np.bincount(scores - low, pairs[used])
+    return low, np.bincount(scores - low, pairs[used]).astype(np.float64)
 
 
 @lru_cache(maxsize=32)
@@ -195,8 +198,8 @@ def _published_nucleic(matrix: SubstitutionMatrix, opening: int, extension: int)
 def length_adjustment(parameters: Parameters, m: int, n: int, n_sequences: int) -> int:
     """Return BLAST's length adjustment of a query against a database.
 
-    The largest whole number l not above ``(alpha / lambda) ln(K (m - l)(n - N l)) + beta``, 0 if there is none; it leaves
-    ``K (m - l)(n - N l)`` above both lengths.
+    The largest whole number l not above ``(alpha / lambda) ln(K (m - l)(n - N l)) + beta``, 0 if there is none; it
+    leaves ``K (m - l)(n - N l)`` above both lengths.
 
     Parameters
     ----------
@@ -272,13 +275,17 @@ class Statistics:
             raw += p.step
         return raw
 
-    def expected_counts(self, lengths: npt.NDArray[np.int64], first: int, n: int) -> npt.NDArray[np.float64]:
-        """Return how many targets of these lengths are expected to score `first`, `first` + 1, ... by chance.
+    def expected_counts(
+        self, typical: npt.NDArray[np.float64], n_targets: int, first: int, n: int
+    ) -> npt.NDArray[np.float64]:
+        """Return how many targets are expected to score `first`, `first` + 1, ... by chance.
 
         Parameters
         ----------
-        lengths : int64[targets]
-            Not 0.
+        typical : float64[k]
+            Lengths that stand for those of all targets; see `typical_lengths`.
+        n_targets : int
+            Targets with residues.
         first, n : int
             Lowest score, and how many.
 
@@ -286,16 +293,11 @@ class Statistics:
         -------
         float64[n]
         """
-        if not len(lengths):
-            return np.zeros(n)
         p = self.parameters
-        shares = np.linspace(0, 1, min(CURVE_LENGTHS, len(lengths)) * 2 + 1)[1::2]
-        typical = np.maximum(np.quantile(lengths, shares) - self.adjustment, 1.0)
-        mass = p.k * max(self.query_length - self.adjustment, 1) * typical
-        edges = np.arange(first, first + n + 1)
-        below = np.exp(-np.outer(mass, np.exp(-p.lambda_ * edges))).mean(axis=0)
+        mass = p.k * max(self.query_length - self.adjustment, 1) * np.maximum(typical - self.adjustment, 1.0)
+        below = np.exp(-np.outer(mass, np.exp(-p.lambda_ * np.arange(first, first + n + 1)))).mean(axis=0)
         below[0] = 0.0 if first <= 0 else below[0]
-        counts: npt.NDArray[np.float64] = np.diff(below) * len(lengths)
+        counts: npt.NDArray[np.float64] = np.diff(below) * n_targets
         return counts
 
     def to_dict(self) -> dict[str, Any]:
@@ -315,6 +317,14 @@ class Statistics:
             data["kind"], parameters, data["length_adjustment"], data["query_length"], data["search_space"],
             data["words"], data["n_fitted"],
         )  # fmt: skip
+
+
+def typical_lengths(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return few lengths that stand for those of many targets, of which at least one has residues."""
+    some = lengths[lengths > 0]
+    shares = np.linspace(0, 1, min(CURVE_LENGTHS, len(some)) * 2 + 1)[1::2]
+    typical: npt.NDArray[np.float64] = np.quantile(some, shares)
+    return typical
 
 
 def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_sequences: int) -> Statistics | None:
@@ -366,8 +376,11 @@ def fitted_statistics(
     Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1, with lengths as weights; the correction
     for length and for homologs as in Pearson, J. Mol. Biol. 276, 71 (1998).
     """
-    has_residues = lengths > 0
-    scores, weights = raws[has_residues] + 0.5, lengths[has_residues].astype(np.float64)
+    rows = np.flatnonzero(lengths > 0)
+    n_residues = float(lengths.sum())
+    if len(rows) > MOST_FITTED:
+        rows = np.sort(np.random.default_rng(42).choice(rows, MOST_FITTED, replace=False))
+    scores, weights = raws[rows] + 0.5, lengths[rows].astype(np.float64)
     n = len(scores)
     if n < LEAST_SCORES or query_length == 0 or scores.min() == scores.max():
         return None
@@ -392,7 +405,7 @@ def fitted_statistics(
     words += f", lambda {fit[0]:.4g}, K {parameters.k:.3g}."
     if n < FEW_SCORES:
         words += f" With fewer than {FEW_SCORES:,} sequences they are rough."
-    space = float(query_length) * float(weights.sum())
+    space = float(query_length) * n_residues
     return Statistics("fitted", parameters, 0, query_length, space, words, n_fitted)
 
 

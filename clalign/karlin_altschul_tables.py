@@ -1,9 +1,9 @@
 """Published statistics of gapped local alignments, as facts: those that NCBI BLAST uses.
 
-Each row: cost of opening a gap, of each of its residues (a gap of k costs opening + k * extension), then lambda, K, H,
-alpha and beta. They were estimated by simulation and are in the public domain: ``blast_stat.c`` of the NCBI C++ Toolkit,
-after Altschul and Gish, Methods Enzymol. 266, 460 (1996), and Altschul, Bundschuh, Olsen and Hwa, Nucleic Acids Res. 29,
-351 (2001).
+Each row: cost of opening a gap, of each of its residues (a gap of k costs opening + k * extension), then lambda, K,
+H, alpha and beta. They were estimated by simulation and are in the public domain: ``blast_stat.c`` of the NCBI C++
+Toolkit, after Altschul and Gish, Methods Enzymol. 266, 460 (1996), and Altschul, Bundschuh, Olsen and Hwa, Nucleic
+Acids Res. 29, 351 (2001).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ UNGAPPED_LAMBDA = {
     "BLOSUM45": 0.2291, "BLOSUM50": 0.2318, "BLOSUM62": 0.3176, "BLOSUM80": 0.3430, "BLOSUM90": 0.3346,
     "PAM30": 0.3400, "PAM70": 0.3345, "PAM250": 0.2252,
 }  # fmt: skip
-"""Lambda of each matrix without gaps. It tells a matrix from others of the same name: the BLOSUM80 of the tables counts in
-half bits, while the file of that name at the NCBI, and in most programs, counts in thirds of a bit."""
+"""Lambda of each matrix without gaps. It tells a matrix from others of the same name: the BLOSUM80 of the tables
+counts in half bits, while the file of that name at the NCBI, and in most programs, counts in thirds of a bit."""
 
 CUSTOMARY = {
     "BLOSUM45": (14, 2), "BLOSUM50": (13, 2), "BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "BLOSUM90": (10, 1),
@@ -229,8 +229,9 @@ NUCLEIC: dict[tuple[int, int], tuple[tuple[int, int], tuple[Row, ...]]] = {
         ),
     ),
 }
-"""By match and mismatch, without a common factor: the costs from which on gaps are so dear that the statistics are those
-without gaps, and the rows. Those for gaps that cost nothing to open and half a match more than a mismatch are left out."""
+"""By match and mismatch, without a common factor: the costs from which on gaps are so dear that the statistics are
+those without gaps, and the rows. Those for gaps that cost nothing to open and half a match more than a mismatch are
+left out."""
 
 EVEN_ONLY = ((2, -7), (2, -5), (2, -3))
 """Match and mismatch whose rows hold for even scores; odd ones are rounded down first."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import sqlite3
 import time
@@ -147,6 +148,10 @@ class RunFile:
         """Return the cards of the profiles."""
         return [json.loads(card) for (card,) in self.connection.execute("SELECT card FROM profiles ORDER BY id")]
 
+    def card(self, profile: int) -> dict[str, Any]:
+        """Return the card of one profile, or query."""
+        return self._hits.card(profile)
+
     def set_card(self, profile: int, card: dict[str, Any]) -> None:
         """Store the card of one profile, or query, anew."""
         self._hits.forget_limits()
@@ -174,8 +179,8 @@ class RunFile:
         cells, seconds = self.connection.execute("SELECT sum(cells), sum(seconds) FROM batches").fetchone()
         return cells or 0.0, seconds or 0.0
 
-    def add_batch(self, result: BatchResult) -> None:
-        """Store a finished batch, all of it or nothing."""
+    def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
+        """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
         packed = result.packed or pack_scores(result.scores.values, result.survivors)
         with self._transaction():
             self.connection.execute(
@@ -188,6 +193,8 @@ class RunFile:
                 [(result.profile, *counted) for counted in packed.bins],
             )
             self._hits.add(result.profile, result.hits)
+            for profile, hits in itertools.groupby(more_hits, lambda found: found[0]):
+                self._hits.add(profile, [hit for _, hit in hits])
 
     def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
         """Store the hits of a query in place of those that are there."""

@@ -125,7 +125,17 @@ class SearchSpec:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
-        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused.
+
+        Raises
+        ------
+        OptionError
+            If it is one of a pairwise search.
+        """
+        if data.get("direction") == "pairwise":
+            raise OptionError(
+                "This is a run of `clalign sw`, which has no profiles.", "Choose a run of hmmsearch or hmmscan."
+            )
         return cls(**data)
 
 
@@ -247,10 +257,14 @@ def flag_of(name: str, spec: type[SearchSpec | BuildSpec] = SearchSpec) -> str:
 
 def command_line(spec: SearchSpec) -> list[str]:
     """Return the words of the command that runs this spec; only what differs from the defaults."""
-    words = ["clalign", COMMANDS[spec.direction]]
-    if spec.device != "auto":
-        words += ["--device", spec.device]
-    for f in dataclasses.fields(SearchSpec):
+    device = [] if spec.device == "auto" else ["--device", spec.device]
+    return ["clalign", COMMANDS[spec.direction], *device, *flag_words(spec), spec.profiles, spec.targets]
+
+
+def flag_words(spec: Any) -> list[str]:
+    """Return the flags of the fields of a spec that differ from their defaults."""
+    words = []
+    for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
         if "flag" not in f.metadata or value == f.default:
             continue
@@ -260,4 +274,4 @@ def command_line(spec: SearchSpec) -> list[str]:
             words.append(f.metadata["flag"])
         else:
             words += [f.metadata["flag"], f"{value:g}" if isinstance(value, float) else str(value)]
-    return [*words, spec.profiles, spec.targets]
+    return words

@@ -22,6 +22,7 @@ COMMANDS = {
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "hmmscan": "find the profiles of a library that match each sequence",
+    "sw": "search sequences against sequences (Smith-Waterman), or align pairs",
     "resume": "continue a search that stopped early",
     "export": "write the results of a run as tables, sequences or alignments",
     "explain": "tell why a sequence was found, or missed",
@@ -44,6 +45,7 @@ INNER_COMMANDS = ("worker", "probe")
 EXAMPLES = """\
 examples:
   clalign hmmsearch globins.hmm proteins.fasta
+  clalign sw queries.fasta proteins.fasta
   clalign devices
   clalign gui
 """
@@ -111,7 +113,7 @@ def _overview() -> str:
     commands = "\n".join(f"  {name:<11s} {text}" for name, text in COMMANDS.items())
     return (
         "Usage: clalign COMMAND [options]\n\n"
-        "Profile HMM search on any OpenCL device.\n\n"
+        "Profile HMM search and Smith-Waterman on any OpenCL device.\n\n"
         f"{EXAMPLES}\ncommands:\n{commands}\n\n"
         "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options\n"
         f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"

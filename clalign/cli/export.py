@@ -11,7 +11,7 @@ from clalign.cli.parser import CommandParser, UsageError, number
 COMMAND = "clalign export"
 
 FILES = (
-    ("text", "-o", "write the text of hmmsearch"),
+    ("text", "-o", "write the text of hmmsearch, hmmscan or sw"),
     ("fasta", "--fasta", "write the matched sequences, whole"),
     ("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
     ("stockholm", "--stockholm", "write the domains, aligned to the profile"),
@@ -21,6 +21,8 @@ FILES = (
     ("domtblout", "--domtblout", "write HMMER3's table of domains"),
     ("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
     ("jsonl", "--json", "write a JSON object for each hit, one a line"),
+    ("scores", "--scores", "of a run of sw: write query, target and score of every pair"),
+    ("sam", "--sam", "of a run of sw: write SAM"),
 )
 
 EXAMPLES = (

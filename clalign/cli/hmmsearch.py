@@ -78,13 +78,13 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
         if path != "-" and not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
     outputs.check((arguments.profiles, arguments.targets))
-    _check_run(arguments.run_file)
+    check_run(arguments.run_file)
     mode = progress_mode(arguments)
     if arguments.cpu is not None and mode in ("bar", "plain"):
         print(f"{command}: --cpu has no effect: a device uses all it has.", file=sys.stderr)
     place = run_place(arguments.run_file)
     try:
-        profiles, targets = (_in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
+        profiles, targets = (in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
         spec = spec_of(arguments, profiles, targets, direction)
     except BaseException:
         place.discard()
@@ -94,7 +94,8 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
     return watch(job, place, outputs, mode)
 
 
-def _check_run(path: str | None) -> None:
+def check_run(path: str | None) -> None:
+    """Refuse a run file that exists or could not be written."""
     from clalign.formats.writers import check_writable
 
     if path is None:
@@ -106,7 +107,7 @@ def _check_run(path: str | None) -> None:
     check_writable(path)
 
 
-def _in_file(path: str, run_path: Path) -> str:
+def in_file(path: str, run_path: Path) -> str:
     """Return the absolute path of an input, so that the run can be continued from any folder.
 
     Standard input is first copied beside the run, which needs it to continue.

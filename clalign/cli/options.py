@@ -8,9 +8,9 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
-from clalign.cli.parser import CommandParser, UsageError, number, whole_number
+from clalign.cli.parser import CommandParser, UsageError, number, signed_number, whole_number
 from clalign.errors import OptionError
 from clalign.specs import FOUND, SearchSpec
 
@@ -35,9 +35,16 @@ FILES = (
 
 def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]) -> None:
     """Add a flag for each field of `SearchSpec` that has one."""
-    hints = get_type_hints(SearchSpec)
+    add_fields(parser, SearchSpec, direction)
+
+
+def add_fields(
+    parser: CommandParser, spec: type[Any], direction: Literal["search", "scan"] = "search"
+) -> dict[str, argparse._ArgumentGroup]:
+    """Add a flag for each field of a spec that has one, and return their groups by title."""
+    hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
-    for field in dataclasses.fields(SearchSpec):
+    for field in dataclasses.fields(spec):
         if "flag" not in field.metadata:
             continue
         title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
@@ -53,12 +60,14 @@ def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]
             )
         else:
             kinds = (hints[field.name], *get_args(hints[field.name]))
-            kind = number if float in kinds else whole_number if int in kinds else str
+            whole = signed_number if field.metadata.get("signed") else whole_number
+            kind = number if float in kinds else whole if int in kinds else str
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
             flags = [flag, "--qformat"] if field.name == "sequence_format" and direction == "scan" else [flag]
             group.add_argument(
                 *flags, dest=field.name, type=kind, default=field.default, metavar="X", help=f"{text}{default}"
             )
+    return groups
 
 
 def _add_cutoffs(group: argparse._ArgumentGroup, flags: str, text: str) -> None:
@@ -142,9 +151,13 @@ def spec_of(
     arguments: argparse.Namespace, profiles: str, targets: str, direction: Literal["search", "scan"] = "search"
 ) -> SearchSpec:
     """Return the spec that the flags describe."""
-    names = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
-    options = {name: getattr(arguments, name) for name in names}
+    options = field_values(arguments, SearchSpec)
     return SearchSpec(profiles=profiles, targets=targets, device=device_of(arguments), direction=direction, **options)
+
+
+def field_values(arguments: argparse.Namespace, spec: type[Any]) -> dict[str, Any]:
+    """Return what the flags of `add_fields` said, by the field."""
+    return {f.name: getattr(arguments, f.name) for f in dataclasses.fields(spec) if "flag" in f.metadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +174,15 @@ class Outputs:
         Its longest line; 0 for no limit.
     accessions : bool
         Whether it shows accessions in place of names.
+    columns : str
+        Columns of the table of a pairwise search, as after ``--outfmt``.
     """
 
     files: tuple[tuple[str, str], ...]
     alignments: bool
     width: int = LEAST_TEXT_WIDTH
     accessions: bool = False
+    columns: str = ""
 
     def check(self, inputs: tuple[str, ...] = ()) -> None:
         """Refuse outputs that could not be written, before anything is computed.

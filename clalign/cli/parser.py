@@ -192,6 +192,13 @@ def number(text: str) -> float:
     return value
 
 
+def signed_number(text: str) -> int:
+    """Return a whole number, perhaps below 0, from the command line."""
+    if not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def whole_number(text: str) -> int:
     """Return a whole number from 0 on from the command line."""
     if not text.isdecimal():

@@ -46,6 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")
-    outputs.check((str(path), spec["profiles"], spec["targets"]))
+    outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

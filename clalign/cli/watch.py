@@ -254,7 +254,7 @@ def continuation(path: Path) -> str:
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
         report = run.fact("database", {})
-        total = report.get("n_residues", 0) * sum(card["length"] for card in run.profiles())
+        total = report.get("n_residues", 0) * sum(c.get("cells_per_residue", c["length"]) for c in run.profiles())
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
         return f"The results{done} are safe in {path}. Continue with: clalign resume {path}"
     return ""
@@ -276,6 +276,7 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
             alignments=outputs.alignments,
             width=outputs.width,
             accessions=outputs.accessions,
+            columns=outputs.columns,
         )
 
 
@@ -283,4 +284,8 @@ def summary(value: dict[str, Any]) -> str:
     """Return the sentence that a finished search ends with."""
     n = f"{value['n_sequences']:,}".replace(",", " ")
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
-    return f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
+    text = f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
+    for n_bits in (16, 32):
+        if count := value.get(f"n_in_{n_bits}_bits"):
+            text += f" {count:,} scores overflowed and were computed again in {n_bits} bits."
+    return text

@@ -124,28 +124,44 @@ def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return run_search(file, spec, pick_device, job)
 
 
-def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from dataclasses import replace
-
+def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.opencl.choice import pick_device
+    from clalign.pairwise_specs import PairwiseSpec
+    from clalign.runs import create_run
+    from clalign.search.pairwise_search import run_pairwise
+
+    spec = PairwiseSpec.from_dict(request["spec"])
+    facts = {"spec": spec.to_dict(), "direction": spec.direction, "seen_digest": request.get("seen_digest")}
+    with create_run(Path(request["run"]), state="new", **facts) as file:
+        if request.get("temporary"):
+            file.make_temporary()
+        return run_pairwise(file, spec, pick_device, job)
+
+
+def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.opencl.choice import pick_device
+    from clalign.pairwise_specs import PairwiseSpec
     from clalign.runs import open_run
+    from clalign.search.pairwise_search import run_pairwise
     from clalign.search.profile_search import run_search
     from clalign.specs import SearchSpec
 
     path = Path(request["run"])
     with open_run(path, writable=True) as file:
-        spec = SearchSpec.from_dict(file.fact("spec"))
-        if "-" in (spec.profiles, spec.targets):
+        data = file.fact("spec")
+        if "-" in (data.get("profiles", data.get("queries")), data["targets"]):
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",
                 "Search again with the input in a file.",
             )
         if request.get("device"):
-            spec = replace(spec, device=request["device"])
+            data |= {"device": request["device"]}
         if file.state == "done":
             finished: dict[str, Any] = file.fact("finished")
             return finished
-        return run_search(file, spec, pick_device, job)
+        if data["direction"] == "pairwise":
+            return run_pairwise(file, PairwiseSpec.from_dict(data), pick_device, job)
+        return run_search(file, SearchSpec.from_dict(data), pick_device, job)
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -185,11 +201,13 @@ def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.opencl.choice import pick_device
     from clalign.runs import open_run
+    from clalign.search.pairwise_verify import verify_pairwise
     from clalign.search.verify import verify_run
 
     with open_run(Path(request["run"]), writable=True) as file:
         device = pick_device(request.get("device") or "reference")
-        return verify_run(file, request.get("hits"), int(request.get("sample", 50)), device, job)
+        verify = verify_pairwise if file.fact("direction") == "pairwise" else verify_run
+        return verify(file, request.get("hits"), int(request.get("sample", 50)), device, job)
 
 
 def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -257,6 +275,7 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "search": _search,
+    "pairwise": _pairwise,
     "resume": _resume,
     "inspect": _inspect,
     "devices": _devices,

@@ -1,4 +1,4 @@
-"""Substitution matrices: by name, from text files as the NCBI writes them, or of a match and a mismatch; their gap costs."""
+"""Substitution matrices by name or from text files as the NCBI writes them, and the gap costs that go with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
 """What BLAST takes for proteins and for nucleic acids."""
 
 FACTORS = (1, 10, 100, 50, 20, 5, 2)
-"""Whole numbers are made of fractions by the first of these that makes whole ones, or else the first that fits a byte."""
+"""Fractions are multiplied by the first of these that makes whole numbers, or else by the largest that fits a byte."""
 
 BASES = frozenset("ACGTURYMKSWHBVDNX*-")
 
@@ -44,7 +44,8 @@ def matrix_names(is_nucleic: bool | None = None) -> list[str]:
     """Return the names of the matrices that come with Biopython, of proteins, of nucleic acids, or of both."""
     from Bio.Align import substitution_matrices
 
-    names = [name for name in substitution_matrices.load() if name not in NOT_OF_LETTERS]
+    known: list[str] = substitution_matrices.load()  # type: ignore[no-untyped-call]
+    names = [name for name in known if name not in NOT_OF_LETTERS]
     return [name for name in names if is_nucleic is None or (name in NUCLEIC_NAMES) == is_nucleic]
 
 
@@ -73,7 +74,7 @@ def load_matrix(name: str) -> SubstitutionMatrix:
 def _from_biopython(name: str) -> SubstitutionMatrix:
     from Bio.Align import substitution_matrices
 
-    array = substitution_matrices.load(name)
+    array = substitution_matrices.load(name)  # type: ignore[no-untyped-call]
     table = np.array(array, np.float64)
     factor = _factor(table)
     shown = name if factor == 1 else f"{name} x {factor}"
@@ -175,7 +176,7 @@ def _customary(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
     exact = ungapped_parameters(matrix)
     if exact is None:
         opening = max(1, matrix.greatest)
-        return opening, max(1, opening // 10), f"chosen by the highest score of {matrix.name}, which has no customary ones"
+        return opening, max(1, opening // 10), f"by the highest score of {matrix.name}, which has no customary ones"
     opening, extension = (max(1, round(cost / exact.lambda_)) for cost in LIKE_BLOSUM62)
     return opening, extension, f"as dear in bits as 11/1 is with BLOSUM62, since {matrix.name} has no customary ones"
 
@@ -189,7 +190,8 @@ def _customary_nucleic(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
         opening, extension = (int(cost) * factor for cost in NUCLEIC[equal // factor, other // factor][1][0][:2])
         return opening, extension, f"the first in BLAST's tables for {equal:+d}/{other:+d}"
     opening = max(1, 2 * (equal - other) - 1)
-    return opening, max(1, -(-(equal - other) // 3)), f"by the scores {equal:+d}/{other:+d}, which have no customary ones"
+    extension = max(1, -(-(equal - other) // 3))
+    return opening, extension, f"by the scores {equal:+d}/{other:+d}, which have no customary ones"
 
 
 def missing_letters(matrix: SubstitutionMatrix, letters: str) -> str:

@@ -129,9 +129,7 @@ class BatchResult:
     n_wider: tuple[int, int] = (0, 0)
 
 
-def _binned(
-    scores: npt.NDArray[np.int32], width: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the filled bins of the histogram and their counts."""
     bins = scores // np.int32(width)
     if not len(bins):

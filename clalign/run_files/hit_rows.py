@@ -107,7 +107,8 @@ class HitRows:
         if limits is not None and limits.n_targets is None:
             n_reported = self._counted(profile, row[2])
         values: tuple[Any, ...] = (
-            *row[2:10], _number(row[10]), row[11], tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
+            *row[2:10], _number(row[10]), row[11],
+            tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
             bool(included), DomainEstimates(*said) if said[0] is not None else None,
             FilterScores(*filters) if filters[0] is not None else None,
         )  # fmt: skip
@@ -141,19 +142,24 @@ def _marks(n: int) -> str:
 def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None) -> tuple[Any, ...]:
     best, said, filters = hit.best_domain, hit.estimates, hit.filters
     by_score = limits is None or limits.sorts_by_score or hit.log_pvalue is None
+    score = hit.score if best is None or best.pair is None else float(hit.raw)  # bits of a pair may be rounded
     estimates = (said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said else None
     scores = (filters.msv, filters.bias, filters.viterbi, filters.forward) if filters else None
     return (
         number, profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
         hit.bias, hit.evalue, hit.raw, hit.n_domains, hit.log_pvalue, hit.is_included, *(estimates or (None,) * 5),
         *(scores or (None,) * 4), best and best.score, best and best.evalue,
-        hit.score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name,
+        score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name,
     )  # fmt: skip
 
 
 def _domain(row: tuple[Any, ...], limits: DomainLimits | None, n_reported: int, is_included: bool) -> Domain:
-    _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row[:19]
-    judgment = (None, True, True) if limits is None else limits.judgment(score, log_pvalue, n_reported, is_included)
+    _, number, score, bias, evalue, *places, raw, states, model, match, target, posterior, log_pvalue, accuracy = row[
+        :19
+    ]
+    judgment: tuple[float | None, bool, bool] = (None, True, True)
+    if limits is not None:
+        judgment = limits.judgment(score, log_pvalue, n_reported, is_included)
     ends = (places[0], places[1]), (places[2], places[3]), (places[4], places[5])
     text = AlignmentText(model, match, target, posterior)
     pair = PairFacts(*row[19:]) if row[19] is not None else None

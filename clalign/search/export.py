@@ -21,6 +21,7 @@ from clalign.search.export_tables import (
     write_tsv,
 )
 from clalign.search.export_text import write_text
+from clalign.search.pairwise_export import export_pairwise
 
 
 def export(
@@ -34,6 +35,7 @@ def export(
     alignments: bool = True,
     width: int = 120,
     accessions: bool = False,
+    columns: str = "",
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
 
@@ -42,7 +44,8 @@ def export(
     run_path : str or Path
     what : str
         One of `WRITERS`: ``text``, ``tsv``, ``domtsv``, ``tblout``, ``domtblout``, ``pfamtblout``, ``jsonl``,
-        ``stockholm``, ``fasta`` (whole sequences), ``fasta_matched`` (the parts that the domains cover).
+        ``stockholm``, ``fasta`` (whole sequences), ``fasta_matched`` (the parts that the domains cover). For runs of
+        pairwise searches one of `clalign.search.pairwise_export.WRITERS`.
     out_path : str or Path
         The file; ``-`` is standard output.
     hits : sequence of int, optional
@@ -57,6 +60,8 @@ def export(
         Longest line of the text of HMMER3 profiles, 0 for no limit; then alignments are of one block, too.
     accessions : bool
         Whether that text shows accessions in place of names.
+    columns : str
+        Of a pairwise search what ``outfmt`` writes: ``6``, or ``6`` and names of columns.
 
     Returns
     -------
@@ -70,10 +75,13 @@ def export(
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
-    if what not in WRITERS:
-        raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
+    choice = Choice(hits, significant, alignments, width, accessions)
     with open_run(Path(run_path)) as run:
-        source = open_source(run, Choice(hits, significant, alignments, width, accessions), context or QuietContext())
+        if run.fact("direction") == "pairwise":
+            return export_pairwise(run, what, str(out_path), choice, columns, context or QuietContext())
+        if what not in WRITERS:
+            raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
+        source = open_source(run, choice, context or QuietContext())
         with whole_file(str(out_path)) as stream:
             return WRITERS[what](source, stream)
 

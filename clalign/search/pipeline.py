@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from clalign.batching import BATCH_SECONDS, MIN_CELLS, BatchCutter, gaps
 from clalign.errors import OutOfDeviceMemory
@@ -104,30 +105,35 @@ class Pipeline:
         Finished batches in it are not computed again.
     search_of : callable
         Returns the search of a profile by its number.
-    n_profiles : int
+    numbers : sequence of int
+        Of the profiles, in the order in which they are searched.
     cutter : BatchCutter
     session : Session
     pace : Pace
     context : JobContext
+    ended : callable, optional
+        Called with number, search and a session when all scores of a profile are in the run file.
     """
 
     def __init__(
         self,
         run: RunFile,
         search_of: Callable[[int], ProfileSearch],
-        n_profiles: int,
+        numbers: Sequence[int],
         cutter: BatchCutter,
         session: Session,
         pace: Pace,
         context: JobContext,
+        ended: Callable[[int, Any, Session], None] = lambda number, search, session: None,
     ) -> None:
         self.run = run
         self.search_of = search_of
-        self.n_profiles = n_profiles
+        self.numbers = numbers
         self.cutter = cutter
         self.session = session
         self.pace = pace
         self.context = context
+        self.ended = ended
         self._rows_left: dict[int, int] = {}
         self._n_hits: dict[int, int] = {}
         self._best: dict[int, tuple[int, int] | None] = {}
@@ -136,11 +142,11 @@ class Pipeline:
 
     def compute(self) -> None:
         """Search until everything is in the run file; with smaller batches if the device's memory is short."""
-        with self.session.beside() as tracer, ThreadPoolExecutor(PACKERS) as self._packer:
+        with self.session.beside() as self._tracer, ThreadPoolExecutor(PACKERS) as self._packer:
             while True:
                 try:
-                    self._compute(tracer)
-                    self.session.join(tracer)
+                    self._compute(self._tracer)
+                    self.session.join(self._tracer)
                     return
                 except OutOfDeviceMemory:
                     if len(self._in_hand) <= 1:
@@ -172,7 +178,7 @@ class Pipeline:
     def _missing(self) -> Iterator[tuple[int, ProfileSearch, SequenceBatch]]:
         """Yield number, search and batch of whatever is to be done, cut when it is asked for."""
         n_rows = len(self.cutter.database)
-        for number in range(self.n_profiles):
+        for number in self.numbers:
             ranges = list(gaps(self.run.finished(number), n_rows))
             if not ranges:
                 if self.run.best(number) is None:
@@ -204,7 +210,7 @@ class Pipeline:
         self._waited_since = now
         cells = float(job.batch.n_cells(job.search.length))
         self.pace.measure(cells, seconds)
-        packed = self._packer.submit(pack_scores, scored.scores.values, scored.survivors)
+        packed = self._packer.submit(pack_scores, scored.scores.values, scored.survivors, scored.bin_width)
         hits = job.search.start_hits(tracer, scored, self.context)
         return _Tracing(job.number, job.search, job.batch, scored, cells, seconds, packed, hits)
 
@@ -215,7 +221,10 @@ class Pipeline:
         rows = scores.targets
         first, last = int(rows[0]), int(rows[-1]) + 1
         device = self.session.device.name
-        result = BatchResult(number, first, last, scores, hits, job.cells, job.seconds, device, job.packed.result())
+        result = BatchResult(
+            number, first, last, scores, hits, job.cells, job.seconds, device, job.packed.result(),
+            n_wider=job.scored.n_wider,
+        )  # fmt: skip
         self.run.add_batch(result)
         self.pace.store(result)
         self._n_hits[number] += len(hits)
@@ -237,12 +246,13 @@ class Pipeline:
             self._best[number] = int(scores.values[row]), first + row
 
     def _end(self, number: int, search: ProfileSearch) -> None:
-        """Keep the target with the highest raw score, for a profile that reports nothing."""
+        """Do what is left at the end of a profile; keep its best target, for one that reports nothing."""
         best = self._best.get(number)
         if best is None:
             best = IMPOSSIBLE, 0
             for first, _, values in self.run.scores(number):
                 row = int(values.argmax())
                 best = max(best, (int(values[row]), first + row), key=lambda found: found[0])
+        self.ended(number, search, self._tracer)
         if best[0] > IMPOSSIBLE:
             self.run.set_best(number, search.described(*best))

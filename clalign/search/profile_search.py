@@ -111,9 +111,14 @@ def run_search(
         The state is then ``stopped``, and what is finished stays.
     """
     started = time.monotonic()
+    return in_run(run, lambda: _search(run, spec, pick_device, context, started))
+
+
+def in_run(run: RunFile, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do the work of a run as its only worker, keep in it what becomes of it, and return the summary."""
     try:
         with run.owned():
-            return _run_owned(run, spec, pick_device, context, started)
+            return _run_owned(run, work)
     except RunBusy:
         raise  # its state is the other worker's business
     except ClalignError as error:
@@ -121,12 +126,10 @@ def run_search(
         raise
 
 
-def _run_owned(
-    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
-) -> dict[str, Any]:
+def _run_owned(run: RunFile, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     run.set_facts(state="running", error=None)
     try:
-        summary = _search(run, spec, pick_device, context, started)
+        summary = work()
     except ClalignError:
         raise
     except BaseException:
@@ -201,7 +204,7 @@ def _compute(
         return prepare_search(profiles[number], number, spec, targets, host)
 
     cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
-    Pipeline(run, search_of, len(profiles), cutter, session, pace, context).compute()
+    Pipeline(run, search_of, range(len(profiles)), cutter, session, pace, context).compute()
     return pace
 
 

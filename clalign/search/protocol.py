@@ -1,4 +1,4 @@
-"""What the pipeline asks of the search of a profile, be it one of HMMER2 or of HMMER3."""
+"""What the pipeline asks of the search of a profile, be it one of HMMER2 or of HMMER3, or of a sequence."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from clalign.hits import Hit, Scores, Survivors
 from clalign.jobs import JobContext
+from clalign.run_files.batches import BIN
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
 
@@ -24,19 +25,25 @@ class Scored:
         What passed the first of HMMER3's filters.
     details : object
         What the search itself wants to know of it later.
+    bin_width : int
+        Of the histogram, in the unit of the scores.
+    n_wider : tuple of int
+        Sequences that were computed again with 16 and with 32 bits.
     """
 
     scores: Scores
     survivors: Survivors | None = None
     details: Any = None
+    bin_width: int = BIN
+    n_wider: tuple[int, int] = (0, 0)
 
 
 class ProfileSearch(Protocol):
-    """One profile against one database."""
+    """One profile, or query, against one database."""
 
     @property
     def length(self) -> int:
-        """Number of nodes of the profile."""
+        """Cells for each residue of the database: number of nodes of the profile."""
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
         """Start scoring a batch; return what waits for the result and returns it."""

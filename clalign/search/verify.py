@@ -59,7 +59,7 @@ def verify_run(
     profiles = load_profiles(spec.profiles)
     targets = targets_of(spec, database, profiles, report)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
-    chosen = _sample_of_hits(run, sample) if hits is None else hits
+    chosen = sample_of_hits(run, sample) if hits is None else hits
     verdicts: dict[int, bool] = {}
     details: list[str] = []
     others = 0
@@ -80,7 +80,8 @@ def verify_run(
     return {"checked": len(verdicts) + others, "differing": len(details), "details": details, "device": device.name}
 
 
-def _sample_of_hits(run: RunFile, sample: int) -> list[int]:
+def sample_of_hits(run: RunFile, sample: int) -> list[int]:
+    """Return the ids of the best hits of a run, and of as many drawn at random."""
     ids = [int(row[0]) for row in run.connection.execute("SELECT id FROM hits ORDER BY score DESC, id")]
     best, rest = ids[: sample // 2], np.array(ids[sample // 2 :], np.int64)
     drawn = np.random.default_rng(SEED).permutation(rest)[: sample - len(best)]

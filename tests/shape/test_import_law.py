@@ -28,6 +28,7 @@ LEVELS = (
         "devices",
         "evalues",
         "specs",
+        "pairwise_specs",
     ),
     ("formats", "reference", "batching"),
     ("sessions",),

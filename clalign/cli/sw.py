@@ -1,0 +1,154 @@
+"""``clalign sw``: search sequences against sequences with Smith-Waterman, or align pairs of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.hmmsearch import check_run, in_file
+from clalign.cli.options import (
+    Outputs,
+    add_device_option,
+    add_fields,
+    add_progress_options,
+    device_of,
+    field_values,
+    progress_mode,
+)
+from clalign.cli.parser import CommandParser, UsageError, whole_number
+from clalign.errors import InputError, OptionError
+from clalign.pairwise_specs import SCORING, PairwiseSpec
+
+COMMAND = "clalign sw"
+
+FILES = (
+    ("text", "-o", "write the text, or what --outfmt asks for, to F instead of standard output"),
+    ("tsv", "--tsv", "write a tab-separated table of alignments with a header"),
+    ("scores", "--scores", "write query, target and score of every pair, in the order of the input"),
+    ("sam", "--sam", "write SAM"),
+    ("jsonl", "--json", "write a JSON object for each hit, one a line"),
+    ("stockholm", "--stockholm", "write the targets found, aligned to their query, as Stockholm"),
+    ("fasta", "--fasta", "write the targets found, whole"),
+    ("fasta_matched", "--fasta-matched", "write the aligned part of each target"),
+)
+
+EXAMPLES = (
+    "clalign sw queries.fasta proteins.fasta",
+    "clalign sw --matrix BLOSUM45 --gapopen 14 --gapextend 2 -E 1e-3 --tsv hits.tsv queries.fasta proteins.fasta.gz",
+    'clalign sw --outfmt "6 std qcovs cigar" -o hits.tsv --device gpu queries.fasta proteins.fasta',
+    "clalign sw --match 1 --mismatch -1 --strand plus --sam hits.sam reads.fastq genome.fasta",
+    "clalign sw --pairs --mode global --scores scores.tsv a.fasta b.fasta",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "sw",
+        examples=EXAMPLES,
+        description="Search sequences against sequences with the Smith-Waterman algorithm: exact scores of all pairs,"
+        " E-values, alignments. With --pairs or --pair-list given pairs are aligned instead.",
+    )
+    parser.add_argument("queries", metavar="QUERIES", help="sequences, also compressed; - is standard input")
+    parser.add_argument("targets", metavar="TARGETS", help="sequences, also compressed; - is standard input")
+    output = parser.add_argument_group("Output")
+    for name, flag, text in FILES:
+        output.add_argument(flag, dest=f"out_{name}", metavar="F", help=text)
+    add_outfmt(output)
+    output.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    output.add_argument(
+        "--textw", type=whole_number, default=92, metavar="N", help="longest line of an alignment; 0 for no limit [92]"
+    )
+    parser.add_argument_group("Run").add_argument(
+        "--run",
+        dest="run_file",
+        metavar="F",
+        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
+        " kept beside it",
+    )
+    add_device_option(parser)
+    groups = add_fields(parser, PairwiseSpec)
+    groups[SCORING].add_argument(
+        "--gapopen",
+        type=whole_number,
+        metavar="X",
+        help="as in BLAST: a gap of k residues costs gapopen + k * gapextend, so its first residue gapopen + gapextend",
+    )
+    groups[SCORING].add_argument(
+        "--gapextend", type=whole_number, metavar="X", help="see --gapopen; both in place of --gap-first and --gap-next"
+    )
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_outfmt(group: argparse._ArgumentGroup) -> None:
+    """Add ``--outfmt`` with the list of its columns."""
+    from clalign.formats.pairwise_rows import COLUMNS
+
+    group.add_argument(
+        "--outfmt",
+        metavar="S",
+        help='in place of the text BLAST\'s table: 6, or "6" and names of columns, as in "6 std qcovs"; std are the'
+        f" usual twelve. Columns: {', '.join(COLUMNS)}",
+    )
+
+
+def spec_of(arguments: argparse.Namespace, queries: str, targets: str) -> PairwiseSpec:
+    """Return the spec that the flags describe."""
+    values = field_values(arguments, PairwiseSpec)
+    opening, extension = arguments.gapopen, arguments.gapextend
+    if opening is not None or extension is not None:
+        if values["gap_first"] is not None or values["gap_next"] is not None:
+            raise OptionError(
+                "Gap costs are given twice.", "Take --gapopen and --gapextend, or --gap-first and --gap-next."
+            )
+        if opening is None or extension is None:
+            raise OptionError("Only one of the two gap costs is given.", "Give both --gapopen and --gapextend.")
+        values |= {"gap_first": opening + extension, "gap_next": extension}
+    for name in ("matrix", "pair_list"):
+        if values[name] is not None and Path(values[name]).is_file():
+            values[name] = str(Path(values[name]).absolute())
+    return PairwiseSpec(queries=queries, targets=targets, device=device_of(arguments), **values)
+
+
+def outputs_of(arguments: argparse.Namespace) -> Outputs:
+    """Return the outputs that the flags name."""
+    from clalign.formats.pairwise_rows import columns_of
+
+    if arguments.outfmt is not None:
+        columns_of(arguments.outfmt)
+    main = "outfmt" if arguments.outfmt is not None else "text"
+    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
+    files = [(main if name == "text" else name, path) for name, path in named if path is not None]
+    to_stdout = [name for name, path in files if path == "-"]
+    if arguments.out_text is None and not to_stdout:
+        files.insert(0, (main, "-"))
+    if len(to_stdout) > 1:
+        raise UsageError(COMMAND, "only one output can go to standard output")
+    return Outputs(tuple(files), not arguments.noali, arguments.textw, columns=arguments.outfmt or "")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Let a worker search, and write the outputs."""
+    from clalign.cli.watch import run_place, watch
+    from clalign.search.pairwise_inputs import choose_scoring
+
+    outputs = outputs_of(arguments)
+    spec = spec_of(arguments, arguments.queries, arguments.targets)
+    choose_scoring(spec, is_nucleic=False)  # what is wrong with it is told at once
+    inputs = (arguments.queries, arguments.targets, *((spec.pair_list,) if spec.pair_list else ()))
+    for path in inputs:
+        if path != "-" and not Path(path).exists():
+            raise InputError(path, "the file does not exist.", "Check the name.")
+    outputs.check(inputs)
+    check_run(arguments.run_file)
+    place = run_place(arguments.run_file)
+    try:
+        queries, targets = (in_file(path, place.path) for path in (arguments.queries, arguments.targets))
+        spec = spec_of(arguments, queries, targets)
+    except BaseException:
+        place.discard()
+        raise
+    job = {"job": "pairwise", "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
+    return watch(job, place, outputs, progress_mode(arguments))

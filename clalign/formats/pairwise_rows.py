@@ -1,0 +1,286 @@
+"""Alignments of two sequences as the rows of tables: BLAST's columns, and a tab-separated table with a header."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from clalign.alphabets import ALPHABETS
+from clalign.errors import OptionError
+from clalign.formats.tables import Card, digits, plain
+from clalign.hits import Domain, Hit, PairFacts
+
+_COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
+"""Of upper-case letters, by the name of the alphabet."""
+
+NOT_KNOWN = "NA"
+"""Stands for E-values and bit scores where there are no statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """An alignment with the two sequences that it is of.
+
+    Attributes
+    ----------
+    card : dict
+        The query's.
+    hit : Hit
+        The target.
+    domain : Domain
+        The alignment.
+    """
+
+    card: Card
+    hit: Hit
+    domain: Domain
+
+    @property
+    def pair(self) -> PairFacts:
+        """What the alignment is made of."""
+        assert self.domain.pair is not None
+        return self.domain.pair
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the alignment."""
+        return len(self.domain.states)
+
+    @property
+    def query_ends(self) -> tuple[int, int]:
+        """First and last residue of the query, from 1; 0 and 0 of an empty alignment."""
+        return _ends(self.domain.profile_range)
+
+    @property
+    def target_ends(self) -> tuple[int, int]:
+        """First and last residue of the target beside them; on the minus strand the first is the greater one."""
+        start, end = _ends(self.domain.target_range)
+        return (start, end) if self.pair.strand > 0 else (end, start)
+
+    @property
+    def rows(self) -> tuple[str, str, str]:
+        """Query, middle and target as the query runs: on the minus strand the target's complement, backwards."""
+        text = self.domain.text
+        if self.pair.strand > 0:
+            return text.model, text.match, text.target
+        return self.complemented(text.model), text.match[::-1], self.complemented(text.target)
+
+    def complemented(self, residues: str) -> str:
+        """Return the other strand of some text, in the alphabet of the query."""
+        return residues.translate(_COMPLEMENTS[self.card["alphabet"]])[::-1]
+
+    @property
+    def identity(self) -> float:
+        """Share of the columns that hold two equal residues, in percent."""
+        return percent(self.pair.n_identical, self.n_columns)
+
+    @property
+    def positives(self) -> float:
+        """Share of the columns that hold two residues with a score above 0, in percent."""
+        return percent(self.pair.n_positive, self.n_columns)
+
+    @property
+    def query_coverage(self) -> float:
+        """Share of the query that is aligned, in percent."""
+        start, end = self.domain.profile_range
+        return percent(end - start, self.card["length"])
+
+    @property
+    def target_coverage(self) -> float:
+        """Share of the target that is aligned, in percent."""
+        start, end = self.domain.target_range
+        return percent(end - start, self.hit.length)
+
+    @property
+    def strand(self) -> str:
+        """``plus`` or ``minus``."""
+        return "plus" if self.pair.strand > 0 else "minus"
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether there are bits and E-values."""
+        return not math.isnan(self.domain.evalue)
+
+    @property
+    def btop(self) -> str:
+        """BLAST's traceback operations: numbers of equal residues, and pairs of letters that differ."""
+        query, _, target = self.rows
+        words = []
+        for same, columns in groupby(zip(query, target, strict=True), lambda pair: pair[0] == pair[1]):
+            some = list(columns)
+            words.append(str(len(some)) if same else "".join(a + b for a, b in some))
+        return "".join(words)
+
+
+def percent(part: float, whole: float) -> float:
+    """Return a share in percent; 0 of nothing."""
+    return 100.0 * part / whole if whole else 0.0
+
+
+def _ends(span: tuple[int, int]) -> tuple[int, int]:
+    return (span[0] + 1, span[1]) if span[1] > span[0] else (0, 0)
+
+
+def evalue_text(value: float) -> str:
+    """Return an E-value with the digits that BLAST prints."""
+    if math.isnan(value):
+        return NOT_KNOWN
+    if value < 1e-180:
+        return "0.0"
+    if value < 0.0009995:
+        return f"{value:.2e}"
+    limits = ((0.0995, ".3f"), (0.995, ".2f"), (9.95, ".1f"))
+    return format(value, next((form for limit, form in limits if value < limit), ".0f"))
+
+
+def bits_text(row: PairRow) -> str:
+    """Return bits with the digits that BLAST prints."""
+    if not row.has_statistics:
+        return NOT_KNOWN
+    return f"{row.domain.score:.3e}" if row.domain.score > 9999 else f"{row.domain.score:.1f}"
+
+
+def _covered(row: PairRow) -> float:
+    """Return the share of the query that any alignment with this target covers, in percent."""
+    covered, reached = 0, 0
+    for start, end in sorted(domain.profile_range for domain in row.hit.domains):
+        covered += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return percent(covered, row.card["length"])
+
+
+COLUMNS: dict[str, tuple[str, Callable[[PairRow], Any]]] = {
+    "qseqid": ("name of the query", lambda row: plain(row.card["name"])),
+    "qacc": ("accession of the query", lambda row: plain(row.card["accession"] or row.card["name"])),
+    "qlen": ("residues of the query", lambda row: row.card["length"]),
+    "sseqid": ("name of the target", lambda row: plain(row.hit.name)),
+    "sacc": ("accession of the target", lambda row: plain(row.hit.accession or row.hit.name)),
+    "stitle": ("description of the target", lambda row: plain(row.hit.description)),
+    "slen": ("residues of the target", lambda row: row.hit.length),
+    "qstart": ("first residue of the query", lambda row: row.query_ends[0]),
+    "qend": ("last residue of the query", lambda row: row.query_ends[1]),
+    "sstart": ("first residue of the target; after the last one on the minus strand", lambda row: row.target_ends[0]),
+    "send": ("last residue of the target", lambda row: row.target_ends[1]),
+    "qseq": ("aligned part of the query, with gaps", lambda row: row.rows[0]),
+    "sseq": ("aligned part of the target, with gaps", lambda row: row.rows[2]),
+    "evalue": ("E-value", lambda row: evalue_text(row.domain.evalue)),
+    "bitscore": ("bit score", bits_text),
+    "score": ("score in units of the matrix", lambda row: row.domain.raw),
+    "length": ("columns of the alignment", lambda row: row.n_columns),
+    "pident": ("identical residues, percent", lambda row: f"{row.identity:.3f}"),
+    "nident": ("identical residues", lambda row: row.pair.n_identical),
+    "mismatch": (
+        "different residues",
+        lambda row: row.n_columns - row.pair.n_gap_residues - row.pair.n_identical,
+    ),
+    "positive": ("residues with a score above 0", lambda row: row.pair.n_positive),
+    "ppos": ("residues with a score above 0, percent", lambda row: f"{row.positives:.2f}"),
+    "gapopen": ("gaps, of whatever length", lambda row: row.pair.n_gaps),
+    "gaps": ("columns in gaps", lambda row: row.pair.n_gap_residues),
+    "qcovs": ("query covered by all alignments with the target, percent", lambda row: f"{_covered(row):.0f}"),
+    "qcovhsp": ("query covered by the alignment, percent", lambda row: f"{row.query_coverage:.0f}"),
+    "scovhsp": ("target covered by the alignment, percent", lambda row: f"{row.target_coverage:.0f}"),
+    "sstrand": ("strand", lambda row: row.strand if row.card["alphabet"] != "amino" else "N/A"),
+    "btop": ("BLAST's traceback operations", lambda row: row.btop),
+    "cigar": ("path along the target, as in SAM: M both, I query alone, D target alone", lambda row: row.domain.cigar),
+}
+"""Names of columns for ``--outfmt``, what they hold, and their values; all but the last are BLAST's, and scovhsp."""
+
+STANDARD = "qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore"
+"""What BLAST prints when no columns are named."""
+
+
+def columns_of(text: str) -> tuple[str, ...]:
+    """Return the columns that an ``--outfmt`` names: ``6``, or ``6`` and names, of which ``std`` are the usual ones.
+
+    Raises
+    ------
+    OptionError
+        If it is not format 6, or a name is unknown.
+    """
+    words = text.split()
+    if not words or words[0] != "6":
+        raise OptionError(f'--outfmt is "{text}".', 'Only BLAST\'s format 6 is known: 6, or such as "6 qseqid sseqid".')
+    names = re.sub(r"\bstd\b", STANDARD, " ".join(words[1:]) or STANDARD).split()
+    unknown = next((name for name in names if name not in COLUMNS), None)
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, COLUMNS, 3)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise OptionError(f'There is no column "{unknown}".', f"{hint}Known are: std, {', '.join(COLUMNS)}.")
+    return tuple(names)
+
+
+def outfmt_line(row: PairRow, names: Sequence[str]) -> str:
+    """Return the line of an alignment with BLAST's columns."""
+    return "\t".join(str(COLUMNS[name][1](row)) for name in names)
+
+
+TSV_COLUMNS = (
+    "query", "target", "accession", "description", "evalue", "bits", "score", "identity", "positives", "gaps",
+    "gap_residues", "columns", "query_coverage", "target_coverage", "query_from", "query_to", "target_from",
+    "target_to", "strand", "query_length", "target_length", "cigar",
+)  # fmt: skip
+
+
+def tsv_header() -> str:
+    """Return the header line of the table of alignments."""
+    return "\t".join(TSV_COLUMNS)
+
+
+def tsv_line(row: PairRow) -> str:
+    """Return the line of an alignment; what is not known is empty."""
+    domain, pair = row.domain, row.pair
+    return "\t".join(
+        (
+            plain(row.card["name"]), plain(row.hit.name), plain(row.hit.accession), plain(row.hit.description),
+            digits(domain.evalue if row.has_statistics else None),
+            digits(domain.score if row.has_statistics else None), str(domain.raw),
+            f"{row.identity:.2f}", f"{row.positives:.2f}", str(pair.n_gaps), str(pair.n_gap_residues),
+            str(row.n_columns), f"{row.query_coverage:.2f}", f"{row.target_coverage:.2f}",
+            *(str(end) for end in (*row.query_ends, *row.target_ends)), row.strand, str(row.card["length"]),
+            str(row.hit.length), domain.cigar,
+        )
+    )  # fmt: skip
+
+
+def json_object(card: Card, hit: Hit) -> dict[str, Any]:
+    """Return a target with its alignments as plain data for a JSON line; positions count from 1."""
+    rows = [PairRow(card, hit, domain) for domain in hit.domains]
+    known = bool(rows) and rows[0].has_statistics
+    return {
+        "query": {key: card[key] for key in ("name", "accession", "description", "length")},
+        "target": {key: getattr(hit, key) for key in ("name", "accession", "description", "length")},
+        "evalue": hit.evalue if known else None,
+        "bits": hit.score if known else None,
+        "score": hit.raw,
+        "alignments": [_json_alignment(row) for row in rows],
+    }
+
+
+def _json_alignment(row: PairRow) -> dict[str, Any]:
+    domain, pair = row.domain, row.pair
+    query, middle, target = row.rows
+    return {
+        "evalue": domain.evalue if row.has_statistics else None,
+        "bits": domain.score if row.has_statistics else None,
+        "score": domain.raw,
+        "strand": row.strand,
+        "query_from": row.query_ends[0],
+        "query_to": row.query_ends[1],
+        "target_from": row.target_ends[0],
+        "target_to": row.target_ends[1],
+        "columns": row.n_columns,
+        "identical": pair.n_identical,
+        "positive": pair.n_positive,
+        "gaps": pair.n_gaps,
+        "gap_residues": pair.n_gap_residues,
+        "query_coverage": row.query_coverage,
+        "target_coverage": row.target_coverage,
+        "cigar": domain.cigar,
+        "alignment": {"query": query, "match": middle, "target": target},
+    }

@@ -1,0 +1,357 @@
+"""Write what a pairwise search found: text, tables, SAM, JSON, sequences. Everything comes from the run file."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TextIO
+
+import numpy as np
+
+import clalign
+from clalign.errors import ClalignError, InputError, OptionError
+from clalign.formats import pairwise_rows as rows
+from clalign.formats import pairwise_text as text
+from clalign.formats import sam
+from clalign.formats.databases import load_database
+from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.tables import PARTIAL, Card, Provenance, plain
+from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines, whole_file
+from clalign.hits import Domain, Hit
+from clalign.jobs import JobContext
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.profiles import IMPOSSIBLE
+from clalign.runs import RunFile
+from clalign.search.export_source import Choice
+from clalign.search.export_tables import write_lines
+from clalign.search.pairwise_query import scores_of
+from clalign.sequences import SequenceDatabase
+
+NAMES_AT_ONCE = 65_536
+
+NARROWEST_BLOCK = 20
+MARGINS = 32
+"""What stands beside the residues on a line of the text, at most."""
+
+PARTIAL_JSON = '{"partial": true}'
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """An opened pairwise run with what every writer asks of it.
+
+    Attributes
+    ----------
+    run : RunFile
+    spec : PairwiseSpec
+    cards : list of dict
+        Of the queries.
+    origin : Provenance
+    choice : Choice
+        Which hits, and how; `Choice.significant` has no meaning here.
+    columns : str
+        What ``outfmt`` writes, as after ``--outfmt``.
+    context : JobContext
+    """
+
+    run: RunFile
+    spec: PairwiseSpec
+    cards: list[Card]
+    origin: Provenance
+    choice: Choice
+    columns: str
+    context: JobContext
+
+    @cached_property
+    def queries(self) -> SequenceDatabase | None:
+        """The queries, if they are still those of the run."""
+        try:
+            return self._database("queries")
+        except ClalignError:
+            return None
+
+    def targets(self) -> SequenceDatabase:
+        """Return the targets.
+
+        Raises
+        ------
+        InputError
+            If they are not those of the run any more.
+        """
+        return self._database("database")
+
+    def _database(self, name: str) -> SequenceDatabase:
+        spec = self.spec
+        is_query = name == "queries"
+        path, form = (spec.queries, spec.query_format) if is_query else (spec.targets, spec.sequence_format)
+        database, _ = load_database(path, alphabet=spec.alphabet, sequence_format=form, context=self.context)
+        known = (self.run.fact(name) or {}).get("digest")
+        if known and database.digest != known:
+            raise InputError(
+                path, "the sequences are not those of this run.", "Put the file back as it was, or search again."
+            )
+        return database
+
+    @cached_property
+    def query_texts(self) -> list[str]:
+        """The residues of each query by its number; empty if they are not at hand."""
+        database = self.queries
+        if database is None:
+            return [""] * len(self.cards)
+        return [database[int(row)].text for row in np.argsort(database.order)]
+
+    def hits(self, number: int) -> Iterator[Hit]:
+        """Yield the chosen hits of a query, best first."""
+        chosen = "AND id IN (SELECT id FROM chosen)" if self.choice.hits is not None else ""
+        keys = self.run.connection.execute(
+            f"SELECT id FROM hits WHERE profile = ? {chosen} ORDER BY sort_key DESC, tie, input_index", (number,)
+        ).fetchall()
+        yield from self._read([(key, number) for (key,) in keys])
+
+    def pairs(self) -> Iterator[tuple[Card, Hit]]:
+        """Yield query and target of all chosen hits: given pairs in their order, those of a search by query."""
+        if not self.spec.is_pairs:
+            for number, card in enumerate(self.cards):
+                for hit in self.hits(number):
+                    yield card, hit
+            return
+        chosen = "WHERE id IN (SELECT id FROM chosen)" if self.choice.hits is not None else ""
+        keys = self.run.connection.execute(f"SELECT id, profile FROM hits {chosen} ORDER BY input_index").fetchall()
+        for (_, number), hit in zip(keys, self._read(keys), strict=True):
+            yield self.cards[number], hit
+
+    def _read(self, keys: Sequence[tuple[int, int]]) -> Iterator[Hit]:
+        for done, hit in enumerate(self.run.hits_at([key for key, _ in keys])):
+            if done % 256 == 0:
+                self.context.check()
+                self.context.progress("export", done, len(keys), "hits")
+            yield hit
+
+    def rows(self) -> Iterator[PairRow]:
+        """Yield all chosen alignments."""
+        for card, hit in self.pairs():
+            for domain in hit.domains:
+                yield PairRow(card, hit, domain)
+
+
+def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns: str, context: JobContext) -> int:
+    """Write the results of an open run to a file, all of it or nothing; see `clalign.search.export.export`.
+
+    Returns
+    -------
+    int
+        Records written.
+    """
+    if what not in WRITERS:
+        raise OptionError(
+            f'Runs of `clalign sw` have no export named "{what}".', f"Choose one of {', '.join(WRITERS)}."
+        )
+    spec = PairwiseSpec.from_dict(run.fact("spec"))
+    if run.fact("scoring") is None:
+        raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    origin = Provenance(
+        version=run.fact("versions", {}).get("clalign", clalign.__version__),
+        query=spec.queries,
+        target=spec.targets,
+        command=shlex.join(spec.command_line()),
+        device=run.fact("device", {}).get("name", "not known"),
+        seconds=run.fact("created", 0.0),
+        partial=run.state != "done",
+        program="sw",
+    )
+    if choice.hits is not None:
+        run.connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
+        run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
+    source = PairSource(run, spec, run.profiles(), origin, choice, columns, context)
+    with whole_file(path) as stream:
+        return WRITERS[what](source, stream)
+
+
+def write_text(source: PairSource, stream: TextIO) -> int:
+    """Write the text that people read; the parts of several queries are parted by ``//``."""
+    run, spec = source.run, source.spec
+    width = max(source.choice.width - MARGINS, NARROWEST_BLOCK) if source.choice.width else 2**31
+    write_lines(stream, text.opening(source.origin, run.fact("scoring"), run.fact("strands")))
+    count = _given_pairs(source, stream, width) if spec.is_pairs else 0
+    n_searched = 0
+    for number, card in enumerate([] if spec.is_pairs else source.cards):
+        searched = sum(last - first for first, last in run.finished(number))
+        n_searched += searched
+        write_lines(stream, text.query_lines(card))
+        write_lines(stream, text.hit_header())
+        n = write_lines(stream, (text.hit_line(PairRow(card, hit, hit.domains[0])) for hit in source.hits(number)))
+        count += n
+        if not n:
+            write_lines(stream, (f"  {line}" for line in text.no_hits(spec, card, searched, run.best(number))))
+        write_lines(stream, [""])
+        if source.choice.alignments:
+            for hit in source.hits(number):
+                _write_alignments(stream, card, hit, width, names_query=False)
+        write_lines(stream, ["//"])
+    if not spec.is_pairs:
+        n_targets = len(source.cards) * run.fact("n_targets")
+        wider = run.n_wider()
+        write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.origin.partial, spec.top))
+    write_lines(stream, [PARTIAL if source.origin.partial else "# [ok]"])
+    return count
+
+
+def _given_pairs(source: PairSource, stream: TextIO, width: int) -> int:
+    count = 0
+    for card, hit in source.pairs():
+        _write_alignments(stream, card, hit, width if source.choice.alignments else 0, names_query=True)
+        count += 1
+    return count
+
+
+def _write_alignments(stream: TextIO, card: Card, hit: Hit, width: int, names_query: bool) -> None:
+    """Write the alignments of a hit; only what is known of them if `width` is 0."""
+    write_lines(stream, text.hit_heading(card, hit, names_query))
+    for domain in hit.domains:
+        write_lines(stream, text.alignment_lines(PairRow(card, hit, domain), width))
+
+
+def write_outfmt(source: PairSource, stream: TextIO) -> int:
+    """Write BLAST's table of alignments."""
+    names = rows.columns_of(source.columns or "6")
+    count = write_lines(stream, (rows.outfmt_line(row, names) for row in source.rows()))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_tsv(source: PairSource, stream: TextIO) -> int:
+    """Write the tab-separated table of alignments."""
+    write_lines(stream, [rows.tsv_header()])
+    count = write_lines(stream, (rows.tsv_line(row) for row in source.rows()))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_jsonl(source: PairSource, stream: TextIO) -> int:
+    """Write a JSON object for each hit."""
+    objects = (rows.json_object(card, hit) for card, hit in source.pairs())
+    lines = (json.dumps(data, ensure_ascii=False, allow_nan=False) for data in objects)
+    count = write_lines(stream, lines)
+    write_lines(stream, [PARTIAL_JSON] if source.origin.partial else [])
+    return count
+
+
+def write_scores(source: PairSource, stream: TextIO) -> int:
+    """Write query, target and score of every pair in the order of the input, of a search without regard to hits."""
+    write_lines(stream, ["query\ttarget\tscore"])
+    if source.spec.is_pairs:
+        pairs = source.pairs()
+        count = write_lines(stream, (f"{plain(c['name'])}\t{plain(hit.name)}\t{hit.raw}" for c, hit in pairs))
+    else:
+        count = _scores_of_search(source, stream)
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def _scores_of_search(source: PairSource, stream: TextIO) -> int:
+    database = source.targets()
+    order, count = np.argsort(database.order), 0
+    for number, card in enumerate(source.cards):
+        scores, query = scores_of(source.run, number, len(database)), plain(card["name"])
+        for start in range(0, len(order), NAMES_AT_ONCE):
+            source.context.check()
+            some = order[start : start + NAMES_AT_ONCE]
+            known = scores[some] > IMPOSSIBLE
+            places, values = some[known].tolist(), scores[some][known].tolist()
+            lines = [
+                f"{query}\t{plain(database.header(row)[0])}\t{value}\n"
+                for row, value in zip(places, values, strict=True)
+            ]
+            stream.write("".join(lines))
+            count += len(lines)
+            source.context.progress("export", number * len(order) + start, len(source.cards) * len(order), "scores")
+    return count
+
+
+def write_sam(source: PairSource, stream: TextIO) -> int:
+    """Write SAM; the targets in its header are those that were hit."""
+    chosen = "WHERE id IN (SELECT id FROM chosen)" if source.choice.hits is not None else ""
+    targets = source.run.connection.execute(
+        f"SELECT name, min(length) FROM hits {chosen} GROUP BY name ORDER BY min(input_index)"
+    )
+    write_lines(stream, sam.head_lines(targets, source.origin))
+    count, seen = 0, set[int]()
+    residues = dict(zip(map(id, source.cards), source.query_texts, strict=True))
+    for row in source.rows():
+        if not row.n_columns:
+            continue
+        is_first = id(row.card) not in seen
+        seen.add(id(row.card))
+        count += write_lines(stream, [sam.record(row, is_first, residues[id(row.card)])])
+    left = [card for card in source.cards if id(card) not in seen] if source.choice.hits is None else []
+    write_lines(stream, (sam.unmapped(card["name"], residues[id(card)]) for card in left))
+    return count
+
+
+def write_fasta(source: PairSource, stream: TextIO) -> int:
+    """Write each target that was found once, whole."""
+    database, seen = source.targets(), set[int]()
+    for _, hit in source.pairs():
+        if hit.row not in seen:
+            seen.add(hit.row)
+            stream.write(fasta_record(hit.name, hit.description, database[hit.row].text))
+    return len(seen)
+
+
+def write_matched(source: PairSource, stream: TextIO) -> int:
+    """Write the aligned part of each target, named ``name/from-to``; on the minus strand its complement."""
+    count = 0
+    for row in source.rows():
+        if row.n_columns:
+            first, last = row.target_ends
+            residues = row.rows[2].replace("-", "")
+            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", row.hit.description, residues))
+            count += 1
+    return count
+
+
+def write_stockholm(source: PairSource, stream: TextIO) -> int:
+    """Write the targets of each query aligned to it, the query first if its file is at hand."""
+    count = 0
+    comments = ["partial: yes"] if source.origin.partial else []
+    for number, card in enumerate(source.cards):
+
+        def aligned(number: int = number, card: Card = card) -> Iterator[AlignedRow]:
+            residues = source.query_texts[number]
+            if residues:
+                yield AlignedRow(
+                    card["name"], "", card["description"], 1, len(residues), 0, "M" * len(residues), residues
+                )
+            for hit in source.hits(number):
+                yield from (_aligned_row(card, hit, domain) for domain in hit.domains if domain.states)
+
+        n = sum(1 for hit in source.hits(number) for domain in hit.domains if domain.states)
+        if n:
+            write_lines(stream, stockholm_lines(card, aligned, comments))
+        count += n
+    return count
+
+
+def _aligned_row(card: Card, hit: Hit, domain: Domain) -> AlignedRow:
+    row = PairRow(card, hit, domain)
+    first, last = row.target_ends
+    states = domain.states if row.pair.strand > 0 else domain.states[::-1]
+    return AlignedRow(
+        hit.name, hit.accession, hit.description, first, last, domain.profile_range[0], states, row.rows[2]
+    )
+
+
+WRITERS: dict[str, Callable[[PairSource, TextIO], int]] = {
+    "text": write_text,
+    "outfmt": write_outfmt,
+    "tsv": write_tsv,
+    "jsonl": write_jsonl,
+    "scores": write_scores,
+    "sam": write_sam,
+    "fasta": write_fasta,
+    "fasta_matched": write_matched,
+    "stockholm": write_stockholm,
+}

@@ -1,0 +1,239 @@
+"""What a pairwise search works on: its queries and targets, and how they are scored against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import LETTERS, N_CODES, Alphabet, code_of
+from clalign.errors import InputError, OptionError
+from clalign.formats.databases import load_database
+from clalign.formats.matrices import (
+    DEFAULT_MATCH,
+    DEFAULT_MISMATCH,
+    DEFAULT_PROTEIN,
+    customary_gaps,
+    load_matrix,
+    missing_letters,
+)
+from clalign.formats.packed import VERSION as PACKING
+from clalign.formats.reports import InputReport
+from clalign.jobs import JobContext
+from clalign.karlin_altschul import typical_lengths, ungapped_parameters
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import RunFile
+from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.sequences import Sequence, SequenceDatabase
+
+LOOKED_THROUGH = 1 << 24
+"""Residues of the targets that are looked through for letters that the matrix lacks."""
+
+STRANDS = {1: "plus", -1: "minus"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenScoring:
+    """A scoring, and where it comes from.
+
+    Attributes
+    ----------
+    scoring : Scoring
+    matrix_source, gaps_source : str
+        In words.
+    """
+
+    scoring: Scoring
+    matrix_source: str
+    gaps_source: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, all that is needed to score again."""
+        matrix, gaps = self.scoring.matrix, self.scoring.gaps
+        codes = [code_of(letter) for letter in matrix.letters]
+        return {
+            "matrix": matrix.name,
+            "letters": matrix.letters,
+            "table": matrix.scores[np.ix_(codes, codes)].tolist(),
+            "is_nucleic": matrix.is_nucleic,
+            "source": self.matrix_source,
+            "gap_first": gaps.first,
+            "gap_next": gaps.next,
+            "gaps_source": self.gaps_source,
+            "mode": self.scoring.mode,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ChosenScoring:
+        """Return the scoring that `to_dict` described."""
+        matrix = SubstitutionMatrix.from_table(data["matrix"], data["letters"], data["table"], data["is_nucleic"])
+        gaps = GapCosts(data["gap_first"], data["gap_next"])
+        return cls(Scoring(matrix, gaps, data["mode"]), data["source"], data["gaps_source"])
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseInputs:
+    """Everything that a pairwise search reads.
+
+    Attributes
+    ----------
+    queries, targets : SequenceDatabase
+    query_rows : int64[n_queries]
+        Row of each query, in the order of the input.
+    query_report, target_report : InputReport
+    chosen : ChosenScoring
+    strands : tuple of int
+        1 and -1: what of each query is aligned.
+    typical_lengths : float64[n]
+        Few lengths that stand for those of all targets.
+    """
+
+    queries: SequenceDatabase
+    targets: SequenceDatabase
+    query_rows: npt.NDArray[np.int64]
+    query_report: InputReport
+    target_report: InputReport
+    chosen: ChosenScoring
+    strands: tuple[int, ...]
+    typical_lengths: npt.NDArray[np.float64]
+
+    def query(self, number: int) -> Sequence:
+        """Return the `number`-th query from 0."""
+        return self.queries[int(self.query_rows[number])]
+
+    def stranded(self, number: int) -> tuple[PairwiseQuery, ...]:
+        """Return the query, and its reverse complement, as they are aligned: one for each of `strands`."""
+        sequence = self.query(number)
+        return tuple(
+            PairwiseQuery(
+                sequence if strand > 0 else reverse_complement(sequence, self.queries.alphabet), self.chosen.scoring
+            )
+            for strand in self.strands
+        )
+
+
+def reverse_complement(sequence: Sequence, alphabet: Alphabet) -> Sequence:
+    """Return the other strand of a nucleic sequence."""
+    partner = np.arange(N_CODES, dtype=np.uint8)
+    for letter, other in (alphabet.complement or {}).items():
+        partner[code_of(letter)] = code_of(other)
+    codes = np.ascontiguousarray(partner[sequence.codes[::-1]])
+    return Sequence(sequence.name, sequence.description, codes, sequence.accession)
+
+
+def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) -> PairwiseInputs:
+    """Read queries and targets, and choose the scoring, or take that with which the run began.
+
+    Raises
+    ------
+    InputError
+        If a file is not readable, or is not the one that the run began with.
+    OptionError
+        If options do not fit the sequences.
+    """
+    queries, query_report = load_database(
+        spec.queries, alphabet=spec.alphabet, sequence_format=spec.query_format, context=context
+    )
+    targets, target_report = load_database(
+        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+    )
+    if run is not None and run.fact("scoring") is not None:
+        _check_unchanged(run, spec, query_report, target_report)
+        chosen = ChosenScoring.from_dict(run.fact("scoring"))
+    else:
+        chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
+    rows = np.argsort(queries.order).astype(np.int64)
+    strands = _strands(spec, queries.alphabet)
+    lengths = typical_lengths(np.diff(targets.offsets))
+    return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, lengths)
+
+
+def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:
+    """Return the scoring that a spec asks for, for proteins or for nucleic acids."""
+    if spec.match is not None and spec.mismatch is not None:
+        matrix, source = SubstitutionMatrix.match_mismatch(spec.match, spec.mismatch), "match and mismatch"
+    elif spec.matrix is not None:
+        matrix, source = load_matrix(spec.matrix), spec.matrix
+    elif is_nucleic:
+        matrix = SubstitutionMatrix.match_mismatch(DEFAULT_MATCH, DEFAULT_MISMATCH)
+        source = "BLAST's for nucleic acids"
+    else:
+        matrix, source = load_matrix(DEFAULT_PROTEIN), "BLAST's for proteins"
+    if spec.gap_first is not None and spec.gap_next is not None:
+        gaps, words = GapCosts(spec.gap_first, spec.gap_next), "given"
+    else:
+        gaps, words = customary_gaps(matrix)
+    return ChosenScoring(Scoring(matrix, gaps, spec.mode), source, words)
+
+
+def _strands(spec: PairwiseSpec, alphabet: Alphabet) -> tuple[int, ...]:
+    if not alphabet.is_nucleic:
+        if spec.strand in ("minus", "both"):
+            raise OptionError(
+                f"--strand {spec.strand} was asked for, but the queries are proteins, which have one strand.",
+                "Leave out --strand, or say with --alphabet dna that they are nucleic acids.",
+            )
+        return (1,)
+    if spec.strand == "auto":
+        return (1,) if spec.is_pairs else (1, -1)
+    return {"both": (1, -1), "plus": (1,), "minus": (-1,)}[spec.strand]
+
+
+def _check_unchanged(run: RunFile, spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
+    hint = "Put the old file back, or start a new search."
+    if run.fact("packing") != PACKING:
+        raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
+    for path, report, name in ((spec.queries, queries, "queries"), (spec.targets, targets, "database")):
+        if run.fact(name)["digest"] != report.digest:
+            raise InputError(path, "the sequences have changed since this run began.", hint)
+
+
+def cautions(inputs: PairwiseInputs) -> list[str]:
+    """Return what the user should know of the inputs and how they fit together."""
+    queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
+    kinds = {True: "nucleic acids", False: "proteins"}
+    texts = []
+    if queries.alphabet.is_nucleic != targets.alphabet.is_nucleic:
+        texts.append(
+            f"The queries look like {queries.alphabet.label}, the targets like {targets.alphabet.label}; their letters"
+            " are compared as they are. If a guess is wrong, say so with --alphabet."
+        )
+    elif matrix.is_nucleic != queries.alphabet.is_nucleic:
+        texts.append(
+            f"The matrix {matrix.name} is for {kinds[matrix.is_nucleic]}, but the sequences look like"
+            f" {queries.alphabet.label}. Choose another one with --matrix, or correct the guess with --alphabet."
+        )
+    if inputs.chosen.scoring.is_floored and ungapped_parameters(matrix) is None:
+        texts.append(
+            f"With {matrix.name} random sequences score above 0 on average, so the best local alignments are as long"
+            " as the sequences. Take --mode global, or a matrix with negative scores."
+        )
+    texts += _lacking(matrix, queries, "the queries", queries.n_residues)
+    texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
+    names = Counter(queries.header(int(row))[0] for row in inputs.query_rows)
+    repeated = [name for name, n in names.items() if n > 1]
+    if repeated:
+        texts.append(f"Several queries have the same name: {', '.join(repeated[:3])}. Their results are kept apart.")
+    if queries.n_empty:
+        texts.append(f"Queries without residues: {queries.n_empty:,}. They find nothing.")
+    return texts
+
+
+def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str, n: int) -> list[str]:
+    """Return a sentence about letters that a matrix has no scores for, if there are any."""
+    residues = database.codes[:n].tobytes()
+    counts = {letter: residues.count(bytes([code_of(letter)])) for letter in missing_letters(matrix, LETTERS[:-1])}
+    found = [f"{letter} ({count:,})" for letter, count in counts.items() if count]
+    if not found:
+        return []
+    where = whose if n >= database.n_residues else f"the first {n:,} residues of {whose}"
+    stand_in = "as *" if "*" in matrix.letters else f"{matrix.least}, its lowest score"
+    return [f"Letters in {where} that {matrix.name} lacks score {stand_in}: {', '.join(found)}."]
+
+
+def scoring_of(run: RunFile) -> Scoring:
+    """Return how the pairs of a run were scored."""
+    return ChosenScoring.from_dict(run.fact("scoring")).scoring

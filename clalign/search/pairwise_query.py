@@ -1,0 +1,301 @@
+"""The search of one query: which scores may be hits, its statistics, and the hits themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.errors import OptionError
+from clalign.hits import Domain, Hit, Scores
+from clalign.jobs import JobContext
+from clalign.karlin_altschul import LEAST_SCORES, Statistics, fitted_statistics, known_statistics, ungapped_parameters
+from clalign.karlin_altschul_tables import PROTEIN
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.profiles import IMPOSSIBLE
+from clalign.runs import RunFile
+from clalign.scoring import PairwiseQuery, Scoring
+from clalign.search.pairwise_hits import domains_of_rows
+from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs
+from clalign.search.protocol import Scored
+from clalign.sequences import SequenceBatch, SequenceDatabase
+from clalign.sessions import Session
+from clalign.stages.smith_waterman import SMITH_WATERMAN
+
+LONGEST_CURVE = 1000
+"""An expected histogram ends at this score at the latest."""
+
+
+@dataclass
+class QuerySearch:
+    """One query against one database, on one or two strands.
+
+    Attributes
+    ----------
+    queries : tuple of PairwiseQuery
+        The query on each of its strands.
+    strands : tuple of int
+    database : SequenceDatabase
+    spec : PairwiseSpec
+    statistics : Statistics or None
+        Known before, or fitted at the end.
+    finds_early : bool
+        Whether hits are found batch by batch.
+    best : int32[n]
+        The highest scores so far, at most `spec.top` of them: what scores less is no hit.
+    """
+
+    queries: tuple[PairwiseQuery, ...]
+    strands: tuple[int, ...]
+    database: SequenceDatabase
+    spec: PairwiseSpec
+    statistics: Statistics | None
+    finds_early: bool
+    best: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+
+    @property
+    def length(self) -> int:
+        """Cells for each residue of the database."""
+        return self.queries[0].length * len(self.queries)
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it is scored."""
+        return self.queries[0].scoring
+
+    @property
+    def least_raw(self) -> int:
+        """The least score of a hit, apart from how many there may be."""
+        limits = [1 if self.scoring.is_floored else IMPOSSIBLE + 1]
+        if self.spec.score is not None:
+            limits.append(self.spec.score)
+        if self.statistics is not None:
+            limits.append(self.statistics.least_raw(self.spec.evalue))
+        return max(limits)
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start scoring a batch on every strand; return what waits for the scores and returns the better ones."""
+        waits = [session.start(SMITH_WATERMAN, batch, query) for query in self.queries]
+
+        def collect() -> Scored:
+            found = [wait() for wait in waits]
+            values = np.stack([one.scores.values for one in found])
+            wider = sum(one.n_in_16_bits for one in found), sum(one.n_in_32_bits for one in found)
+            scores = Scores(batch.targets, np.ascontiguousarray(values.max(axis=0)))
+            return Scored(scores, details=values, bin_width=1, n_wider=wider)
+
+        return collect
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
+        if not self.finds_early:
+            return tuple
+        values = scored.scores.values
+        self.best = highest(np.concatenate([self.best, values]), self.spec.top)
+        least = max(self.least_raw, int(self.best.min()) if len(self.best) == self.spec.top else IMPOSSIBLE)
+        positions = np.flatnonzero(values >= least)
+        return self._start_hits(session, scored.scores.targets[positions], scored.details[:, positions])
+
+    def _start_hits(
+        self, session: Session, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
+    ) -> Callable[[], tuple[Hit, ...]]:
+        """Start aligning database rows; `values` (int32[strands, rows]) are their scores."""
+        wanted: list[tuple[int, int, int]] = []
+        first: list[int] = []
+        for place, row in enumerate(rows.tolist()):
+            first.append(len(wanted))
+            order = np.argsort(-values[:, place], kind="stable").tolist()
+            # The other strand counts if it is a hit by itself, which only a limit can say.
+            has_limit = self.statistics is not None or self.spec.score is not None
+            passing = [which for which in order[1:] if has_limit and values[which, place] >= self.least_raw]
+            wanted += [(which, row, int(values[which, place])) for which in [order[0], *passing]]
+        if not wanted:
+            return tuple
+        wait = domains_of_rows(session, self.queries, self.strands, self.database, wanted, self.statistics)
+
+        def collect() -> tuple[Hit, ...]:
+            domains = wait()
+            ends = [*first[1:], len(domains)]
+            return tuple(
+                self._hit(row, domains[start:end])
+                for row, start, end in zip(rows.tolist(), first, ends, strict=True)
+            )  # fmt: skip
+
+        return collect
+
+    def _hit(self, row: int, domains: list[Domain]) -> Hit:
+        return hit_of(self.database, row, int(self.database.order[row]), domains)
+
+    def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
+        """Choose the hits among all scores of a run, and return them."""
+        scores = scores_of(run, number, len(self.database))
+        rows = np.flatnonzero(scores >= self.least_raw)
+        order = np.lexsort([self.database.order[rows], -scores[rows].astype(np.int64)])[: self.spec.top]
+        rows = np.sort(rows[order]).astype(np.int64)
+        if not len(rows):
+            return ()
+        values = scores[rows][np.newaxis]
+        if len(self.queries) > 1:  # runs keep the better score only
+            values = self.start_scoring(session, self.database.select(rows))().details
+        return self._start_hits(session, rows, values)()
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, score and E-value of a target that need not be a hit."""
+        known = self.statistics
+        return {
+            "name": self.database.header(row)[0],
+            "raw": raw,
+            "score": known.bits(raw) if known else float(raw),
+            "evalue": known.evalue(raw) if known else None,
+        }
+
+
+def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list[Domain]) -> Hit:
+    """Return a target with its alignments, the best first."""
+    name, accession, description = database.header(row)
+    best = domains[0]
+    return Hit(
+        row=row,
+        input_index=input_index,
+        name=name,
+        accession=accession,
+        description=description,
+        length=database.length(row),
+        score=best.score,
+        bias=0.0,
+        evalue=best.evalue,
+        raw=best.raw,
+        domains=tuple(replace(domain, number=number) for number, domain in enumerate(domains, 1)),
+        n_domains=len(domains),
+    )
+
+
+def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
+    """Return the n highest values, in no order; all of them if there are fewer."""
+    return values if len(values) <= n else np.partition(values, len(values) - n)[len(values) - n :]
+
+
+def scores_of(run: RunFile, number: int, n: int) -> npt.NDArray[np.int32]:
+    """Return the scores of all n targets of a query by row; `IMPOSSIBLE` where there is none yet."""
+    scores = np.full(n, IMPOSSIBLE, np.int32)
+    for first, last, values in run.scores(number):
+        scores[first:last] = values
+    return scores
+
+
+def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statistics | None:
+    """Return the statistics of a query that are known before the search."""
+    if spec.statistics == "fitted":
+        return None
+    targets = inputs.targets
+    length = inputs.queries.length(int(inputs.query_rows[number]))
+    return known_statistics(inputs.chosen.scoring, length, targets.n_residues, len(targets) - targets.n_empty)
+
+
+def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> QuerySearch:
+    """Return the search of the `number`-th query from 0, with what a run knows of it already."""
+    statistics = known_for(inputs, number, spec)
+    search = QuerySearch(
+        inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, statistics is not None
+    )
+    for _, _, values in run.scores(number):
+        search.best = highest(np.concatenate([search.best, values]), spec.top)
+    return search
+
+
+def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> None:
+    """Raise OptionError if published statistics are asked for and there are none."""
+    scoring = inputs.chosen.scoring
+    if spec.statistics != "published" or spec.is_pairs or known_statistics(scoring, 100, 100, 1) is not None:
+        return
+    opening, extension = scoring.gaps.blast
+    if not scoring.is_floored:
+        why = f"There are no statistics of {scoring.mode} alignments."
+    else:
+        why = f"None are published for {scoring.matrix.name} with gap costs {opening}/{extension}."
+    known = [f"{row[0]:g}/{row[1]:g}" for row in PROTEIN.get(scoring.matrix.name, ())]
+    with_costs = f" or take gap costs of BLAST's tables ({', '.join(known)})" if known and scoring.is_floored else ""
+    raise OptionError(why, f"Leave out --statistics published{with_costs}.")
+
+
+def statistics_at_end(run: RunFile, search: QuerySearch, number: int) -> tuple[Statistics | None, Statistics | None]:
+    """Return the statistics to show and those fitted to the scores, now that all of them are there."""
+    if not _may_be_fitted(search):
+        return None, None
+    scores = scores_of(run, number, len(search.database))
+    fitted = fitted_statistics(scores, np.diff(search.database.offsets), search.queries[0].length)
+    return (search.statistics if search.finds_early else fitted), fitted
+
+
+def _may_be_fitted(search: QuerySearch) -> bool:
+    return search.scoring.is_floored and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
+
+
+def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> dict[str, Any]:
+    """Return the card of a query before its search, as plain data."""
+    query = inputs.query(number)
+    card = {
+        "name": query.name,
+        "accession": query.accession,
+        "description": query.description,
+        "length": len(query),
+        "origin": "pairwise",
+        "alphabet": inputs.queries.alphabet.name,
+        "n_targets": len(inputs.targets),
+        "strands": [STRANDS[strand] for strand in inputs.strands],
+        "cells_per_residue": len(query) * len(inputs.strands),
+        "histogram_kind": "raw",
+        "histogram_bin": 1,
+        "histogram_unit": 1.0,
+    }
+    statistics = None if spec.is_pairs else known_for(inputs, number, spec)
+    search = QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
+    card = card_with(card, inputs, search, statistics, None)
+    if statistics is None and not spec.is_pairs and _may_be_fitted(search):
+        card["statistics_words"] = "E-values and bit scores come at the end of this query, fitted to its scores."
+    return card
+
+
+def card_with(
+    card: dict[str, Any],
+    inputs: PairwiseInputs,
+    search: QuerySearch,
+    statistics: Statistics | None,
+    fitted: Statistics | None,
+) -> dict[str, Any]:
+    """Return a card with the statistics that are shown and those that were fitted, or None for each."""
+    curve = None
+    if statistics is not None:
+        # As far as a score is expected in one of a hundred such searches.
+        n = min(statistics.least_raw(0.01) + 1, LONGEST_CURVE)
+        n_targets = len(inputs.targets) - inputs.targets.n_empty
+        counts = statistics.expected_counts(inputs.typical_lengths, n_targets, 0, n)
+        curve = {"first": 0, "counts": [round(float(count), 4) for count in counts]}
+    return card | {
+        "statistics": statistics.to_dict() if statistics else None,
+        "statistics_words": statistics.words if statistics else _why_none(search),
+        "fitted": fitted.to_dict() if fitted else None,
+        "histogram_report_score": search.least_raw if statistics else search.spec.score,
+        "curve": curve,
+    }
+
+
+def _why_none(search: QuerySearch) -> str:
+    """Return in words why there are no statistics."""
+    scoring = search.scoring
+    if search.spec.is_pairs:
+        return "No E-values: they are for searches; scores are in units of the matrix."
+    if not scoring.is_floored:
+        return f"No E-values: there are no statistics of {scoring.mode} alignments; scores are in units of the matrix."
+    if search.length == 0:
+        return "No E-values: this query has no residues."
+    if ungapped_parameters(scoring.matrix) is None:
+        return f"No E-values: with {scoring.matrix.name} random sequences score above 0 on average."
+    opening, extension = scoring.gaps.blast
+    cause = f"none are published for {scoring.matrix.name} with gap costs {opening}/{extension}"
+    if search.spec.statistics == "fitted":
+        cause = "they are to be fitted to the scores of the run"
+    return f"No E-values: {cause}, and a fit needs the scores of at least {LEAST_SCORES} different sequences."

@@ -1,0 +1,171 @@
+"""The pairwise search job: sequences against a database of sequences, batch after batch into a run file.
+
+A run file of it differs from one of profiles in this:
+
+* The fact ``direction`` is ``pairwise``, ``scoring`` holds matrix and gap costs as they were used, ``queries`` the
+  report of the query file, beside ``database``.
+* What profiles are there, queries are here; a query's number is its place in its file. Its card has ``strands``,
+  ``statistics`` (or None), ``statistics_words``, ``fitted`` and ``curve``, written when they are known.
+* Scores, and the histogram, are in units of the matrix, bins 1 wide (``histogram_bin``, ``histogram_unit``). On two
+  strands the better score counts.
+* A hit is a target with one alignment, or with one of each strand, as its domains (`clalign.hits.PairFacts`). Its
+  score is in bits if there are statistics; otherwise it is the raw score, and the E-value is not a number.
+
+Where statistics are known before, hits are found batch by batch; where they are fitted to the scores of the run, or
+where there are none, at the end of each query. In the end the first `top` of each query are left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from clalign.batching import BatchCutter, fits, residue_limit, typical_length
+from clalign.devices import Device
+from clalign.formats.packed import VERSION as PACKING
+from clalign.jobs import JobContext, QuietContext
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import RunFile, create_run
+from clalign.search.opening import Opening
+from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, cautions, load_inputs
+from clalign.search.pairwise_lists import align_pairs
+from clalign.search.pairwise_query import (
+    QuerySearch,
+    card_of_query,
+    card_with,
+    prepare_query,
+    refuse_unknown_statistics,
+    statistics_at_end,
+)
+from clalign.search.pipeline import Pace, Pipeline
+from clalign.search.profile_search import CHANGED_TEXT, FIRST_RATE, REFERENCE_RATE, in_run, versions
+from clalign.sessions import Session, open_session
+
+
+def pairwise_search(
+    queries: str | Path, targets: str | Path, run: str | Path, context: JobContext | None = None, **options: Any
+) -> RunFile:
+    """Search sequences against sequences in this process and return the open run file.
+
+    Parameters
+    ----------
+    queries, targets : str or Path
+        Sequence files.
+    run : str or Path
+        The run file to make; it must not exist.
+    context : JobContext, optional
+        Told of the progress, and asked whether to stop.
+    **options
+        Fields of `clalign.pairwise_specs.PairwiseSpec`, such as ``matrix="BLOSUM45"``, ``mode="global"`` or
+        ``device="gpu"``.
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on.
+    """
+    from clalign.opencl.choice import pick_device
+
+    spec = PairwiseSpec(queries=str(queries), targets=str(targets), **options)
+    file = create_run(Path(run), spec=spec.to_dict(), direction=spec.direction, state="new")
+    try:
+        run_pairwise(file, spec, pick_device, context or QuietContext())
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def run_pairwise(
+    run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext
+) -> dict[str, Any]:
+    """Search, or go on with a search, until everything is in the run file; see `profile_search.run_search`."""
+    started = time.monotonic()
+    return in_run(run, lambda: _search(run, spec, pick_device, context, started))
+
+
+def _search(
+    run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
+) -> dict[str, Any]:
+    with Opening(lambda: open_session(pick_device(spec.device), context.check)) as opening:
+        inputs = load_inputs(run, spec, context)
+        session = opening.result(context.check)
+    with session:
+        device = session.device
+        refuse_unknown_statistics(inputs, spec)
+        _store_inputs(run, spec, inputs, device)
+        _tell_cautions(run, inputs, device, context)
+        pace = (align_pairs if spec.is_pairs else _compute)(run, spec, inputs, session, context)
+    in_16_bits, in_32_bits = run.n_wider()
+    return {
+        "run": str(run.path),
+        "n_hits": run.n_hits(),
+        "n_queries": len(inputs.queries),
+        "n_sequences": len(inputs.targets),
+        "n_residues": inputs.targets.n_residues,
+        "cells": pace.done_cells,
+        "seconds": time.monotonic() - started,
+        "device_seconds": pace.device_seconds,
+        "kernel_seconds": {name: round(seconds, 6) for name, seconds in session.seconds_by_kernel.items()},
+        "gcups": pace.gcups,
+        "device": device.name,
+        "domain_device": None,
+        "n_in_16_bits": in_16_bits,
+        "n_in_32_bits": in_32_bits,
+    }
+
+
+def _store_inputs(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, device: Device) -> None:
+    if run.fact("scoring") is None:
+        run.set_profiles(card_of_query(inputs, number, spec) for number in range(len(inputs.query_rows)))
+    run.set_facts(
+        spec=spec.to_dict(),
+        direction=spec.direction,
+        scoring=inputs.chosen.to_dict(),
+        database=inputs.target_report.to_dict(),
+        queries=inputs.query_report.to_dict(),
+        strands=[STRANDS[strand] for strand in inputs.strands],
+        device=device.to_dict(),
+        n_targets=len(inputs.targets),
+        packing=PACKING,
+        versions=versions(),
+    )
+
+
+def _tell_cautions(run: RunFile, inputs: PairwiseInputs, device: Device, context: JobContext) -> None:
+    texts = [CHANGED_TEXT] if run.fact("seen_digest") not in (None, inputs.target_report.digest) else []
+    texts += cautions(inputs)
+    if device.kind == "reference":
+        texts.append("Running on the NumPy reference, which is slow and meant for checking.")
+    for text in texts:
+        run.add_message("warning", text)
+        context.warn(text)
+
+
+def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: Session, context: JobContext) -> Pace:
+    """Compute what the run lacks; return what became known of the speed."""
+    device, database, n = session.device, inputs.targets, len(inputs.query_rows)
+    lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
+    rate = device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
+    total = float(database.n_residues) * sum(lengths)
+    pace = Pace(rate, residue_limit(device), max(1, typical_length(lengths)), total, *run.work_done())
+
+    def search_of(number: int) -> QuerySearch:
+        return prepare_query(run, inputs, number, spec)
+
+    def ended(number: int, search: QuerySearch, tracer: Session) -> None:
+        statistics, fitted = statistics_at_end(run, search, number)
+        search.statistics = statistics
+        if search.finds_early:
+            run.keep_best(number, spec.top)
+        else:
+            run.set_hits(number, search.best_hits(run, number, tracer))
+        run.set_card(number, card_with(run.card(number), inputs, search, statistics, fitted))
+
+    # The longest first: if several devices share them, none is left alone with it in the end.
+    numbers = sorted(range(n), key=lambda number: -lengths[number])
+    cutter = BatchCutter(database, pace.residues, keep=n > 1 and fits(database, device))
+    Pipeline(run, search_of, numbers, cutter, session, pace, context, ended).compute()
+    return pace
