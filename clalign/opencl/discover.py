@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import logging
@@ -197,8 +198,9 @@ def _is_distrusted(folder: Path) -> bool:
                 (folder / _LOST).touch()
             mark.unlink(missing_ok=True)
         except Timeout:
-            if time.time() - mark.stat().st_mtime > LIST_SECONDS:
-                (folder / _LOST).touch()
+            with contextlib.suppress(FileNotFoundError):  # its process was done in the meantime
+                if time.time() - mark.stat().st_mtime > LIST_SECONDS:
+                    (folder / _LOST).touch()
         except OSError:
             continue
     return (folder / _LOST).exists()
