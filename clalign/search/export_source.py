@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,9 @@ from clalign.run_files.hit_rows import HITS_AT_ONCE
 from clalign.runs import RunFile
 from clalign.sequences import SequenceDatabase
 from clalign.specs import COMMANDS, SearchSpec, command_line
+
+HITS_KEPT = 2048
+"""The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Source:
     origin: Provenance
     choice: Choice
     context: JobContext
+    kept: dict[int, list[Hit]] = field(default_factory=dict)
+    """Hits of the query that was last looked at."""
 
     @property
     def is_scan(self) -> bool:
@@ -186,7 +191,7 @@ def _keys_of_sequences(source: Source) -> Iterator[tuple[int, int, list[tuple[in
 
 def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
     """Yield number of the profile and hit, best first."""
-    found = source.run.hits_at([key for key, _ in query.keys])
+    found = _stored_hits(source, query)
     for done, (_, number) in enumerate(query.keys):
         if done % HITS_AT_ONCE == 0:
             source.context.check()
@@ -194,6 +199,18 @@ def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
         hit = next(found)
         if not source.choice.significant or is_significant(source, number, hit):
             yield number, hit
+
+
+def _stored_hits(source: Source, query: Query) -> Iterator[Hit]:
+    """Return all hits of a query; most outputs look at them several times."""
+    if query.number in source.kept:
+        return iter(source.kept[query.number])
+    found = source.run.hits_at([key for key, _ in query.keys])
+    source.kept.clear()
+    if len(query.keys) > HITS_KEPT:
+        return found
+    source.kept[query.number] = list(found)
+    return iter(source.kept[query.number])
 
 
 def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
