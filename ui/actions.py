@@ -191,6 +191,8 @@ COMMANDS = (
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open_ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked"),
+    Command("labs.open_pair_ladder", "Ladder of Smith-Waterman", "Laboratory", "", "stairs",
+            tip="Many pairs, aligned on one core and in every published way on your device, and compared"),
     Command("labs.open_comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",

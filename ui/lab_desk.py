@@ -1,4 +1,4 @@
-"""The laboratory: the ladder, the comparison of devices, calibration; their jobs and files."""
+"""The laboratory: the ladders, the comparison of devices, calibration; their jobs and files."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from . import words
 from .models.comparison import ComparisonView
 from .models.documents import KINDS, read_document, with_other_machine, write_document
 from .models.jobs import JobItem
-from .models.ladder import LadderView, rung_facts
+from .models.ladder import LadderView
+from .models.pair_ladder import PairLadderView
 from .models.text_table import Row
 
 if TYPE_CHECKING:
     from .conductor import Conductor
     from .views.lab_page import LabPage
+    from .views.rung_page import RungPage
 
-JOBS = {"ladder": "ladder", "bench": "comparison"}
+JOBS = {"ladder": "ladder", "smith_waterman_ladder": "smith_waterman_ladder", "bench": "comparison"}
 """The document that each job makes."""
 
-TITLES = {"ladder": "Ladder of Plan7 Viterbi", "bench": "Compare devices", "calibrate": "Calibrate"}
+TITLES = {"ladder": "Ladder of Plan7 Viterbi", "smith_waterman_ladder": "Ladder of Smith-Waterman",
+          "bench": "Compare devices", "calibrate": "Calibrate"}  # fmt: skip
 
 
 class LabDesk(QObject):
@@ -48,8 +51,12 @@ class LabDesk(QObject):
         return next((page for page in self.pages.values() if page is shown), None)
 
     def open_ladder(self) -> None:
-        """Show the ladder."""
+        """Show the ladder of Plan7 Viterbi."""
         self._show("ladder")
+
+    def open_pair_ladder(self) -> None:
+        """Show the ladder of Smith-Waterman."""
+        self._show("smith_waterman_ladder")
 
     def open_comparison(self) -> None:
         """Show the comparison of devices."""
@@ -63,20 +70,8 @@ class LabDesk(QObject):
     def _made(self, kind: str) -> LabPage:
         if kind in self.pages:
             return self.pages[kind]
-        space, page = self._conductor.workspace, None
-        if kind == "ladder":
-            from .models.rungs import known_rungs, published_device
-            from .views.ladder_page import LadderPage
-
-            view = LadderView(known_rungs(), published_device(), self)
-            page = LadderPage(view, space)
-            job = "ladder"
-        else:
-            from .views.comparison_page import ComparisonPage
-
-            view = ComparisonView(self)
-            page = ComparisonPage(view, space)
-            job = "bench"
+        view, page = self._new(kind)
+        job = next(job for job, document in JOBS.items() if document == kind)
         self.views[kind], self.pages[kind] = view, page
         page.run_asked.connect(lambda facts: self._start(job, facts))
         page.stop_asked.connect(lambda: self._stop(job))
@@ -86,14 +81,37 @@ class LabDesk(QObject):
         self._show_kept(kind)
         return page
 
+    def _new(self, kind: str) -> tuple[Any, Any]:
+        """Return a view and its page."""
+        space = self._conductor.workspace
+        if kind == "comparison":
+            from .views.comparison_page import ComparisonPage
+
+            comparison = ComparisonView(self)
+            return comparison, ComparisonPage(comparison, space)
+        from .models import rungs
+
+        if kind == "ladder":
+            from .views.ladder_page import LadderPage
+
+            ladder = LadderView(rungs.known_rungs(), rungs.published_device(), self)
+            page: RungPage = LadderPage(ladder, space)
+        else:
+            from .views.pair_ladder_page import PairLadderPage
+
+            pairs = PairLadderView(rungs.known_pair_rungs(), rungs.published_pair_device(), self)
+            page = PairLadderPage(pairs, space)
+        page.ladder_asked.connect(self._show)
+        return page.ladder, page
+
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all that is known about a row in the dock."""
         details = self._conductor.window.details
         if row is None:
-            text = "Select a rung" if kind == "ladder" else "Select a device"
+            text = "Select a device" if kind == "comparison" else "Select a rung"
             details.show_facts(text, [], "Everything that is known about it is shown here.")
-        elif kind == "ladder":
-            details.show_facts(row["name"], rung_facts(row), row.get("text") or "")
+        elif kind != "comparison":
+            details.show_facts(row["name"], self.views[kind].facts(row), row.get("text") or "")
         else:
             from clalign.devices import Device
 

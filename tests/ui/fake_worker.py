@@ -232,6 +232,38 @@ def ladder(request: dict, job: Job) -> dict:
     return {"ladder": document}
 
 
+def pair_rung(name, total, published, **more):
+    return {
+        "name": name, "text": f"what {name} is", "choices": {}, "device": GPU.name, "status": "done", "reason": None,
+        "equal": True, "total_seconds": total, "kernel_seconds": total / 2, "copy_seconds": total / 4,
+        "host_seconds": total / 4, "gcups": 0.5 / total, "speedup": 2.0 / total, "registers": 24, "local_bytes": 6156,
+        "occupancy": 0.75, "published": published, **more,
+    }  # fmt: skip
+
+
+def pair_ladder_document(request: dict) -> dict:
+    there = {"total_seconds": 1.27, "kernel_seconds": 0.2736, "copy_seconds": 0.5337, "speedup": 2.57}
+    alone = {"total_seconds": 3.27, "kernel_seconds": None, "copy_seconds": None, "speedup": 1.0}
+    rows = [pair_rung("sequential", 2.0, alone), pair_rung("global", 0.5, there), pair_rung("path", 0.01, None)]
+    if manners().get("wrong_rung"):
+        rows[1].update(equal=False, speedup=None, reason="The alignments of 3 of 1,000 pairs differ.")
+    return {
+        "kind": "smith_waterman_ladder", "device": GPU.to_dict(), "pairs": request["pairs"],
+        "length": request["length"], "scoring": {"matrix": "+1/-1", "gap": 2}, "runs": 5, "seed": 1, "rows": rows,
+        "published": {"device": "made up"}, "versions": {"clalign": "0"}, "created": "2026-01-01T00:00:00",
+    }  # fmt: skip
+
+
+def pair_ladder(request: dict, job: Job) -> dict:
+    document = pair_ladder_document(request)
+    for number, row in enumerate(document["rows"], 1):
+        job.check()
+        job.partial(row=row)
+        job.progress("ladder", number, len(document["rows"]), "rungs")
+        time.sleep(manners()["pause"])
+    return {"smith_waterman_ladder": document}
+
+
 def compared(device: Device, speed: float, start: float, **more) -> dict:
     curve = [{"residues": r, "seconds": start + r * 200 / speed / 1e9} for r in (1e4, 1e5, 1e6, 1e7, 1e8)]
     return {
@@ -312,7 +344,8 @@ def explain(request: dict, job: Job) -> dict:
 
 
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
-        "verify": verify, "export": export, "ladder": ladder, "bench": bench, "calibrate": calibrate,
+        "verify": verify, "export": export, "ladder": ladder,
+        "smith_waterman_ladder": pair_ladder, "bench": bench, "calibrate": calibrate,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild}  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from clalign.ui.models.calibration import fit_chart, fit_words
 from clalign.ui.models.comparison import ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
 from clalign.ui.models.figures import linear_ticks, log_ticks, tick_text
-from clalign.ui.models.ladder import LadderView, rung_facts
+from clalign.ui.models.ladder import LadderView
 from clalign.ui.models.rungs import known_experiments, known_rungs
 from clalign.ui.views.calibrate_sheet import CalibrateSheet
 from clalign.ui.views.comparison_page import ComparisonPage
@@ -119,7 +119,7 @@ def test_a_rung_that_differs_is_told(
     checks = [ladder_page.ladder.rungs.index(row, 2).data() for row in range(2)]
     assert checks == ["equal", "differs"]
     bar = ladder_page.figure.chart.bars[1]
-    assert (bar.value, bar.note) == (None, "the scores differ")
+    assert (bar.value, bar.note) == (None, "the results differ")
     assert "The scores of 3 of 1,000 sequences differ." in bar.tip
     assert "Not run" not in bar.tip
     ladder_page.table.selectRow(1)
@@ -387,7 +387,7 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     ladder.add_row(fake.rung("something new", 2.0, 2.0))
     assert ladder.n_done == 2
     assert ladder.wanted() == ["something new"]
-    assert dict(rung_facts(ladder.rows[0]))["Occupancy"] == f"50{words.THIN}%"
+    assert dict(ladder.facts(ladder.rows[0]))["Occupancy"] == f"50{words.THIN}%"
     assert ladder.rungs.tsv().count("\n") == len(known_rungs()) + 2
 
 

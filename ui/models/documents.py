@@ -11,9 +11,13 @@ from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
 from ..settings import write_whole
 
-KINDS = {"ladder": "a ladder", "comparison": "a device comparison"}
+KINDS = {"ladder": "a ladder", "smith_waterman_ladder": "a ladder", "comparison": "a device comparison"}
 
-NEEDED = {"ladder": ("device", "model", "database", "rows"), "comparison": ("job", "devices")}
+NEEDED = {
+    "ladder": ("device", "model", "database", "rows"),
+    "smith_waterman_ladder": ("device", "pairs", "length", "rows"),
+    "comparison": ("job", "devices"),
+}
 """What a document of each kind cannot be shown without."""
 
 

@@ -21,6 +21,9 @@ PROGRESS_MS = 50
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
+MEASUREMENTS = ("ladder", "smith_waterman_ladder", "bench")
+"""Jobs of the laboratory that measure."""
+
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may do."""
 
@@ -78,7 +81,7 @@ class JobItem:
     @property
     def is_lab(self) -> bool:
         """Whether it belongs to the laboratory."""
-        return self.kind in ("ladder", "bench", "calibrate")
+        return self.kind in (*MEASUREMENTS, "calibrate")
 
     @property
     def is_active(self) -> bool:
@@ -173,7 +176,7 @@ def _stopping(item: JobItem) -> str:
 
 
 def _stopped(item: JobItem) -> str:
-    if item.kind in ("ladder", "bench"):
+    if item.kind in MEASUREMENTS:
         return "Stopped; what was measured so far is kept"
     if item.kind == "tune":
         return "Stopped; the choices stay as they were"

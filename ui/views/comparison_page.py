@@ -10,8 +10,8 @@ from ..models import device_words
 from ..models.comparison import ComparisonView
 from ..models.workspace import Workspace
 from .figure_view import FigureView, scrolled
-from .lab_page import LabPage, LabTable
-from .parts import EmptyPanel, clear_layout, label, notice_row, row, set_role
+from .lab_page import LabPage, LabTable, whole_number
+from .parts import EmptyPanel, clear_layout, label, notice_row, row
 
 NODES, RESIDUES = 200, 20_000_000
 
@@ -118,12 +118,8 @@ class ComparisonPage(LabPage):
         """Return nodes and residues, and what is wrong with them; empty if nothing is."""
         found, problem = [], ""
         for field, most, noun in ((self.nodes, MOST_NODES, "nodes"), (self.residues, MOST_RESIDUES, "residues")):
-            digits = "".join(field.text().replace(words.THIN, "").replace(",", "").split())
-            value = int(digits) if digits.isdigit() else 0
-            wrong = not 1 <= value <= most
-            set_role(field, "state", "wrong" if wrong else "")
-            problem = problem or (f"Give a number of {noun} from 1 to {words.count(most)}." if wrong else "")
-            found.append(value)
+            found.append(whole_number(field, most))
+            problem = problem or ("" if found[-1] else f"Give a number of {noun} from 1 to {words.count(most)}.")
         return found[0], found[1], problem
 
     def chosen(self) -> list[str]:

@@ -9,17 +9,18 @@ from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
     QHBoxLayout,
+    QLineEdit,
     QSplitter,
     QTableView,
     QVBoxLayout,
     QWidget,
 )
 
-from .. import theme
+from .. import theme, words
 from ..models import device_words
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
-from .parts import ElidedLabel, IconButton, button, label
+from .parts import ElidedLabel, IconButton, button, label, set_role
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
@@ -172,10 +173,10 @@ class LabPage(QWidget):
 
     def add_field(self, name: str, field: QWidget, place: int, column: int = 0, span: int = 1) -> None:
         """Put a field with its name into the setup grid; columns come in pairs."""
-        words = label(name, "muted")
-        words.setBuddy(field)
+        shown = label(name, "muted")
+        shown.setBuddy(field)
         field.setAccessibleName(name)
-        self.setup.addWidget(words, place, 2 * column)
+        self.setup.addWidget(shown, place, 2 * column)
         self.setup.addWidget(field, place, 2 * column + 1, 1, span)
 
     def show_running(self, live: bool, reason: str) -> None:
@@ -214,3 +215,12 @@ def shrinking(box: QComboBox) -> QComboBox:
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(5)
     return box
+
+
+def whole_number(field: QLineEdit, most: int) -> int:
+    """Return the number from 1 to `most` that is in a field; 0 if there is none, and the field shows it."""
+    digits = "".join(field.text().replace(words.THIN, "").replace(",", "").split())
+    value = int(digits) if digits.isdigit() else 0
+    found = value if value <= most else 0
+    set_role(field, "state", "" if found else "wrong")
+    return found

@@ -1,0 +1,213 @@
+"""The rungs of a ladder: a document that grows while the job runs, as a table and a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from .. import words
+from .figures import Bar, BarChart
+from .text_table import Row, TextColumn, TextTable
+
+DONE = "done"
+
+UNTESTED = "not run yet"
+
+Cell = Callable[[Row], str]
+
+
+def number(row: Row, key: str, form: str) -> str:
+    """Return a number of a row, or nothing where there is none."""
+    value = row.get(key)
+    return "" if value is None else format(value, form)
+
+
+def seconds(key: str) -> Cell:
+    """Return what shows a time of a row."""
+    return lambda row: "" if row.get(key) is None else words.seconds(row[key])
+
+
+def memory(key: str) -> Cell:
+    """Return what shows an amount of memory of a row."""
+    return lambda row: "" if row.get(key) is None else words.size(row[key])
+
+
+def times(value: float | None) -> str:
+    """Return a speed-up."""
+    if value is None:
+        return ""
+    return f"{value:.1f}×" if value < 100 else f"{value:.0f}×"
+
+
+def published(row: Row) -> Row:
+    """Return what was published of a rung."""
+    return row.get("published") or {}
+
+
+def occupancy(row: Row) -> str:
+    """Return the share of the device's threads that can be busy."""
+    value = row.get("occupancy")
+    return "" if value is None else words.percent(value)
+
+
+def state(row: Row) -> str:
+    """Return the severity of a rung's check; empty before it ran."""
+    if row.get("status") != DONE:
+        return ""
+    return "good" if row.get("equal") else "stop"
+
+
+def check(row: Row) -> str:
+    """Return what came of a rung's check."""
+    if row.get("status") != DONE:
+        return row.get("status") or UNTESTED
+    return "equal" if row.get("equal") else "differs"
+
+
+def why_no_bar(row: Row) -> str:
+    """Return why a row has no speed; empty if it should have one."""
+    if row.get("status") == DONE:
+        return "" if row.get("equal") else "the results differ"
+    return f"not run: {row['reason']}" if row.get("reason") else UNTESTED
+
+
+class RungView(QObject):
+    """What a page of the laboratory shows of a ladder: the known rungs, and what came of them.
+
+    Parameters
+    ----------
+    columns : tuple of TextColumn
+    known : list of dict
+        Rungs that can be run: ``name``, ``text`` and ``published``.
+    first : str
+        The rung that the others are compared with, in words.
+    published_on : str
+        The device of the published figures.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        columns: tuple[TextColumn, ...],
+        known: list[Row],
+        first: str,
+        published_on: str = "",
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.document: dict[str, Any] = {}
+        self.is_live = False
+        self.is_kept = True
+        self.rungs = TextTable(columns, self, lambda row: row.get("status") != DONE, tick="wanted")
+        self._first, self._published_on = first, published_on
+        self._known = [{**row, "wanted": True} for row in known]
+        self.rungs.set_rows([dict(row) for row in self._known])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rungs, run or not."""
+        return self.rungs.rows
+
+    def wanted(self) -> list[str] | None:
+        """Return the names of the ticked rungs; None if all are."""
+        rows = self.rows
+        return None if all(row["wanted"] for row in rows) else [row["name"] for row in rows if row["wanted"]]
+
+    def want_all(self, wanted: bool) -> None:
+        """Tick all rungs, or none."""
+        self._show([{**row, "wanted": wanted} for row in self.rows])
+
+    def begin(self) -> None:
+        """Take away what an earlier job found, when another begins."""
+        self.document, self.is_live, self.is_kept = {}, True, True
+        ticks = {row["name"]: row["wanted"] for row in self.rows}
+        self._show([{**row, "wanted": ticks.get(row["name"], True)} for row in self._known])
+
+    def add_row(self, row: Row) -> None:
+        """Take over a finished rung."""
+        rows = [dict(known) for known in self.rows]
+        place = next((i for i, known in enumerate(rows) if known["name"] == row["name"]), len(rows))
+        wanted = rows[place]["wanted"] if place < len(rows) else True
+        rows[place : place + 1] = [{**row, "wanted": wanted, "tip": self._tip(row)}]
+        self.is_kept = False
+        self._show(rows)
+
+    def take(self, document: dict[str, Any], kept: bool) -> None:
+        """Show a whole document, fresh or from a file.
+
+        Parameters
+        ----------
+        kept : bool
+            Whether it is in a file of the user's choice already.
+        """
+        self.document, self.is_live, self.is_kept = document, False, kept
+        ticks = {row["name"]: row["wanted"] for row in self.rows}
+        self._show([{**row, "wanted": ticks.get(row["name"], True), "tip": self._tip(row)} for row in document["rows"]])
+
+    def end(self) -> None:
+        """Keep what arrived of a job that ended before its time."""
+        self.is_live = False
+        self.changed.emit()
+
+    def _show(self, rows: list[Row]) -> None:
+        self.rungs.set_rows(rows)
+        self.changed.emit()
+
+    @property
+    def n_done(self) -> int:
+        """Number of rungs that ran."""
+        return sum(row.get("status") == DONE for row in self.rows)
+
+    def wrong(self) -> list[str]:
+        """Return the names of what computed something else than the reference."""
+        return [row["name"] for row in self.rows if state(row) == "stop"]
+
+    def summary(self) -> str:
+        """Return what was run where, in a line."""
+        if self.document:
+            return self._told()
+        if self.n_done:
+            return f"{words.count(self.n_done)} of {words.plural(len(self.rows), 'rung')} so far"
+        return self._promise()
+
+    def _told(self) -> str:
+        """Return what the document holds, in a line."""
+        raise NotImplementedError
+
+    def _promise(self) -> str:
+        """Return what the ladder is, in a line."""
+        raise NotImplementedError
+
+    def chart(self) -> BarChart:
+        """Return the speed-ups beside the published ones."""
+        bars = tuple(self._bar(row) for row in self.rows)
+        return BarChart(
+            f"Speed-up over the {self._first}", f"times as fast as the {self._first} (logarithmic)", bars,
+            "this device", f"published, on a {self._published_on}" if self._published_on else "published", log=True,
+        )  # fmt: skip
+
+    def _bar(self, row: Row) -> Bar:
+        value = row.get("speedup") if row.get("status") == DONE else None
+        return Bar(row["name"], value, published(row).get("speedup"), times(value), why_no_bar(row), self._tip(row))
+
+    def _tip(self, row: Row) -> str:
+        """Return all that is known about a rung in a few lines."""
+        lines = [row["name"], row.get("text") or ""]
+        if row.get("reason"):
+            lines.append(row["reason"] if row.get("status") == DONE else f"Not run: {row['reason']}")
+        choices = row.get("choices") or {}
+        lines.append(", ".join(f"{axis}: {choice}" for axis, choice in choices.items()))
+        if published(row).get("speedup"):
+            lines.append(f"Published: {times(published(row)['speedup'])} as fast as the {self._first} there")
+        return "\n".join(line for line in lines if line)
+
+    def facts(self, row: Row) -> list[tuple[str, str]]:
+        """Return what is known about a rung: names and values."""
+        rows = [(column.title, column.text(row)) for column in self.rungs.columns[1:]]
+        choices = row.get("choices") or {}
+        rows += [(axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in choices.items()]
+        why = "What differs" if row.get("status") == DONE else "Why it was not run"
+        return [(why, str(row.get("reason")))] * bool(row.get("reason")) + [(n, v) for n, v in rows if v]
