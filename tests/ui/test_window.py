@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyqtgraph import PlotCurveItem
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from clalign.runs import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.export_sheet import FORMS, ExportSheet
+from clalign.ui.views.histogram_plot import ScorePlot
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.source_card import profile_facts
 
@@ -374,3 +376,23 @@ def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:
     window.conductor.sources.open_paths([str(tmp_path / "bad.clalign")])
     assert "not a" in window.messages.messages[0].text
     assert window.conductor.page is None
+
+
+def test_nothing_is_drawn_or_offered_before_there_is_anything(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
+) -> None:
+    plot = ScorePlot()
+    qtbot.addWidget(plot)
+    plot.set_line("report", 3.0, "shown")
+    assert not plot.lines["report"].isVisible()
+    assert not any(isinstance(item, PlotCurveItem) and item.isVisible() for item in plot.view.addedItems)
+    manners(batches=40, hits=0, pause=0.05)
+    QTest.keyClick(loaded, Qt.Key.Key_R, CTRL)
+    qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=30000)
+    page = loaded.conductor.page
+    qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
+    assert page.run.is_live
+    assert "No hits yet" in page.empty._heading.text()
+    assert not page._wider.isVisible()
+    qtbot.waitUntil(lambda: page._wider.isVisible(), timeout=30000)
+    assert page.run.is_complete

@@ -104,6 +104,7 @@ class ScorePlot(pg.GraphicsView):
         self._fitted = pg.PlotCurveItem()
         for item in (self._bars, self._calibrated, self._fitted):
             self.view.addItem(item)
+            item.hide()
         self.score_axis.setLabel("score (bits)")
         self.counts_axis.setLabel("sequences")
 
@@ -187,6 +188,7 @@ class ScorePlot(pg.GraphicsView):
         self._bars.setFillLevel(FLOOR if self.log_counts else 0)
         heights = self._heights(data.counts.astype(np.float64))
         self._bars.setData(data.edges, heights)
+        self._bars.show()
         scores = np.linspace(data.edges[0], data.edges[-1], 600)
         for item, curve in ((self._calibrated, data.calibration), (self._fitted, data.fit)):
             item.setVisible(curve is not None)
@@ -223,7 +225,7 @@ class ScorePlot(pg.GraphicsView):
     def set_line(self, name: str, score: float, tag: str) -> None:
         """Put a threshold where it is, with the words on its tag."""
         line = self.lines[name]
-        shown = math.isfinite(score) and (self.data is None or self.data.has_thresholds)
+        shown = math.isfinite(score) and self.data is not None and self.data.has_thresholds
         line.setVisible(shown)
         if not shown:
             return

@@ -169,13 +169,8 @@ class ResultsPage(QWidget):
         self._explain_best = button(
             "Explain the best one", lambda: self.action_asked.emit("explain_best"), tip="Why it is not reported"
         )
-        self.empty = EmptyPanel(
-            "magnify-close",
-            "No hits",
-            "",
-            button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary"),
-            self._explain_best,
-        )
+        self._wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
+        self.empty = EmptyPanel("magnify-close", "No hits", "", self._wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
         self._hits_stack.addWidget(self.empty)
@@ -224,11 +219,11 @@ class ResultsPage(QWidget):
         box = row(
             IconLabel("alert", "caution"),
             self._unfinished_words,
-            None,
             button("Continue", lambda: self.action_asked.emit("resume"), "primary"),
             button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere")),
         )
         box.setContentsMargins(12, 4, 12, 8)
+        box.setStretch(1, 1)
         made.setLayout(box)
         made.hide()
         self._unfinished_bar = made
@@ -338,6 +333,7 @@ class ResultsPage(QWidget):
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
+        self._wider.setVisible(not run.is_live)
         self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
         self.show_thresholds()
 
