@@ -144,6 +144,14 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     photograph_error(window, shots, folder)
 
 
+def photograph_search(window: MainWindow, shots: Photographer, folder: Path) -> None:
+    """Search with a HMMER2 profile, and from its hits with a HMMER3 profile."""
+    wait_until(lambda: window.conductor.workspace.devices_known, "The devices")
+    open_example(window, folder)
+    run_search(window)
+    photograph_hmmer3(window, shots, folder)
+
+
 def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Build a HMMER3 profile from the hits in view, search with it, and look at profile, filters and one sequence."""
     conductor = window.conductor
@@ -247,6 +255,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", default="1280x800", help="width x height in pixels")
     parser.add_argument("--theme", choices=("light", "dark", "both"), default="both")
+    parser.add_argument("--hmmer3", action="store_true", help="only those of HMMER3 profiles, without the ladder")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     options = parser.parse_args()
     width, height = (int(part) for part in options.size.split("x"))
@@ -262,7 +271,8 @@ def main() -> int:
             settings.change(theme=theme)
             window = open_window(settings, default_worker(), [])
             window.resize(width, height)
-            photograph(window, Photographer(window, options.out, theme), make_files(folder))
+            walk = photograph_search if options.hmmer3 else photograph
+            walk(window, Photographer(window, options.out, theme), make_files(folder))
             window.close()
             QApplication.sendPostedEvents()
         finally:
