@@ -16,6 +16,7 @@ from clalign.errors import ExitCode, InputError, OutputError, RunBusy
 from clalign.hits import Domain, Hit, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.batches import unpack_survivors
+from clalign.run_files.hit_rows import HITS_AT_ONCE
 from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run
 
 TEXT = AlignmentText("acg", "a g", "ATG")
@@ -54,6 +55,17 @@ def test_round_trip(run: RunFile) -> None:
         assert again.fact("spec") == {"evalue": 10.0}
         assert again.fact("nothing", 3) == 3
         assert again.profiles()[0]["name"] == "p"
+
+
+def test_many_hits_are_read_in_the_order_of_their_ids_or_any_other(run: RunFile) -> None:
+    n = 2 * HITS_AT_ONCE + 1
+    found = [replace(hit(row, 5.0, row), domains=(DOMAIN,) * (row % 2)) for row in range(n)]
+    run.add_batch(batch(0, [5000] * n, tuple(found)))
+    ids = [number for (number,) in run.connection.execute("SELECT id FROM hits ORDER BY row")]
+    assert list(run.hits_at(ids)) == found
+    assert list(run.hits_at(ids[::-1])) == found[::-1]
+    assert run.hit(ids[HITS_AT_ONCE]) == found[HITS_AT_ONCE]
+    assert list(run.hits_at([])) == []
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(run: RunFile) -> None:
