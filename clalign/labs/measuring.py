@@ -25,6 +25,7 @@ NOT_MEASURED: dict[str, Any] = {
 }  # fmt: skip
 
 Row = dict[str, Any]
+Entry = str | tuple[str, ...]
 
 
 def not_run(reason: str) -> Row:
@@ -43,7 +44,7 @@ class Witness:
     Parameters
     ----------
     session : Session
-    entry : str
+    entry : str or tuple of str
         How the names of the kernels of interest begin.
 
     Attributes
@@ -52,7 +53,7 @@ class Witness:
         For each file of kernels, the entry, macros and work-group of the last kernel of interest.
     """
 
-    def __init__(self, session: Any, entry: str) -> None:
+    def __init__(self, session: Any, entry: Entry) -> None:
         self._session = session
         self._entry = entry
         self._beside: list[Any] = []
@@ -104,7 +105,7 @@ class Bench:
     ----------
     device : Device
     context : JobContext
-    entry : str
+    entry : str or tuple of str
         How the names of the kernels begin that the driver is asked about.
     runs : int
         How often a stage is timed.
@@ -112,7 +113,7 @@ class Bench:
         Whether to ask the driver what its compiler made of the kernels.
     """
 
-    def __init__(self, device: Device, context: JobContext, entry: str, runs: int, reports: bool = True) -> None:
+    def __init__(self, device: Device, context: JobContext, entry: Entry, runs: int, reports: bool = True) -> None:
         self.device = device
         self.context = context
         self.entry = entry
@@ -145,11 +146,15 @@ class Bench:
             self.reopen()
             return not_run(_first_line(error))
 
-    def first_run(self, stage: Stage[Result], source: str, batch: Any, model: Any) -> tuple[Result, Row, float]:
-        """Return the result of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies."""
+    def first_run(self, stage: Stage[Result], source: str | None, batch: Any, model: Any) -> tuple[Result, Row, float]:
+        """Return the result of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies.
+
+        Without a source it is the last kernel of interest.
+        """
         copies = self.session.copy_seconds
         result = self.session.run(stage, batch, model)
         copies = self.session.copy_seconds - copies
+        source = source or next(reversed(self.session.launched), "")
         if source not in self.session.launched or not self.reports:
             return result, UNKNOWN, copies
         entry, defines, group = self.session.launched[source]

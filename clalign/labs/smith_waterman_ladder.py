@@ -32,15 +32,15 @@ from clalign.opencl.choice import all_devices, pick_device
 from clalign.pair_alignments import PairAlignment
 from clalign.pair_batches import PairBatch
 from clalign.sequences import SequenceBatch
-from clalign.stages.smith_waterman_ladder import SequentialLadderStage
+from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
 RUNS = 5
 
 REFERENCE_CELLS = 2**19
 """About so many cells the plain reference computes; it takes a second for them."""
 
-ENTRY = "smith_waterman"
-"""How the names of all kernels of the ladder begin."""
+ENTRIES = ("smith_waterman", "blocks")
+"""How the names of the kernels begin that fill matrices."""
 
 NO_PROCESSOR = "It needs one core of a processor, and no driver for processors is installed."
 
@@ -159,7 +159,7 @@ class _Ladder:
         self.context = context
         n = max(1, REFERENCE_CELLS * len(batch) // batch.n_cells)
         first = PairBatch(batch.queries, batch.targets, batch.query_rows[:n], batch.target_rows[:n])
-        self._expected = SequentialLadderStage().reference(first, SCORING, context.check)
+        self._expected = SMITH_WATERMAN_TRACE.reference(first, SCORING, context.check)
 
     def n_differing(self, found: Alignments) -> int:
         """Return how many alignments are not those expected; the first that are become those expected."""
@@ -175,7 +175,7 @@ def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadde
     if device is None:
         found = not_run(NO_PROCESSOR)
     else:
-        bench = Bench(device, ladder.context, ENTRY, spec.runs, spec.reports)
+        bench = Bench(device, ladder.context, ENTRIES, spec.runs, spec.reports)
         try:
             found = bench.attempt(lambda: _measured(bench, rung, ladder))
         finally:
@@ -193,7 +193,7 @@ def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadde
 
 def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
     stage, batch = rung.stage(bench.device), ladder.batch
-    alignments, known, _ = bench.first_run(stage, rung.source, batch, SCORING)
+    alignments, known, _ = bench.first_run(stage, None, batch, SCORING)
     n_differing = ladder.n_differing(alignments)
     if n_differing:
         return differs(f"The alignments of {n_differing:,} of {len(batch):,} pairs differ.")

@@ -13,13 +13,8 @@ from typing import Any
 from clalign.devices import Device
 from clalign.errors import OptionError
 from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
-from clalign.stages.smith_waterman_ladder import (
-    SEQUENTIAL_SOURCE,
-    SOURCE,
-    PairLadderChoices,
-    PairLadderStage,
-    SequentialLadderStage,
-)
+from clalign.stages.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
+from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
 PAIRS, LENGTH = 1000, 512
 SCORING = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2))
@@ -55,7 +50,7 @@ class PairRung:
     text : str
         What it is, in words.
     choices : PairLadderChoices or None
-        None for one core.
+        None for one core, and for the program's own kernel.
     """
 
     name: str
@@ -69,28 +64,26 @@ class PairRung:
 
     def stage(self, device: Device) -> Any:
         """Return the stage, with a work-group that the device allows."""
-        if self.choices is None:
-            return SequentialLadderStage()
-        return PairLadderStage(self.choices.within(device))
-
-    @property
-    def source(self) -> str:
-        """The file of its kernel."""
-        return SEQUENTIAL_SOURCE if self.choices is None else SOURCE
+        if self.choices is not None:
+            return PairLadderStage(self.choices.within(device))
+        return SequentialLadderStage() if self.on_one_core else SMITH_WATERMAN_TRACE
 
 
 PAIR_RUNGS = (
     PairRung("sequential", "one core, cell after cell, whole matrices"),
-    PairRung("global", "a work-group a pair, matrices in global memory and copied back", PairLadderChoices()),
-    PairRung("maximum", "the same, the best cell found on the device", PairLadderChoices(maximum="device")),
+    PairRung("global", "a work-group a pair; matrices in global memory, copied back", PairLadderChoices()),
+    PairRung("maximum", "the same, but the best cell is found on the device", PairLadderChoices(maximum="device")),
     PairRung(
-        "local", "and three diagonals of scores in local memory", PairLadderChoices(scores="local", maximum="device")
+        "local",
+        "three diagonals of scores in local memory; directions copied back",
+        PairLadderChoices(scores="local", maximum="device"),
     ),
     PairRung(
         "path",
-        "and the path walked on the device",
+        "the same, but the path is walked on the device",
         PairLadderChoices(scores="local", maximum="device", path="device"),
     ),
+    PairRung("program", "the program's own kernel"),
 )
 
 

@@ -17,10 +17,9 @@ from clalign.devices import Device
 from clalign.errors import OptionError
 from clalign.pair_alignments import PairAlignment
 from clalign.pair_batches import PairBatch
-from clalign.reference.smith_waterman_trace import pair_alignment
-from clalign.scoring import PairwiseQuery, Scoring
-from clalign.sequences import Sequence
+from clalign.scoring import Scoring
 from clalign.sessions import Check, nothing_to_check
+from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
 SOURCE, SEQUENTIAL_SOURCE = "smith_waterman_ladder_lanes", "smith_waterman_ladder_item"
 ENTRY = "smith_waterman_ladder"
@@ -166,12 +165,7 @@ class _PairLadderStage:
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
         """Align the pairs with the plain reference."""
-        found = []
-        for query, target in zip(batch.query_rows, batch.target_rows, strict=True):
-            check()
-            sequence = Sequence("", "", batch.queries.residues(int(query)))
-            found.append(pair_alignment(PairwiseQuery(sequence, model), batch.targets.residues(int(target))))
-        return found
+        return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: Any, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
         """Return what aligns the pairs on an OpenCL session.

@@ -110,7 +110,7 @@ def test_one_difference_beyond_the_reference_is_noticed(monkeypatch: pytest.Monk
     batch = random_pairs(5, 20, 1)
     ladder = lab._Ladder(batch, Job(lambda event: None))
     assert len(ladder._expected) == 3
-    right = lab.SequentialLadderStage().reference(batch, SCORING)
+    right = lab.SMITH_WATERMAN_TRACE.reference(batch, SCORING)
     wrong = [*right[:4], replace(right[4], path="M")]
     assert ladder.n_differing(right) == 0
     assert ladder.n_differing(wrong) == 1

@@ -140,7 +140,7 @@ def test_it_is_saved_opened_copied_and_drawn(
     press(page, "Picture…")
     assert QSvgRenderer(str(tmp_path / "pairs.svg")).isValid()
     press(page, "Copy table")
-    assert QGuiApplication.clipboard().text().startswith("Rung\tWhat it is\tCheck\tWhole\tPublished\tKernel")
+    assert QGuiApplication.clipboard().text().startswith("Rung\tCheck\tWhole\tKernel\tCopies\tHost\tSpeed-up")
     page.ladder.begin()
     page.ladder.end()
     window.conductor.show_start()

@@ -38,7 +38,7 @@ def times(value: float | None) -> str:
     """Return a speed-up."""
     if value is None:
         return ""
-    return f"{value:.1f}×" if value < 100 else f"{value:.0f}×"
+    return f"{value:.2f}×" if value < 0.95 else f"{value:.1f}×" if value < 100 else f"{value:.0f}×"
 
 
 def published(row: Row) -> Row:
@@ -205,8 +205,8 @@ class RungView(QObject):
         return "\n".join(line for line in lines if line)
 
     def facts(self, row: Row) -> list[tuple[str, str]]:
-        """Return what is known about a rung: names and values."""
-        rows = [(column.title, column.text(row)) for column in self.rungs.columns[1:]]
+        """Return what is known about a rung beside its name and words: names and values."""
+        rows = [(column.title, column.text(row)) for column in self.rungs.columns[1:] if not column.stretch]
         choices = row.get("choices") or {}
         rows += [(axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in choices.items()]
         why = "What differs" if row.get("status") == DONE else "Why it was not run"

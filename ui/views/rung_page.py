@@ -34,15 +34,15 @@ class RungPage(LabPage):
     def __init__(self, kind: str, ladder: RungView, workspace: Workspace) -> None:
         super().__init__(f"Ladder of {LADDERS[kind]}", "Run", "Open a ladder that was saved as JSON")
         self.kind, self.ladder, self.workspace = kind, ladder, workspace
-        self.ladders, self.devices = shrinking(QComboBox()), shrinking(QComboBox())
+        self.ladders, self.devices = QComboBox(), shrinking(QComboBox())
         for name, text in LADDERS.items():
             self.ladders.addItem(text, name)
         self.ladders.setCurrentIndex(self.ladders.findData(kind))
         self.ladders.activated.connect(self._ask_ladder)
         self.add_field("Ladder", self.ladders, 0)
         self.add_field("Device", self.devices, 0, 1)
-        for column in (1, 3):
-            self.setup.setColumnStretch(column, 1)
+        for column, stretch in ((1, 1), (3, 2)):
+            self.setup.setColumnStretch(column, stretch)
         self.setup.addLayout(self._ticks(), 0, 4)
         self.table = LabTable(ladder.rungs, "Rungs")
         self.figure = FigureView("Speed-up of each rung")
