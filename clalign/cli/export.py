@@ -7,6 +7,7 @@ from typing import Any
 
 from clalign.cli.options import Outputs, add_text_options
 from clalign.cli.parser import CommandParser, UsageError, number
+from clalign.cli.sw import add_outfmt
 
 COMMAND = "clalign export"
 
@@ -42,6 +43,7 @@ def add_parser(subparsers: Any) -> None:
     for name, flag, text in FILES:
         group.add_argument(flag, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
     add_text_options(group)
+    add_outfmt(group)
     chosen = parser.add_argument_group("Which hits")
     chosen.add_argument("--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
     chosen.add_argument("--score", type=number, metavar="X", help="only sequences with at least this score")
@@ -61,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(COMMAND, "only one output can go to standard output")
     hits = _chosen(arguments)
     Outputs(files, not arguments.noali).check((arguments.run_file,))
-    for what, path in files:
+    for name, path in files:
+        what = "outfmt" if name == "text" and arguments.outfmt is not None else name
         export(
             arguments.run_file,
             what,
@@ -71,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             alignments=not arguments.noali,
             width=arguments.textw,
             accessions=arguments.acc,
+            columns=arguments.outfmt or "",
         )
     return 0
 

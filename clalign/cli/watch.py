@@ -287,5 +287,5 @@ def summary(value: dict[str, Any]) -> str:
     text = f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
     for n_bits in (16, 32):
         if count := value.get(f"n_in_{n_bits}_bits"):
-            text += f" {count:,} scores overflowed and were computed again in {n_bits} bits."
+            text += f" Recomputed in {n_bits} bits: {count:,}."
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import math
 from collections.abc import Iterator
 from functools import lru_cache
@@ -42,11 +43,17 @@ LIKE_BLOSUM62 = (3.494, 0.3176)
 
 def matrix_names(is_nucleic: bool | None = None) -> list[str]:
     """Return the names of the matrices that come with Biopython, of proteins, of nucleic acids, or of both."""
-    from Bio.Align import substitution_matrices
-
-    known: list[str] = substitution_matrices.load()  # type: ignore[no-untyped-call]
-    names = [name for name in known if name not in NOT_OF_LETTERS]
+    names = sorted(path.name for path in _folder().iterdir() if path.name not in NOT_OF_LETTERS)
+    names = [name for name in names if name == name.upper() and not name.startswith((".", "_"))]
     return [name for name in names if is_nucleic is None or (name in NUCLEIC_NAMES) == is_nucleic]
+
+
+def _folder() -> Path:
+    """Return the folder of Biopython's matrices; importing what reads them would take longer than a search."""
+    package = importlib.util.find_spec("Bio")
+    if package is None or package.origin is None:
+        raise OptionError("Biopython, whose matrices are used, is not installed.", "Install it: pip install biopython")
+    return Path(package.origin).parent / "Align" / "substitution_matrices" / "data"
 
 
 def load_matrix(name: str) -> SubstitutionMatrix:
@@ -72,15 +79,12 @@ def load_matrix(name: str) -> SubstitutionMatrix:
 
 @lru_cache(maxsize=32)
 def _from_biopython(name: str) -> SubstitutionMatrix:
-    from Bio.Align import substitution_matrices
-
-    array = substitution_matrices.load(name)  # type: ignore[no-untyped-call]
-    table = np.array(array, np.float64)
+    (_, letters), *lines = _lines(str(_folder() / name))
+    table = np.array([[float(value) for value in words[1:]] for _, words in lines])
     factor = _factor(table)
     shown = name if factor == 1 else f"{name} x {factor}"
-    return SubstitutionMatrix.from_table(
-        shown, str(array.alphabet), np.rint(table * factor).astype(np.int64), name in NUCLEIC_NAMES
-    )
+    whole = np.rint(table * factor).astype(np.int64)
+    return SubstitutionMatrix.from_table(shown, "".join(letters), whole, name in NUCLEIC_NAMES)
 
 
 def _factor(table: npt.NDArray[np.float64]) -> int:

@@ -156,4 +156,4 @@ def totals(
         yield f"Scores computed: {n_searched:,}; targets reported: {n_hits:,} (at most {top:,} for each query)."
     for count, n_bits in zip(wider, (16, 32), strict=True):
         if count:
-            yield f"Scores that overflowed and were computed again in {n_bits} bits: {count:,}."
+            yield f"Computed again in {n_bits} bits, because narrower numbers overflowed: {count:,}."

@@ -1,0 +1,290 @@
+"""``clalign sw`` from end to end: inputs, outputs, messages, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from Bio import AlignIO
+from Bio.Seq import reverse_complement
+
+from clalign.cli import main
+from clalign.errors import ExitCode
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import open_run
+
+QUERIES = """>q1 first query
+MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA
+>q2
+GGGGSSSSTTTTPPPPLLLL
+"""
+
+TARGETS = """>t1 the same with a place
+CCCMKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAACCC
+>t2 half of it
+MKVLAARTEWYGHHKLMNPWWWWWWW
+>t3
+DDDDDDDDDDEEEEEEEEEEKKKKKKKK
+>t4 with a gap
+MKVLAARTEWYGHHKLMNPQRSTVWYAAAACDEFGHIKLMNAA
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[str, str]:
+    queries, targets = tmp_path / "queries.fa", tmp_path / "targets.fa"
+    queries.write_text(QUERIES)
+    targets.write_text(TARGETS)
+    return str(queries), str(targets)
+
+
+@pytest.fixture
+def bases(tmp_path: Path) -> tuple[str, str]:
+    """A genome and reads of it, one from the other strand, one from nowhere."""
+    rng = np.random.default_rng(4)
+    genome = "".join(rng.choice(list("ACGT"), 300))
+    reads = {
+        "plus": genome[40:80], "minus": reverse_complement(genome[100:140] + genome[143:170]),
+        "nowhere": "".join(rng.choice(list("ACGT"), 9)),
+    }  # fmt: skip
+    queries, targets = tmp_path / "reads.fa", tmp_path / "genome.fa"
+    queries.write_text("".join(f">{name}\n{text}\n" for name, text in reads.items()))
+    targets.write_text(f">chr1\n{genome}\n>chr2\nACGTACGTAC\n")
+    return str(queries), str(targets)
+
+
+def sequences(path: Path) -> dict[str, str]:
+    """Return the residues of a FASTA file by name."""
+    parts = [part.split("\n", 1) for part in path.read_text().split(">")[1:]]
+    return {head.split()[0]: body.replace("\n", "") for head, body in parts}
+
+
+def sw(*words: str) -> int:
+    return main(["sw", "-q", "--device", "reference", *words])
+
+
+def test_the_text_says_what_was_found_how_and_with_which_statistics(
+    inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sw("-E", "1e-3", *inputs) == 0
+    text = capsys.readouterr().out
+    assert "Matrix:   BLOSUM62 (BLAST's for proteins)" in text
+    assert "12 for the first residue, 1 for each further one (BLAST's 11/1; BLAST's for BLOSUM62)" in text
+    assert "published for BLOSUM62 with gap costs 11/1 (NCBI BLAST's tables), lambda 0.267, K 0.041." in text
+    assert re.search(r"^t1 +\d+ +[\d.]+ +\S+ +100% +100%  the same with a place$", text, re.MULTILINE)
+    assert "Identities 40/40 (100 %), positives 40/40 (100 %), gaps 0/40 (0 %); 100 % of the query" in text
+    assert "  Query   1 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA 40\n" in text
+    assert "  Target  4 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA 43\n" in text
+    assert re.search(r"No hits at E <= 0.001\.\n  The best of 4 sequences was t\d with E = \S+ \(score \d+, ", text)
+    assert text.endswith("# [ok]\n")
+
+
+def test_alignments_can_be_left_out_and_their_width_chosen(
+    inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sw("--noali", *inputs) == 0
+    assert "\n  Query " not in capsys.readouterr().out
+    assert sw("--textw", "52", "-E", "1e-3", *inputs) == 0
+    assert "  Query   1 MKVLAARTEWYGHHKLMNPQ 20\n" in capsys.readouterr().out
+
+
+def test_blast_columns(inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert sw("--outfmt", "6", "-E", "1e-3", *inputs) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][:10] == ["q1", "t1", "100.000", "40", "0", "0", "1", "40", "4", "43"]
+    assert all(len(line) == 12 for line in lines)
+    assert sw("--outfmt", "6 qseqid sseqid btop cigar qseq sseq gaps nident qcovs scovhsp", "-E", "1e-3", *inputs) == 0
+    rows = {line.split("\t")[1]: line.split("\t")[2:] for line in capsys.readouterr().out.splitlines()}
+    gapped = rows["t4"]
+    assert re.fullmatch(r"(\d+)-A-A-A(\d+)", gapped[0])
+    assert gapped[1].count("D") == 1
+    assert "3D" in gapped[1]
+    assert gapped[2].replace("---", "") == QUERIES.split("\n")[1]
+    assert gapped[4:] == ["3", "40", "100", "100"]
+
+
+def test_an_unknown_column_or_format_is_told_before_anything_runs(
+    inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sw("--outfmt", "6 qseqid sseqi", *inputs) == ExitCode.INPUT
+    assert "Did you mean sseqid" in capsys.readouterr().err
+    assert sw("--outfmt", "7", *inputs) == ExitCode.INPUT
+    assert "format 6" in capsys.readouterr().err
+
+
+def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {
+        "-o": "a.txt", "--tsv": "b.tsv", "--scores": "c.tsv", "--sam": "d.sam", "--json": "e.json",
+        "--stockholm": "f.sto", "--fasta": "g.fa", "--fasta-matched": "h.fa", "--run": "i.clalign",
+    }  # fmt: skip
+    flags = [word for flag, name in files.items() for word in (flag, str(tmp_path / name))]
+    assert sw("-E", "1e-3", *flags, *inputs) == 0
+    assert capsys.readouterr().out == ""
+    table = [line.split("\t") for line in (tmp_path / "b.tsv").read_text().splitlines()]
+    assert table[0][:7] == ["query", "target", "accession", "description", "evalue", "bits", "score"]
+    assert [row[1] for row in table[1:]] == ["t1", "t4", "t2"]
+    assert {len(row) for row in table} == {22}
+    scores = (tmp_path / "c.tsv").read_text().splitlines()
+    assert scores[0] == "query\ttarget\tscore"
+    assert [line.split("\t")[:2] for line in scores[1:]] == [[q, f"t{i}"] for q in ("q1", "q2") for i in (1, 2, 3, 4)]
+    assert scores[1] == f"q1\tt1\t{table[1][6]}"
+    objects = [json.loads(line) for line in (tmp_path / "e.json").read_text().splitlines()]
+    assert [(data["query"]["name"], data["target"]["name"]) for data in objects] == [
+        ("q1", row[1]) for row in table[1:]
+    ]
+    assert objects[1]["alignments"][0]["alignment"]["query"].count("-") == 3
+    alignment = AlignIO.read(tmp_path / "f.sto", "stockholm")
+    assert [record.id.split("/")[0] for record in alignment] == ["q1", "t1", "t4", "t2"]
+    whole = sequences(tmp_path / "g.fa")
+    assert whole == {name: text for name, text in sequences(Path(inputs[1])).items() if name != "t3"}
+    assert list(sequences(tmp_path / "h.fa")) == ["t1/4-43", "t4/1-43", "t2/1-19"]
+
+
+def test_sam_of_both_strands_is_whole(bases: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "a.sam"
+    assert sw("--sam", str(path), "-o", str(tmp_path / "o"), "-E", "1e-4", *bases) == 0
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    head = [line for line in lines if line[0].startswith("@")]
+    assert head[0][:2] == ["@HD", "VN:1.6"]
+    assert [line[1:] for line in head if line[0] == "@SQ"] == [["SN:chr1", "LN:300"]]
+    genome = sequences(Path(bases[1]))["chr1"]
+    records = {line[0]: line for line in lines if not line[0].startswith("@")}
+    assert {name: int(line[1]) for name, line in records.items()} == {"plus": 0, "minus": 16, "nowhere": 4}
+    assert re.fullmatch(r"\d+M3D\d+M", records["minus"][5])
+    assert "NM:i:3" in records["minus"]
+    assert any(field.startswith("AS:i:") for field in records["minus"])
+    for name in ("plus", "minus"):
+        position, cigar, residues = int(records[name][3]) - 1, records[name][5], records[name][9]
+        runs = [(int(n), kind) for n, kind in re.findall(r"(\d+)([MIDS])", cigar)]
+        assert sum(n for n, kind in runs if kind in "MIS") == len(residues)
+        at = 0
+        for n, kind in runs:
+            if kind == "M":
+                assert residues[at : at + n] == genome[position : position + n]
+            at += n if kind in "MIS" else 0
+            position += n if kind in "MD" else 0
+
+
+def test_the_minus_strand_is_printed_as_blast_does(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    columns = "6 qseqid qstart qend sstart send sstrand qseq sseq"
+    assert sw("--outfmt", columns, "-E", "1e-4", *bases) == 0
+    plus, minus = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert plus[:6] == ["plus", "1", "40", "41", "80", "plus"]
+    assert minus[:6] == ["minus", "1", "67", "170", "101", "minus"]
+    assert minus[6].replace("-", "") == sequences(Path(bases[0]))["minus"]
+    assert minus[7] == reverse_complement(sequences(Path(bases[1]))["chr1"][100:170])
+
+
+def test_blast_gap_costs_and_ours_say_the_same(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = []
+    for flags in (["--gapopen", "8", "--gapextend", "2"], ["--gap-first", "10", "--gap-next", "2"]):
+        assert sw("--scores", "-", *flags, *inputs) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    assert sw("--scores", "-", "--gap-first", "10", "--gap-next", "10", *inputs) == 0
+    assert capsys.readouterr().out != texts[0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--gapopen", "8"], "Give both --gapopen and --gapextend"),
+        (["--gap-next", "8"], "Give both"),
+        (["--gapopen", "8", "--gapextend", "1", "--gap-first", "9", "--gap-next", "1"], "given twice"),
+        (["--gap-first", "1", "--gap-next", "2"], "the first one not below the others"),
+        (["--match", "1"], "Give both --match and --mismatch"),
+        (["--match", "1", "--mismatch", "1"], "A match must score more"),
+        (["--match", "1", "--mismatch", "-1", "--matrix", "PAM30"], "Leave out --matrix"),
+        (["--matrix", "BLOSUM63"], "Did you mean BLOSUM62"),
+        (["--strand", "minus"], "proteins, which have one strand"),
+        (["-E", "0"], "must be above 0"),
+        (["--top", "0"], "Give a whole number above 0"),
+        (["--statistics", "published", "--mode", "global"], "no statistics of global alignments"),
+        (["--pairs", "--pair-list", "x"], "either in step or from a list"),
+        (["--pairs"], "holds 2"),
+    ],
+)
+def test_options_that_make_no_sense(
+    flags: list[str], words: str, inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sw(*flags, *inputs) in (ExitCode.INPUT, ExitCode.UNREADABLE)
+    assert words in capsys.readouterr().err
+
+
+def test_a_missing_file_and_two_outputs_to_one_place(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sw(inputs[0], str(tmp_path / "none.fa")) == ExitCode.UNREADABLE
+    assert "does not exist" in capsys.readouterr().err
+    assert sw("--tsv", "-", "--sam", "-", *inputs) == ExitCode.USAGE
+    assert sw("--tsv", inputs[1], *inputs) == ExitCode.INPUT
+    assert Path(inputs[1]).read_text() == TARGETS
+
+
+def test_a_run_is_exported_continued_and_verified(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "a.clalign")
+    assert sw("--run", run, "--tsv", "-", "-E", "1e-3", *inputs) == 0
+    table = capsys.readouterr().out
+    assert main(["export", run, "--tsv", "-"]) == 0
+    assert capsys.readouterr().out == table
+    assert main(["export", run, "--evalue", "1e-15", "--tsv", "-"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) < len(table.splitlines())
+    assert main(["export", run, "--outfmt", "6 sseqid", "-o", "-"]) == 0
+    assert capsys.readouterr().out == "t1\nt4\nt2\n"
+    assert main(["export", run, "--scores", "-"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 9
+    assert main(["export", run, "--tblout", "-"]) == ExitCode.INPUT
+    assert 'no export named "tblout"' in capsys.readouterr().err
+    assert main(["resume", "-q", run, "--tsv", "-"]) == 0
+    assert capsys.readouterr().out == table
+    assert main(["verify", run]) == 0
+    assert "Checked 11 results: all equal." in capsys.readouterr().out
+    assert main(["explain", "--run", run, "t1"]) != 0
+    capsys.readouterr()
+
+
+def test_the_command_of_a_run_repeats_it(inputs: tuple[str, str], tmp_path: Path) -> None:
+    run = tmp_path / "a.clalign"
+    flags = ["--match", "3", "--mismatch", "-2", "--gapopen", "5", "--gapextend", "5", "--top", "7", "-T", "-4"]
+    assert sw("--run", str(run), *flags, "-o", str(tmp_path / "o"), "--mode", "global", *inputs) == 0
+    with open_run(run) as found:
+        spec = PairwiseSpec.from_dict(found.fact("spec"))
+    words = spec.command_line()
+    assert words[:4] == ["clalign", "sw", "--device", "reference"]
+    again = tmp_path / "b.clalign"
+    assert main([*words[1:], "-q", "--run", str(again), "-o", str(tmp_path / "p")]) == 0
+    with open_run(again) as found:
+        assert PairwiseSpec.from_dict(found.fact("spec")) == spec
+
+
+def test_pairs_in_step_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = tmp_path / "a.fa", tmp_path / "b.fa"
+    a.write_text(">a1\nMKVLAARTEW\n>a2\nGGGG\n>a3\nMKVLAARTEWYGHHKLMN\n")
+    b.write_text(">b1\nMKVLARTEW\n>b2\nWWWWWWWWWWWWWWWW\n>b3\nMKVLAARTEWYGHHKLMN\n")
+    assert sw("--pairs", "--scores", "-", str(a), str(b)) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines[1:]] == [["a1", "b1"], ["a2", "b2"], ["a3", "b3"]]
+    assert lines[2][2] == "0"
+    assert sw("--pairs", "--outfmt", "6 std", str(a), str(b)) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[-2:] for row in rows] == [["NA", "NA"]] * 3
+    assert sw("--pairs", str(a), str(b)) == 0
+    text = capsys.readouterr().out
+    assert "> a2 (4 residues) and b2 (16 residues)" in text
+    assert "No residues are aligned." in text
+
+
+def test_queries_from_standard_input(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(QUERIES.encode())))
+    assert sw("--tsv", "-", "-E", "1e-3", "-", inputs[1]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4

@@ -1,0 +1,133 @@
+"""Substitution matrices by name, from files, and the gap costs that go with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from Bio.Align import substitution_matrices
+
+from clalign.alphabets import code_of
+from clalign.errors import InputError, OptionError
+from clalign.formats.matrices import (
+    NOT_OF_LETTERS,
+    customary_gaps,
+    load_matrix,
+    matrix_names,
+    missing_letters,
+    read_matrix,
+)
+from clalign.karlin_altschul import published_parameters
+from clalign.scoring import GapCosts, SubstitutionMatrix
+
+SMALL = """# a comment
+   A  C  *
+A  4 -1 -4
+C -2  9 -4   # scores of the query's C
+* -4 -4  1
+"""
+
+
+def test_every_matrix_of_biopython_is_there() -> None:
+    assert matrix_names() == sorted(set(substitution_matrices.load()) - set(NOT_OF_LETTERS))
+    assert set(matrix_names(True)) | set(matrix_names(False)) == set(matrix_names())
+
+
+@pytest.mark.parametrize("name", matrix_names())
+def test_scores_are_those_of_biopython(name: str) -> None:
+    ours, theirs = load_matrix(name.lower()), substitution_matrices.load(name)
+    factor = float(ours.name.split(" x ")[1]) if " x " in ours.name else 1.0
+    codes = [code_of(letter) for letter in theirs.alphabet]
+    difference = np.abs(ours.scores[np.ix_(codes, codes)] - np.array(theirs) * factor)
+    whole = np.array_equal(np.rint(theirs), theirs)
+    assert difference.max() <= (0.0 if whole else 0.5)
+    assert factor == 1.0 or not whole
+    assert ours.is_nucleic == (name in matrix_names(True))
+
+
+def test_names_need_not_be_exact_in_case_and_near_ones_are_told() -> None:
+    assert load_matrix("blosum62") is load_matrix("BLOSUM62")
+    assert load_matrix("dnafull").name == "NUC.4.4"
+    with pytest.raises(OptionError, match="no matrix and no file") as caught:
+        load_matrix("blosum61")
+    assert "BLOSUM62" in caught.value.hint
+
+
+def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text(SMALL)
+    matrix = load_matrix(str(path))
+    assert (matrix.name, matrix.letters, matrix.is_nucleic) == ("own", "AC*", True)
+    a, c, w = (code_of(letter) for letter in "ACW")
+    assert (matrix.scores[a, c], matrix.scores[c, a], matrix.scores[w, a], matrix.scores[w, w]) == (-1, -2, -4, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ("A  4 -1 -4", "A  4 -1", 3, "3 scores were expected, but there are 2"),
+        ("C -2", "W -2", 4, '"W", which is not in the first line'),
+        ("9", "9.5", 4, '"9.5" is no whole number'),
+        ("9", "900", 4, "900 does not lie between -127 and 127"),
+        ("A  C  *", "A  A  *", 2, "letter A is there twice"),
+        ("A  C  *", "A  CC *", 2, '"CC" stands where a letter was expected'),
+        ("* -4 -4  1\n", "", None, "no line for the letter *"),
+        (SMALL, "# nothing\n", None, "holds no matrix"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int | None, text: str
+) -> None:
+    path = tmp_path / "own.txt"
+    assert old in SMALL
+    path.write_text(SMALL.replace(old, new, 1))
+    with pytest.raises(InputError) as caught:
+        read_matrix(str(path))
+    assert text in caught.value.reason
+    assert caught.value.line == line
+    assert caught.value.hint
+
+
+def test_a_matrix_without_positive_scores_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("A C\nA -1 -1\nC -1 -1\n")
+    with pytest.raises(OptionError, match="no score above 0"):
+        read_matrix(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "costs"),
+    [
+        ("BLOSUM45", (14, 2)), ("BLOSUM50", (13, 2)), ("BLOSUM62", (11, 1)), ("BLOSUM90", (10, 1)), ("PAM30", (9, 1)),
+        ("PAM70", (10, 1)), ("PAM250", (14, 2)), ("BLASTN", (5, 2)), ("HOXD70", (400, 30)),
+    ],
+)  # fmt: skip
+def test_customary_gap_costs(name: str, costs: tuple[int, int]) -> None:
+    gaps, words = customary_gaps(load_matrix(name))
+    assert gaps.blast == costs
+    assert words.startswith("BLAST")
+
+
+def test_every_matrix_has_gap_costs() -> None:
+    for name in matrix_names():
+        gaps, words = customary_gaps(load_matrix(name))
+        assert gaps.next >= 1
+        assert words
+
+
+def test_nucleic_scores_take_costs_that_have_statistics() -> None:
+    for pair in ((1, -1), (1, -2), (1, -3), (1, -5), (2, -3), (2, -7), (4, -5), (5, -4), (4, -6)):
+        matrix = SubstitutionMatrix.match_mismatch(*pair)
+        assert published_parameters(matrix, customary_gaps(matrix)[0]) is not None
+
+
+def test_the_blosum80_in_thirds_of_a_bit_is_not_that_of_the_tables() -> None:
+    matrix = load_matrix("BLOSUM80")
+    assert published_parameters(matrix, GapCosts.from_blast(10, 1)) is None
+    assert "no customary ones" in customary_gaps(matrix)[1]
+
+
+def test_missing_letters() -> None:
+    assert missing_letters(load_matrix("BLOSUM62"), "ACUOJX*") == "UOJ"
+    assert missing_letters(SubstitutionMatrix.match_mismatch(1, -1), "ACGTUN") == "N"

@@ -1,0 +1,100 @@
+"""Given pairs: in step and from lists, stopped and continued, with faults."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clalign.alphabets import encode
+from clalign.devices import REFERENCE, Device
+from clalign.errors import Cancelled, InputError
+from clalign.jobs import QuietContext
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.reference.smith_waterman_trace import pair_alignment
+from clalign.runs import open_run
+from clalign.scoring import PairwiseQuery
+from clalign.search import pairwise_hits
+from clalign.search.pairwise_inputs import scoring_of
+from clalign.search.pairwise_search import run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
+from clalign.sequences import Sequence
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pairwise_cases import Watching, changed, fasta, make_inputs, random_text, records, search
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_inputs(tmp_path_factory.mktemp("bases"), "dna")
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_pairs_in_step(mode: str, device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairwise_hits, "MOST_PAIRS", 4)
+    rng = np.random.default_rng(8)
+    queries = [(f"q{i}", random_text(rng, "amino", 30 + i)) for i in range(9)]
+    targets = [(f"t{i}", changed(rng, "amino", text)) for i, (_, text) in enumerate(queries)]
+    targets[3] = ("t3", random_text(rng, "amino", 5))
+    inputs = fasta(tmp_path / "q.fa", queries), fasta(tmp_path / "t.fa", targets)
+    with search(inputs, tmp_path / "a.clalign", device, in_step=True, mode=mode) as run:
+        assert len(run.finished(-1)) == 3
+        for number, hits in enumerate([list(run.hits(n)) for n in range(9)]):
+            (hit,) = hits
+            query = PairwiseQuery(Sequence("q", "", encode(queries[number][1])), scoring_of(run))
+            expected = pair_alignment(query, encode(targets[number][1]))
+            assert (hit.name, hit.input_index, hit.raw) == (f"t{number}", number, expected.score)
+            assert hit.domains[0].cigar == expected.cigar
+            assert math.isnan(hit.evalue)
+        value = verify_pairwise(run, None, 50, REFERENCE, QuietContext())
+        assert (value["checked"], value["differing"]) == (9, 0)
+
+
+def test_listed_pairs(bases: tuple[Path, Path], tmp_path: Path) -> None:
+    listed = tmp_path / "pairs.tsv"
+    listed.write_text("# query, target\nq2\trelated2\nq0\tother\n\nq0\trelated0\nq0\tother\n")
+    context = Watching()
+    with search(bases, tmp_path / "a.clalign", context=context, pair_list=str(listed), strand="both") as run:
+        rows = run.connection.execute("SELECT profile, name, input_index FROM hits ORDER BY input_index").fetchall()
+        assert rows == [(2, "related2", 0), (0, "other", 1), (0, "related0", 2)]
+        strands = {hit.name: hit.domains[0].pair.strand for hit in run.hits() if hit.domains[0].pair}
+        assert strands == {"related2": 1, "related0": 1, "other": -1}
+    assert any("listed more than once" in text for text in context.texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("q0\trelated0\nq0\tnobody\n", 2, 'no sequence named "nobody" in'),
+        ("q9\trelated0\n", 1, 'no sequence named "q9" in'),
+        ("q0\n", 1, "two names were expected"),
+        ("# none\n", None, "no pairs in this file"),
+    ],
+)
+def test_lists_with_faults(bases: tuple[Path, Path], tmp_path: Path, text: str, line: int | None, words: str) -> None:
+    listed = tmp_path / "pairs.tsv"
+    listed.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        search(bases, tmp_path / "a.clalign", pair_list=str(listed))
+    assert caught.value.line == line
+
+
+def test_files_in_step_must_hold_as_many(bases: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds 3"):
+        search(bases, tmp_path / "a.clalign", in_step=True)
+
+
+def test_stopped_pairs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairwise_hits, "MOST_PAIRS", 2)
+    inputs = make_inputs(tmp_path, "amino", 0)
+    inputs = inputs[0], fasta(tmp_path / "three.fa", records(inputs[1])[:3])
+    with pytest.raises(Cancelled):
+        search(inputs, tmp_path / "a.clalign", context=Watching(1), in_step=True)
+    spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), in_step=True)
+    with open_run(tmp_path / "a.clalign", writable=True) as run:
+        assert run.n_hits() == 2
+        run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+        assert [hit.input_index for hit in run.hits()] == [0, 1, 2]

@@ -1,0 +1,377 @@
+"""Pairwise searches: scores, hits, alignments and statistics against the plain reference, on every device."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.alphabets import encode
+from clalign.cli.processes import WorkerProcess
+from clalign.devices import REFERENCE, Device
+from clalign.errors import Cancelled, DeviceError, InputError, OptionError
+from clalign.jobs import QuietContext
+from clalign.pair_alignments import PairAlignment
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.reference.smith_waterman import pair_score
+from clalign.reference.smith_waterman_trace import pair_alignment
+from clalign.runs import RunFile, open_run
+from clalign.scoring import PairwiseQuery
+from clalign.search import pairwise_hits, pipeline
+from clalign.search.pairwise_inputs import reverse_complement, scoring_of
+from clalign.search.pairwise_search import run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
+from clalign.sequences import Sequence
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pairwise_cases import Watching, fasta, make_inputs, random_text, records, search
+
+
+@pytest.fixture(scope="module")
+def proteins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_inputs(tmp_path_factory.mktemp("proteins"), "amino")
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_inputs(tmp_path_factory.mktemp("bases"), "dna")
+
+
+def found(run: RunFile, number: int) -> list[tuple[str, int]]:
+    return [(hit.name, hit.raw) for hit in run.hits(number)]
+
+
+def expected_scores(run: RunFile, inputs: tuple[Path, Path], both: bool) -> list[list[int]]:
+    """Return for each query the scores of all targets, in the order of the input."""
+    table = []
+    for name, text in records(inputs[0]):
+        sequence = Sequence(name, "", encode(text))
+        strands = [sequence]
+        if both:
+            from clalign.alphabets import DNA
+
+            strands.append(reverse_complement(sequence, DNA))
+        queries = [PairwiseQuery(strand, scoring_of(run)) for strand in strands]
+        table.append([max(pair_score(q, encode(t)) for q in queries) for _, t in records(inputs[1])])
+    return table
+
+
+def input_order(run: RunFile, number: int, inputs: tuple[Path, Path]) -> list[int]:
+    """Return the stored scores of a query in the order of the input."""
+    from clalign.formats.databases import load_database
+
+    database, _ = load_database(str(inputs[1]))
+    scores = np.concatenate([values for _, _, values in run.scores(number)])
+    return [int(scores[row]) for row in np.argsort(database.order)]
+
+
+@pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "ungapped"])
+@pytest.mark.parametrize("kind", ["proteins", "bases"])
+def test_scores_of_all_pairs_are_those_of_the_reference(
+    kind: str, mode: str, device: Device, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    inputs = request.getfixturevalue(kind)
+    with search(inputs, tmp_path / "a.clalign", device, mode=mode) as run:
+        assert run.state == "done"
+        for number, scores in enumerate(expected_scores(run, inputs, both=kind == "bases")):
+            assert input_order(run, number, inputs) == scores
+            edges, counts = run.histogram(number)
+            assert dict(zip(edges.tolist(), counts.tolist(), strict=True)) == {
+                float(score): scores.count(score) for score in set(scores)
+            }
+
+
+def test_hits_are_the_targets_within_the_limit_and_their_alignments_score_what_they_should(
+    proteins: tuple[Path, Path], device: Device, tmp_path: Path
+) -> None:
+    with search(proteins, tmp_path / "a.clalign", device, evalue=5.0) as run:
+        texts = dict(records(proteins[1]))
+        names = [name for name, _ in records(proteins[1])]
+        for number, scores in enumerate(expected_scores(run, proteins, both=False)):
+            card = run.card(number)
+            limit = card["histogram_report_score"]
+            wanted = sorted(
+                ((-score, place) for place, score in enumerate(scores) if score >= limit),
+            )
+            assert found(run, number) == [(names[place], -score) for score, place in wanted]
+            query = PairwiseQuery(Sequence("q", "", encode(records(proteins[0])[number][1])), scoring_of(run))
+            for hit in run.hits(number):
+                (domain,) = hit.domains
+                expected = pair_alignment(query, encode(texts[hit.name]))
+                assert (domain.raw, domain.cigar) == (expected.score, expected.cigar)
+                assert (domain.profile_range, domain.target_range) == (expected.query_range, expected.target_range)
+                assert hit.evalue <= 5.0
+                assert hit.evalue == domain.evalue
+        assert {name for name, _ in found(run, 0)[:2]} == {"related0", "other"}
+
+
+def test_numbers_of_an_alignment_are_those_of_its_text(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+    with search(proteins, tmp_path / "a.clalign") as run:
+        hits = list(run.hits())
+    assert len(hits) > 3
+    for hit in hits:
+        for domain in hit.domains:
+            pair, text = domain.pair, domain.text
+            assert pair is not None
+            assert pair.n_identical == sum(a == b for a, b in zip(text.model, text.target, strict=True))
+            assert pair.n_identical == text.match.count("|")
+            assert pair.n_positive == len(text.match) - text.match.count(" ")
+            assert pair.n_gap_residues == (text.model + text.target).count("-")
+            assert len(text.model) - text.model.count("-") == domain.profile_range[1] - domain.profile_range[0]
+            assert len(text.target) - text.target.count("-") == domain.target_range[1] - domain.target_range[0]
+
+
+@pytest.mark.parametrize("statistics", ["auto", "fitted"])
+def test_no_more_than_the_first_are_reported_however_they_are_found(
+    statistics: str, proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch)
+    with search(proteins, tmp_path / "all.clalign", statistics=statistics, evalue=1e9) as run:
+        everything = [found(run, number) for number in range(3)]
+        assert len(run.finished(0)) > 3
+    assert all(len(hits) > 20 for hits in everything)
+    with search(proteins, tmp_path / "few.clalign", statistics=statistics, evalue=1e9, top=6) as run:
+        assert [found(run, number) for number in range(3)] == [hits[:6] for hits in everything]
+
+
+def small_batches(monkeypatch: pytest.MonkeyPatch, n_residues: int = 300) -> None:
+    monkeypatch.setattr(pipeline.Pace, "residues", property(lambda pace: n_residues))
+
+
+def test_both_strands_are_searched_and_told(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:
+    options = {"match": 2, "mismatch": -3, "gap_first": 7, "gap_next": 2}
+    with search(bases, tmp_path / "both.clalign", device, evalue=1e-3, **options) as run:
+        hits = {hit.name: hit for hit in run.hits(0)}
+        length = run.card(0)["length"]
+        assert run.card(0)["strands"] == ["plus", "minus"]
+    assert set(hits) == {"related0", "other"}
+    assert [hits[name].domains[0].pair.strand for name in ("related0", "other")] == [1, -1]  # type: ignore[union-attr]
+    assert hits["other"].domains[0].profile_range[1] - hits["other"].domains[0].profile_range[0] > length - 15
+    with search(bases, tmp_path / "minus.clalign", device, evalue=1e-3, strand="minus", **options) as run:
+        minus = list(run.hits(0))
+    assert [(hit.name, hit.domains) for hit in minus] == [("other", hits["other"].domains)]
+    with search(bases, tmp_path / "plus.clalign", device, evalue=1e-3, strand="plus", **options) as run:
+        assert [hit.name for hit in run.hits(0)] == ["related0"]
+
+
+def test_a_target_may_match_on_both_strands(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    one, two = random_text(rng, "dna", 40), random_text(rng, "dna", 30)
+    reverse = two.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    inputs = fasta(tmp_path / "q.fa", [("q", one + two)]), fasta(tmp_path / "t.fa", [("t", one + "TTTTT" + reverse)])
+    with search(inputs, tmp_path / "a.clalign", evalue=1e-6) as run:
+        (hit,) = run.hits(0)
+    assert [(d.number, d.pair.strand, d.profile_range) for d in hit.domains if d.pair] == [
+        (1, 1, (0, 40)),
+        (2, -1, (40, 70)),
+    ]
+    assert [d.target_range for d in hit.domains] == [(0, 40), (45, 75)]
+    assert hit.domains[1].text.model == reverse
+
+
+def test_published_statistics_are_shown_and_fitted_ones_beside_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    targets = [(f"t{i}", random_text(rng, "amino", int(rng.integers(20, 60)))) for i in range(400)]
+    inputs = fasta(tmp_path / "q.fa", [("q", random_text(rng, "amino", 50))]), fasta(tmp_path / "t.fa", targets)
+    with search(inputs, tmp_path / "a.clalign") as run:
+        card = run.card(0)
+        assert card["statistics"]["kind"] == "published"
+        assert card["statistics"]["lambda"] == 0.267
+        assert card["fitted"]["kind"] == "fitted"
+        assert sum(card["curve"]["counts"]) == pytest.approx(400, rel=0.01)
+    with search(inputs, tmp_path / "b.clalign", statistics="fitted") as run:
+        shown = run.card(0)
+        assert shown["statistics"] == shown["fitted"] == card["fitted"]
+        assert "fitted to the scores of" in shown["statistics_words"]
+        assert all(hit.evalue <= 10.0 for hit in run.hits(0))
+    with search(inputs, tmp_path / "c.clalign", gap_first=30, gap_next=3) as run:
+        assert run.card(0)["statistics"]["kind"] == "fitted"
+    with search(inputs, tmp_path / "d.clalign", mode="ungapped") as run:
+        assert run.card(0)["statistics"]["kind"] == "computed"
+        assert run.card(0)["statistics"]["lambda"] == pytest.approx(0.3176, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"statistics": "fitted"}, "a fit needs the scores of at least 200"),
+        ({"gap_first": 40, "gap_next": 3}, "none are published for BLOSUM62 with gap costs 37/3"),
+        ({"mode": "global"}, "no statistics of global alignments"),
+        ({"matrix": "RAO"}, "random sequences score above 0"),
+    ],
+)
+def test_without_statistics_there_are_no_evalues_and_it_is_said_why(
+    proteins: tuple[Path, Path], tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    with search(proteins, tmp_path / "a.clalign", top=4, **options) as run:
+        card = run.card(0)
+        assert card["statistics"] is None
+        assert words in card["statistics_words"]
+        hits = list(run.hits(0))
+        assert len(hits) == 4
+        assert all(math.isnan(hit.evalue) and hit.score == hit.raw for hit in hits)
+        best = run.best(0)
+        assert best is not None
+        assert (best["name"], best["raw"], best["evalue"]) == (hits[0].name, hits[0].raw, None)
+    with search(proteins, tmp_path / "b.clalign", top=4, score=hits[1].raw, **options) as run:
+        assert [hit.name for hit in run.hits(0)] == [hit.name for hit in hits if hit.raw >= hits[1].raw]
+
+
+def test_published_statistics_that_do_not_exist_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="None are published for BLOSUM62 with gap costs 37/3") as caught:
+        search(proteins, tmp_path / "a.clalign", statistics="published", gap_first=40, gap_next=3)
+    assert "11/1" in caught.value.hint
+
+
+def content(run: RunFile) -> Any:
+    return [
+        (list(run.hits(number)), run.best(number), [part.tolist() for part in run.histogram(number)], run.card(number))
+        for number in range(3)
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"statistics": "fitted", "top": 3}, {"mode": "semiglobal", "top": 3}])
+def test_a_stopped_search_goes_on_to_the_same_results(
+    options: dict[str, Any], proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch)
+    with search(proteins, tmp_path / "whole.clalign", **options) as run:
+        whole = content(run)
+        n_batches = len(run.finished(0))
+    path = tmp_path / "parts.clalign"
+    spec = PairwiseSpec(str(proteins[0]), str(proteins[1]), **options)
+    with pytest.raises(Cancelled):
+        search(proteins, path, context=Watching(3), **options)
+    for batches in (n_batches, 2, None):
+        with open_run(path, writable=True) as run:
+            assert run.state == "stopped"
+            if batches is None:
+                run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+                assert repr(content(run)) == repr(whole)
+            else:
+                with pytest.raises(Cancelled):
+                    run_pairwise(run, spec, lambda words: REFERENCE, Watching(batches))
+
+
+def test_other_sequences_are_not_mixed_into_a_run(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "amino", 5)
+    with pytest.raises(Cancelled):
+        search(inputs, tmp_path / "a.clalign", context=Watching(1))
+    spec = PairwiseSpec(str(inputs[0]), str(inputs[1]))
+    for which in (0, 1):
+        before = inputs[which].read_text()
+        inputs[which].write_text(before.replace("A", "C", 1))
+        with open_run(tmp_path / "a.clalign", writable=True) as run, pytest.raises(InputError, match="have changed"):
+            run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+        inputs[which].write_text(before)
+
+
+def test_the_matrix_of_a_run_stays_when_its_file_changes(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "amino", 5)
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+    path = tmp_path / "own"
+
+    def write(equal: int) -> None:
+        lines = [" ".join([a, *(str(equal if a == b else -2) for b in letters)]) for a in letters]
+        path.write_text("\n".join([" ".join(letters), *lines]))
+
+    write(5)
+    with search(inputs, tmp_path / "a.clalign", matrix=str(path)) as run:
+        whole = [list(run.hits(number)) for number in range(3)]
+    with pytest.raises(Cancelled):
+        search(inputs, tmp_path / "b.clalign", context=Watching(1), matrix=str(path))
+    write(9)
+    spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), matrix=str(path))
+    with open_run(tmp_path / "b.clalign", writable=True) as run:
+        run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+        assert repr([list(run.hits(number)) for number in range(3)]) == repr(whole)
+
+
+def test_verify_finds_equal_and_wrong_numbers(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:
+    with search(bases, tmp_path / "a.clalign", device) as run:
+        n = run.n_hits()
+        value = verify_pairwise(run, None, 1000, REFERENCE, QuietContext())
+        assert (value["checked"], value["differing"]) == (n + 3 * run.fact("n_targets"), 0)
+        with run.connection:
+            run.connection.execute("UPDATE domains SET raw = raw + 1 WHERE hit = 1")
+            run.connection.execute("UPDATE domains SET states = 'M' || states WHERE hit = 2")
+        value = verify_pairwise(run, [1, 2, 3], 0, REFERENCE, QuietContext())
+        assert (value["checked"], value["differing"]) == (3, 2)
+        assert "computed again" in value["details"][0]
+        verdicts = run.connection.execute("SELECT verified FROM hits WHERE id <= 3 ORDER BY id").fetchall()
+        assert [verdict for (verdict,) in verdicts] == ["differs", "differs", "equal"]
+
+
+def test_an_alignment_that_does_not_score_what_it_should_is_told(
+    proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrong:
+        name = "smith_waterman_trace"
+
+        def reference(self, batch: Any, scoring: Any, check: Any = None) -> list[PairAlignment]:
+            return [PairAlignment(50, (0, 4), (0, 4), "MMMM")] * len(batch)
+
+    monkeypatch.setattr(pairwise_hits, "SMITH_WATERMAN_TRACE", Wrong())
+    with pytest.raises(DeviceError, match="has a score of"):
+        search(proteins, tmp_path / "a.clalign")
+    with open_run(tmp_path / "a.clalign") as run:
+        assert run.state == "failed"
+        assert run.n_hits() == 0
+
+
+def test_what_does_not_fit_together_is_told(
+    proteins: tuple[Path, Path], bases: tuple[Path, Path], tmp_path: Path
+) -> None:
+    context = Watching()
+    search((proteins[0], bases[1]), tmp_path / "a.clalign", context=context).close()
+    assert any("look like protein, the targets like DNA" in text for text in context.texts)
+    context = Watching()
+    search(bases, tmp_path / "b.clalign", context=context, matrix="PAM30").close()
+    assert any("PAM30 is for proteins" in text for text in context.texts)
+    context = Watching()
+    odd = fasta(tmp_path / "odd.fa", [("x", "ACDEUUOFGHIKLMN"), ("x", "WWWW"), ("empty", "")])
+    with search((odd, proteins[1]), tmp_path / "c.clalign", context=context) as run:
+        assert [card["length"] for card in run.profiles()] == [15, 4, 0]
+        assert run.n_hits(2) == 0
+        assert "has no residues" in run.card(2)["statistics_words"]
+        assert [text for _, _, text in run.messages()] == context.texts
+    texts = "\n".join(context.texts)
+    assert "O (1), U (2)" in texts
+    assert "same name: x" in texts
+    assert "Queries without residues: 1" in texts
+
+
+def test_proteins_have_no_other_strand(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="one strand"):
+        search(proteins, tmp_path / "a.clalign", strand="minus")
+
+
+def test_empty_files_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.fa"
+    empty.write_text("")
+    for inputs in ((empty, proteins[1]), (proteins[0], empty)):
+        with pytest.raises(InputError):
+            search(inputs, tmp_path / f"{inputs[0].stem}.clalign")
+
+
+@pytest.fixture
+def worker_events(proteins: tuple[Path, Path], tmp_path: Path) -> Iterator[Any]:
+    spec = PairwiseSpec(str(proteins[0]), str(proteins[1]), device="reference")
+    with WorkerProcess({"job": "pairwise", "run": str(tmp_path / "w.clalign"), "spec": spec.to_dict()}) as worker:
+        yield [event for event in worker.events() if event is not None]
+
+
+def test_the_worker_does_the_job(worker_events: Any, tmp_path: Path) -> None:
+    kinds = [event.kind for event in worker_events]
+    assert kinds[0] == "started"
+    assert kinds[-1] == "finished"
+    assert {"progress", "partial"} <= set(kinds)
+    value = worker_events[-1].value
+    with open_run(tmp_path / "w.clalign") as run:
+        assert run.n_hits() == value["n_hits"] > 0
+        assert run.fact("spec")["direction"] == run.fact("direction") == "pairwise"
