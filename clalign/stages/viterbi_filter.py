@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import N_CODES
+from clalign.devices import Device
 from clalign.local_profiles import LocalProfile
 from clalign.reference.viterbi_filter import viterbi_filter_score
 from clalign.sequences import SequenceBatch
@@ -51,12 +52,21 @@ LEAST_PIECE = 768
 MOST_PAIR_NODES = 20
 """Nodes a lane of the form for two sequences; its state and its steps take 8 registers each."""
 
+SHARING = ((120, 8, 4), (160, 8, 2), (16 * MOST_PAIR_NODES, 16, 2), (32 * MOST_PAIR_NODES, 32, 2))
+"""Models of up to so many nodes; lanes that share two sequences; residues that these take at once.
+
+Fewer lanes waste less on what each does beside its nodes, and more let long sequences end sooner.
+"""
+
+ANY_LANES = (1, 3)
+"""Backends of ``common/lanes.h`` with which several groups of lanes run in step."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "viterbi_filter_lanes": (
         {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
         {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TABLE": 0, "ALL": 1},
         {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3, "SKEWED": 1},
+        {"NODES": 8, "GROUP": 128, "LANE_BACKEND": 3, "LANES": 8, "BLOCK": 2, "SKEWED": 1},
         {"NODES": 20, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_TABLE": 0},
         {"NODES": 1, "LANE_BACKEND": 0, "SKEWED": 1},
     ),
@@ -130,60 +140,79 @@ class _Rows:
 
 def launch_lanes(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
-    device, defines = session.device, {**lane_backend(session.device), **choices}
-    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
-    lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
-    group = lanes if defines["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group)
-    defines = {"NODES": nodes, "GROUP": group, **defines}
-    group, room = defines["GROUP"], LOCAL_SHARE * device.local_bytes - 4 * lanes
-    most = rows.chosen.most
-    counters, again = session.zeros(16), session.allocate(4 * most)
+    device, given = session.device, dict(choices)
+    plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
+    backend = lane_backend(device)
+    counters, again = session.zeros(16), session.allocate(4 * rows.chosen.most)
     pieces = spans = again  # not looked at where nothing was cut
-    pairs = None if plain or nodes > MOST_PAIR_NODES else pairs_of(session, profile)
+    of_pairs = _form(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
+    pairs = None if plain or of_pairs["NODES"] > MOST_PAIR_NODES else pairs_of(session, profile)
     if pairs is not None:
-        chosen = {"SKEWED": 1, "LOCAL_TABLE": int(16 * N_CODES * -(-nodes // 8) * lanes <= room), **defines}
-        tables = skewed_tables(session, profile, pairs, lanes)
-        pieces, spans = _launch_skewed(session, rows, chosen, pairs, tables, counters, again)
-    tables = lanes_tables(session, profile, lanes)
-    chosen = {"ALL": int(pairs is None), "LOCAL_TABLE": int(32 * nodes * lanes <= room), **defines}
-    n_groups = max(1, min(-(-most // (group // lanes)), device.n_compute_units * GROUPS_PER_UNIT))
+        pieces, spans = _launch_skewed(session, profile, rows, of_pairs, pairs, counters, again)
+    form = _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
     session.launch(
-        "viterbi_filter_lanes", "viterbi_filter", chosen, n_groups * group, group,
-        *rows.head, counters, again, pieces, spans, *tables, rows.scores,
+        "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(device, form, rows.chosen.most),
+        *rows.head, counters, again, pieces, spans, *lanes_tables(session, profile, form["LANES"]), rows.scores,
     )  # fmt: skip
 
 
+def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
+    """Return how lanes share two sequences; where their number is not free, how many residues they take at once."""
+    lanes, block = next(((lanes, block) for most, lanes, block in SHARING if n_nodes <= most), SHARING[-1][1:])
+    return {"BLOCK": block} | ({"LANES": lanes} if backend["LANE_BACKEND"] in ANY_LANES else {})
+
+
+def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, int]:
+    """Return the macros of one of the two forms, given those that are settled."""
+    lanes = choices["LANES"]
+    nodes = -(-profile.length // lanes)
+    needed = 16 * N_CODES * -(-nodes // 8) * lanes if choices.get("SKEWED") else 32 * nodes * lanes
+    return {
+        "NODES": nodes,
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group),
+        "LOCAL_TABLE": int(needed <= LOCAL_SHARE * device.local_bytes - 4 * lanes),
+        **choices,
+    }
+
+
+def _geometry(device: Device, form: Choices, n_turns: int) -> tuple[int, int]:
+    """Return how many work-items are to take so many turns, and how many of them are a work-group."""
+    group = form["GROUP"]
+    n_groups = -(-n_turns // (group // form["LANES"]))
+    return max(1, min(n_groups, device.n_compute_units * GROUPS_PER_UNIT)) * group, group
+
+
 def _launch_skewed(
-    session: Any, rows: _Rows, choices: Choices, pairs: PairSteps, tables: list[Any], counters: Any, again: Any
+    session: Any, profile: LocalProfile, rows: _Rows, form: Choices, pairs: PairSteps, counters: Any, again: Any
 ) -> tuple[Any, Any]:
     """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
 
     Returns the buffers of the pieces and of each place's span of them.
     """
-    device, group = session.device, choices["GROUP"]
-    overlap = pairs.longest_alignment
-    longest = LONGEST if overlap is None else max(LEAST_PIECE, int(PIECE_SHARE * overlap))
-    if overlap is None or longest >= LONGEST:
-        overlap, longest = 0, LONGEST
+    reach = pairs.longest_alignment
+    longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
+    if reach is None or longest >= LONGEST:
+        reach = longest = LONGEST  # nothing is cut
     most = rows.chosen.most
-    most_pieces = most + rows.batch.n_cells(1) // (longest - overlap)
-    pieces, bests = session.allocate(16 * most_pieces), session.allocate(4 * most)
-    spans = session.allocate(8 * most)
-    n_groups = max(1, min(-(-most_pieces // (group // choices["LANES"] * 2)), device.n_compute_units * GROUPS_PER_UNIT))
+    most_pieces = most + (rows.batch.n_cells(1) // (longest - reach) if longest > reach else 0)
+    pieces, spans, bests = (session.allocate(n_bytes) for n_bytes in (16 * most_pieces, 8 * most, 4 * most))
+    geometry = _geometry(session.device, form, -(-most_pieces // 2))
 
     def launch(entry: str, *arguments: Any) -> None:
-        session.launch("viterbi_filter_lanes", entry, choices, n_groups * group, group, *arguments)
+        session.launch("viterbi_filter_lanes", entry, form, *geometry, *arguments)
 
     least, listed = np.int32(pairs.least), (rows.chosen.rows, rows.chosen.count)
     launch(
-        "cut", rows.offsets, *listed, np.int32(overlap), np.int32(longest), least,
-        counters, pieces, spans, bests, again,
+        "cut", rows.offsets, *listed, np.int32(reach), np.int32(longest), least,
+        counters, pieces, spans, bests,
     )  # fmt: skip
     launch(
-        "viterbi_filter_skewed", rows.codes, rows.offsets, rows.chosen.rows, pieces, counters, *tables,
-        np.int32(pairs.begin), least, bests,
+        "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
+        *skewed_tables(session, profile, pairs, form["LANES"]), np.int32(pairs.begin), least, np.int32(reach), bests,
     )  # fmt: skip
-    launch("finish", rows.offsets, rows.moves, *listed, least, counters, spans, bests, again, rows.scores)
+    launch(
+        "finish", rows.offsets, rows.moves, *listed, least, counters, pieces, spans, bests, again, rows.scores,
+    )  # fmt: skip
     return pieces, spans
 
 

@@ -58,11 +58,24 @@ void open_strip(strip_t *s, pair_t entering)
 }
 
 /* The lower, the higher halves of two words. */
+#if COMPUTE_CAPABILITY >= 90
+#define LOW_HALVES(a, b) halves_of(a, b, 0x5410)
+#define HIGH_HALVES(a, b) halves_of(a, b, 0x7632)
+
+pair_t halves_of(uint a, uint b, uint chosen)
+{
+    pair_t r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(chosen));
+    return r;
+}
+#else
 #define LOW_HALVES(a, b) (((uint)(a) & 0xffffu) | (uint)(b) << 16)
 #define HIGH_HALVES(a, b) ((uint)(a) >> 16 | ((uint)(b) & 0xffff0000u))
+#endif
 
 /* One residue of both sequences, whose match scores are in `first` and `second`, eight nodes in an int4;
    `left` holds x and D at the left edge after it, and so does what is returned at the right. */
+__attribute__((always_inline))
 uint2 next_row(strip_t *s, EMISSIONS const int4 *first, EMISSIONS const int4 *second, uint2 left)
 {
     pair_t entering = s->entering, d = left.y;

@@ -1,24 +1,32 @@
 /* A piece of a sequence that a group of lanes takes.
 
-   `pieces` has for each: the place of its sequence in the list `rows`, its first residue, its residues, and,
-   once it was scored, its highest M above B.
+   `pieces` has for each: the place of its sequence in the list `rows`, its first residue, its residues. Once it
+   was scored, the latter two are of the stretch of it to which J may matter (no residues if there is none).
    Beyond the ends of a piece there is NO_CODE, which matches nowhere. */
 
 typedef struct {
     __global const uchar *code;
     int length; /* 0 if there is none */
-    int place;
+    int number; /* -1 if there is none */
+    int place, from;
+    int most;        /* the highest M above B for which J plays no part */
+    int first, last; /* rows of this lane between which M was higher */
 } piece_t;
 
-piece_t piece_at(uint k, uint n, __global const int4 *pieces, __global const uchar *codes,
-                 __global const int *offsets, __global const int *rows)
+/* Every sequence has a piece at its place, and `n_more` of them are in others after these, which are taken first. */
+piece_t piece_at(uint turn, uint n, uint n_more, __global const int4 *pieces, __global const uchar *codes,
+                 __global const int *offsets, __global const short *moves, __global const int *rows)
 {
-    piece_t s = {codes, 0, 0};
-    if (k < n) {
-        const int4 piece = pieces[k];
+    piece_t s = {codes, 0, -1, 0, 0, 0, LONGEST, 0};
+    if (turn < n + n_more) {
+        s.number = (int)(turn < n_more ? n + turn : turn - n_more);
+        const int4 piece = pieces[s.number];
+        const int row = rows[piece.x];
         s.place = piece.x;
-        s.code = codes + offsets[rows[piece.x]] + piece.y;
+        s.from = piece.y;
         s.length = piece.z;
+        s.code = codes + offsets[row] + piece.y;
+        s.most = SINGLE_MOST - WORD_BASE - moves[row];
     }
     return s;
 }
@@ -28,18 +36,26 @@ uint code_at(const piece_t *s, int i)
     return (uint)i < (uint)s->length ? s->code[i] : NO_CODE;
 }
 
-/* Residues that are to be gone through. */
-typedef struct { int from, to; } stretch_t;
-
-/* What is left of the k-th piece of a span after `done` residues: nothing if no domain in it makes J matter,
-   all of the sequence if the span has no pieces. `begin` is B before any domain. */
-stretch_t stretch_at(__global const int4 *pieces, int2 span, int k, int done, int length, int begin)
+/* Take note of the highest M of some rows, `end` excluded. */
+void note_rows(piece_t *s, int highest, int begin, int end)
 {
-    stretch_t s = {0, length};
-    if (span.x >= 0) {
-        const int4 piece = pieces[span.x + k];
-        s.from = max(piece.y, done);
-        s.to = piece.w + begin > SINGLE_MOST ? piece.y + piece.z : 0;
+    if (highest > s->most) {
+        s->first = min(s->first, begin);
+        s->last = end;
     }
-    return s;
+}
+
+/* What all lanes know of a piece, in each of them. */
+void gather_notes(piece_t *s, uint lane, __local int *scratch)
+{
+    s->first = -lane_max(-s->first, lane, scratch);
+    s->last = lane_max(s->last, lane, scratch);
+}
+
+/* Write the stretch to which J may matter: from where an alignment may begin, which has up to `reach` residues and
+   reaches an M so high, to the last such M. */
+void put_stretch(const piece_t *s, int reach, __global int4 *pieces)
+{
+    const int from = max(s->first - reach, 0), to = min(s->last, s->length);
+    pieces[s->number] = s->last > 0 ? (int4)(s->place, s->from + from, to - from, 0) : (int4)(s->place, 0, 0, 0);
 }

@@ -1,0 +1,108 @@
+/* HMMER3's Viterbi filter of one sequence, NODES consecutive nodes in each lane, 32 bits (needs common/lanes.h and
+   common/word_scores.h). Few sequences are so scored, each for long: what the next residues need is loaded ahead.
+
+   Tables
+     steps      int[COLUMNS][NODES][LANES]   begin, match to match, insert to match, match to delete, delete to
+                                             delete, insert to insert, delete to match, match to insert
+     emissions  short[N_CODES][NODES][LANES]
+
+   Macros: TABLE   the memory that the steps are in where a lane has too many nodes to hold them in registers */
+
+#define COLUMNS 8
+#define ROW (NODES * LANES)
+#define NOWHERE (2 * NEVER_WORD)
+#define HELD (NODES <= 16)
+
+/* Registers can only be indexed by loops that are unrolled; beyond this many they are spilled anyway. */
+#if NODES <= 40
+#define UNROLL NODES
+#else
+#define UNROLL 1
+#endif
+
+#if HELD
+typedef struct {
+    int of[COLUMNS][NODES];
+} steps_t;
+#define STEP(column, k) t->of[column][k]
+#else
+typedef TABLE const int steps_t;
+#define STEP(column, k) t[((column) * NODES + (k)) * LANES]
+#endif
+
+/* What M of node k + 1 can come from but B, and I; match scores of the next residue; the highest M; D at the end. */
+typedef struct {
+    int x[NODES], i[NODES], emission[NODES];
+    int best, leaving;
+} lane_t;
+
+void open_lane(lane_t *s)
+{
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) s->x[k] = s->i[k] = NOWHERE;
+}
+
+void load_emissions(lane_t *s, __global const short *emission)
+{
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) s->emission[k] = emission[k * LANES];
+}
+
+/* One residue, but for deletes that come from the lanes before; `ahead` are the match scores of the next one. */
+void next_row(lane_t *s, const steps_t *t, __global const short *ahead, int begin, int left)
+{
+    int emission[NODES], d = NOWHERE;
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) emission[k] = s->emission[k];
+    load_emissions(s, ahead);
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) {
+        const int m = max(left, begin + STEP(0, k)) + emission[k], i = s->i[k];
+        s->best = max(s->best, m);
+        left = s->x[k];
+        s->x[k] = max(max(m + STEP(1, k), i + STEP(2, k)), d + STEP(6, k));
+        s->i[k] = max(m + STEP(7, k), i + STEP(5, k));
+        d = max(m + STEP(3, k), d + STEP(4, k));
+    }
+    s->leaving = d;
+}
+
+/* Deletes that come from the lane before. */
+void cross_lane(lane_t *s, const steps_t *t, int d)
+{
+#pragma unroll UNROLL
+    for (int k = 0; k < NODES; k++) {
+        s->x[k] = max(s->x[k], d + STEP(6, k));
+        d += STEP(4, k);
+    }
+    s->leaving = d;
+}
+
+/* B; the highest M that leaves it as it is; the score from J on to B; how much more than D M can get from it. */
+typedef struct {
+    int begin, single_most, move, gain;
+} around_t;
+
+/* The residues from `from` on, `to` excluded. */
+void go_through(lane_t *s, around_t *b, const steps_t *t, __global const uchar *code, int from, int to,
+                __global const short *emissions, uint lane, __local int *scratch)
+{
+    if (from >= to) return;
+    load_emissions(s, emissions + (uint)code[from] * ROW);
+    uint next = code[min(from + 1, to - 1)];
+    for (int i = from; i < to && b->single_most < HIGHEST_WORD; i++) {
+        __global const short *ahead = emissions + next * ROW;
+        next = code[min(i + 2, to - 1)];
+        const int left = lane_up(s->x[NODES - 1], 1, NOWHERE, lane, scratch);
+        next_row(s, t, ahead, b->begin, left);
+        const int matters = s->best > b->single_most || s->leaving + b->gain > b->begin;
+        int goes_on = lane_any(matters, lane, scratch);
+        while (goes_on) {
+            b->single_most = max(b->single_most, lane_max(s->best, lane, scratch));
+            b->begin = begin_after(b->single_most, b->move);
+            const int d = lane_up(s->leaving, 1, NOWHERE, lane, scratch);
+            cross_lane(s, t, d);
+            goes_on = lane_any(s->leaving + b->gain > b->begin, lane, scratch);
+        }
+    }
+}
