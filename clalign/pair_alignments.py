@@ -75,7 +75,8 @@ class AlignedColumns:
     @property
     def pairs(self) -> npt.NDArray[np.bool_]:
         """Which columns hold two residues (bool[n_columns])."""
-        return self.kinds == ord("M")
+        pairs: npt.NDArray[np.bool_] = self.kinds == ord("M")
+        return pairs
 
     @property
     def n_identical(self) -> int:

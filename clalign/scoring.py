@@ -21,7 +21,7 @@ MODES: tuple[Mode, ...] = ("local", "global", "semiglobal", "ungapped")
 MOST_SCORE = 127
 """Entries of a matrix lie between this and its negative, so that a byte holds them."""
 
-MOST_GAP_COST = 10_000
+MOST_GAP_COST = 1000
 
 UNKNOWN = "*"
 """The letter whose scores stand for those of letters that a matrix does not have."""

@@ -12,6 +12,7 @@ from clalign.reference.smith_waterman import pair_score
 from clalign.scoring import PairwiseQuery
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, nothing_to_check
+from clalign.stages.smith_waterman_gpu import start_gpu
 from clalign.stages.smith_waterman_vector import start_vector
 
 
@@ -44,9 +45,11 @@ class SmithWatermanStage:
         """Start scoring the batch."""
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
         n_cells = batch.n_cells(model.length)
-        if n_cells == 0 or shape != "vector":
+        if n_cells == 0:
             return lambda: self.reference(batch, model, session.check)
-        return start_vector(session, batch, model, self.defines)
+        if shape == "vector":
+            return start_vector(session, batch, model, self.defines)
+        return start_gpu(session, batch, model, shape, self.defines)
 
 
 SMITH_WATERMAN = SmithWatermanStage()

@@ -2,8 +2,11 @@
 
    PAIR(v)                   both of them v
    ADD_AT_LEAST(a, b, c)     the greater of a + b and c, of each; sums must not overflow
+   ADD_PAIRS(a, b)           the sum, of each
    HIGHER_PAIR(a, b)         the greater, of each
+   HIGHEST_PAIR(a, b, c)     the greatest, of each
    LOW_PAIR(w), HIGH_PAIR(w) the two lower, the two higher of four signed bytes
+   FOUR_BYTES(a, b, k)       byte k of both words, then byte k + 1 of both
    FIRST_OF(p), SECOND_OF(p) as ints
 
    NVIDIA's cards from compute capability 9.0 on do each in one instruction; elsewhere the compiler is
@@ -28,6 +31,13 @@ pair_t ADD_AT_LEAST(pair_t a, pair_t b, pair_t c)
     return r;
 }
 
+pair_t ADD_PAIRS(pair_t a, pair_t b)
+{
+    pair_t r;
+    asm("add.s16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
 pair_t HIGHER_PAIR(pair_t a, pair_t b)
 {
     pair_t r;
@@ -46,6 +56,16 @@ pair_t bytes_of(uint word, uint chosen)
 #define LOW_PAIR(w) bytes_of(w, 0x9180)
 #define HIGH_PAIR(w) bytes_of(w, 0xb3a2)
 
+pair_t bytes_of_two(uint first, uint second, uint chosen)
+{
+    pair_t r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(first), "r"(second), "r"(chosen));
+    return r;
+}
+
+/* k is 0 or 2. */
+#define FOUR_BYTES(a, b, k) bytes_of_two(a, b, 0x5140 + (k) * 0x1111)
+
 #else
 
 pair_t HIGHER_PAIR(pair_t a, pair_t b)
@@ -54,12 +74,19 @@ pair_t HIGHER_PAIR(pair_t a, pair_t b)
     return as_uint(x > y ? x : y);
 }
 
+#define ADD_PAIRS(a, b) as_uint(as_short2(a) + as_short2(b))
+
 pair_t ADD_AT_LEAST(pair_t a, pair_t b, pair_t c)
 {
-    return HIGHER_PAIR(as_uint(as_short2(a) + as_short2(b)), c);
+    return HIGHER_PAIR(ADD_PAIRS(a, b), c);
 }
 
 #define LOW_PAIR(w) as_uint(convert_short2(as_char4(w).lo))
 #define HIGH_PAIR(w) as_uint(convert_short2(as_char4(w).hi))
+#define FOUR_BYTES(a, b, k) as_uint((uchar4)(BYTE(a, k), BYTE(b, k), BYTE(a, (k) + 1), BYTE(b, (k) + 1)))
+#define BYTE(w, k) (uchar)((w) >> (8 * (k)))
 
 #endif
+
+/* One instruction, too, on these cards. */
+#define HIGHEST_PAIR(a, b, c) HIGHER_PAIR(HIGHER_PAIR(a, b), c)

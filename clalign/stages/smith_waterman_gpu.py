@@ -1,0 +1,358 @@
+"""How the shapes of Smith-Waterman for GPUs are launched on a batch.
+
+Most targets go two at a time to a work-item (`item`). Those that are long for this batch would keep a few
+work-items busy after all others are done; lanes share them (`lanes`). What 16 bits may not hold, and letters
+that the table of pairs has no place for, are left to lanes that compute in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import AMINO, DNA, N_CODES, code_of
+from clalign.devices import Device
+from clalign.hits import PairScores, Scores
+from clalign.scoring import MODES, PairwiseQuery, SubstitutionMatrix
+from clalign.sequences import SequenceBatch
+from clalign.stages.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.viterbi_shapes import lane_backend
+
+Choices = Mapping[str, int]
+Rows = npt.NDArray[np.int32]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "smith_waterman_item": ({"ROWS": 32}, {"GROUP": 64, "ONE_STRIP": 1, "CLASSES": 5}, {"ROWS": 8, "UNGAPPED": 1}),
+    "smith_waterman_lanes": (
+        {"ROWS": 16, "LANE_BACKEND": 3, "LANES": 32, "GROUP": 128},
+        {"ROWS": 8, "LANE_BACKEND": 3, "LANES": 32, "WIDE": 1, "MODE": 2},
+    ),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+UNSCORED_LETTER = 255
+
+HIGHEST_WORD = 32767
+
+MOST_FACTOR_GAIN, LEAST_FACTOR_GAIN = 31, -32
+"""What a byte holds four times over."""
+
+EVERYTHING = object()
+
+STRIP_OVERHEAD = 4.0
+"""What goes on between the rows of a strip takes as long as so many rows."""
+
+FEWEST_LANES, MOST_LANES = 8, 32
+
+NARROW_BACKENDS = (1, 3)
+"""Backends of ``common/lanes.h`` that know groups of fewer lanes."""
+
+
+def letter_classes(matrix: SubstitutionMatrix) -> npt.NDArray[np.uint8]:
+    """Return the class of each letter code of a target (uint8[N_CODES]).
+
+    Letters of a class score alike. The residues, and the letter for any of them, have classes, and so have
+    letters that score as one of these does; others have none, since few sequences hold them.
+    """
+    alphabet = DNA if matrix.is_nucleic else AMINO
+    classes = np.full(N_CODES, UNSCORED_LETTER, np.uint8)
+    number = 0
+    for code in map(code_of, alphabet.canonical + ("N" if matrix.is_nucleic else "X")):
+        if classes[code] == UNSCORED_LETTER:
+            classes[(matrix.scores == matrix.scores[:, [code]]).all(axis=0)] = number
+            number += 1
+    return classes
+
+
+def _n_classes(classes: npt.NDArray[np.uint8]) -> int:
+    return int(classes[classes != UNSCORED_LETTER].max()) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The targets of a batch that go to work-items, laid out two by two on a device, and the others.
+
+    Attributes
+    ----------
+    n, longest : int
+        Of those that go to work-items.
+    rows, bases, words : buffer
+        See ``smith_waterman_item.cl``.
+    rare, n_rare : buffer
+        Rows with letters that have no class.
+    long, longest_ones : int32[]
+        Rows for few and for many lanes, falling by length.
+    """
+
+    n: int
+    longest: int
+    rows: Any
+    bases: Any
+    words: Any
+    rare: Any
+    n_rare: Any
+    long: Rows
+    longest_ones: Rows
+
+
+def start_gpu(
+    session: Any, batch: SequenceBatch, model: PairwiseQuery, shape: str, choices: Choices
+) -> Callable[[], PairScores]:
+    """Start scoring a batch; return what waits for the scores and returns them.
+
+    Parameters
+    ----------
+    shape : str
+        ``item``, or ``lanes`` for all targets.
+    choices : dict
+        Compile-time choices that replace the default ones; ``WIDE`` asks for 32 bits throughout.
+    """
+    query = _Query(session, model)
+    if not model.scoring.is_floored or choices.get("WIDE"):
+        outcome = _Outcome(session, batch, "all", None)
+        rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
+        _launch_lanes(query, _listed(session, batch, rows), outcome, {**choices, "WIDE": 1})
+        return _collected(batch, model, [outcome])
+    layout = _layout_of(session, batch, model.scoring.matrix, shape)
+    by_items = _Outcome(session, batch, "items", None)
+    outcomes = [by_items]
+    # Queues beside each other, since a few long targets keep only a few of the device's units busy.
+    for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
+        if len(rows):
+            beside = session.resident(f"queue of the {name}", EVERYTHING, session.beside)
+            outcomes.append(_Outcome(beside, batch, name, rows))
+            _launch_lanes(query, _listed(beside, batch, rows), outcomes[-1], {**choices, "WIDE": 0}, lanes)
+    if layout.n:
+        _launch_item(query, layout, by_items, choices)
+        _launch_lanes(query, _Listed(layout.rare, layout.n_rare, batch), by_items, {**choices, "WIDE": 1})
+    for outcome in outcomes:
+        _launch_lanes(query, _Listed(outcome.again, outcome.n_again, batch), outcome, {**choices, "WIDE": 1})
+    return _collected(batch, model, outcomes)
+
+
+class _Outcome:
+    """What one queue of a device finds: scores, and the rows that 16 bits may not have held.
+
+    `rows` are those that it scores; None if it is all that no other queue does.
+    """
+
+    def __init__(self, session: Any, batch: SequenceBatch, name: str, rows: Rows | None) -> None:
+        n = len(batch)
+        self.session, self.batch, self.name, self.rows = session, batch, name, rows
+        self.scores, self.again, self.n_again = session.allocate(4 * n), session.allocate(4 * n), session.zeros(4)
+
+    def fetch(self) -> Callable[[], tuple[npt.NDArray[np.int32], int]]:
+        """Return what waits for the scores and the number of rows computed again."""
+        scores = self.session.fetch(self.scores, len(self.batch), np.int32)
+        n_again = self.session.fetch(self.n_again, 1, np.uint32)
+        return lambda: (scores(), int(n_again()[0]))
+
+    def scratch(self, n_bytes: int) -> Any:
+        """Return memory for what crosses the edges of strips, kept for the next launch in this queue."""
+        device, size = self.session.device, 1 << max(10, (n_bytes - 1).bit_length())
+        if device.max_buffer_bytes and size > device.max_buffer_bytes:
+            size = n_bytes
+        return self.session.resident(f"edges of {self.name}, {size}", EVERYTHING, lambda: self.session.allocate(size))
+
+
+class _Listed:
+    """Rows on a device that lanes are to score: the rows, how many, and how many and how long at most."""
+
+    def __init__(self, rows: Any, count: Any, batch: SequenceBatch, most: int = 0, longest: int = 0) -> None:
+        self.rows, self.count = rows, count
+        self.most, self.longest = most or len(batch), longest or int(batch.lengths.max(initial=1))
+
+
+def _listed(session: Any, batch: SequenceBatch, rows: Rows) -> _Listed:
+    """Return rows that the host knows."""
+    n, longest = len(rows), int(batch.lengths[rows].max(initial=1))
+    return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), batch, max(1, n), longest)
+
+
+def _collected(batch: SequenceBatch, model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
+    """Return what waits for all queues and puts together what they found."""
+    fetched = [outcome.fetch() for outcome in outcomes]
+    empty = -model.scoring.gaps.of(model.length) if model.scoring.mode == "global" else 0
+
+    def collect() -> PairScores:
+        values, n_again = fetched[0]()
+        values = values.copy()
+        for outcome, fetch in zip(outcomes[1:], fetched[1:], strict=True):
+            theirs, n_more = fetch()
+            values[outcome.rows] = theirs[outcome.rows]
+            n_again += n_more
+            outcomes[0].session.join(outcome.session)
+        values[batch.lengths == 0] = empty
+        return PairScores(Scores(batch.targets, values), n_in_32_bits=n_again)
+
+    return collect
+
+
+class _Query:
+    """A query and what its kernels take of its scoring."""
+
+    def __init__(self, session: Any, model: PairwiseQuery) -> None:
+        scoring = model.scoring
+        matrix = scoring.matrix
+        self.model = model
+        self.bias = max(0, -matrix.least)
+        self.gaps = scoring.gaps
+        self.mode = MODES.index(scoring.mode)
+        self.most = HIGHEST_WORD - self.bias - scoring.gaps.first - matrix.greatest
+        fits = matrix.least >= LEAST_FACTOR_GAIN and matrix.greatest <= MOST_FACTOR_GAIN
+        self.products = int(fits and session.device.compute_capability >= 90)
+
+    @property
+    def arguments(self) -> tuple[np.int32, ...]:
+        return np.int32(self.bias), np.int32(self.gaps.first), np.int32(self.gaps.next), np.int32(self.most)
+
+
+def _limits(lengths: Rows, device: Device, shape: str) -> tuple[float, float]:
+    """Return up to what length targets go to work-items, and to few lanes; longer ones go to many.
+
+    Whatever takes two of them must not take longer than a share of the time of all.
+    """
+    tuning = pair_tuning_of(device)
+    n_items = device.n_compute_units * tuning.groups * min(tuning.group, device.max_work_group)
+    share = tuning.long_share * float(lengths.sum(dtype=np.int64)) / 2
+    by_items = 0.0 if shape == "lanes" else max(share / n_items, tuning.least_long)
+    return by_items, max(share / n_items * FEWEST_LANES, by_items)
+
+
+def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, shape: str) -> _Layout:
+    """Return the layout of a batch for the classes of a matrix, made once a batch."""
+    classes, device = letter_classes(matrix), session.device
+    n_classes = _n_classes(classes)
+
+    def make() -> _Layout:
+        lengths = batch.lengths
+        by_items, by_few = _limits(lengths, device, shape)
+        falling = np.argsort(-lengths, kind="stable").astype(np.int32)
+        ordered = lengths[falling]
+        rows = falling[(ordered <= by_items) & (ordered > 0)]
+        n_words = -(-lengths[rows[::64]].astype(np.int64) // 4) * 32
+        words = session.allocate(8 * int(n_words.sum()))
+        bases = session.upload((np.cumsum(n_words) - n_words).astype(np.uint32))
+        rare, n_rare, chosen = session.allocate(4 * len(batch)), session.zeros(4), session.upload(rows)
+        if len(rows):
+            group = min(64, device.max_work_group)
+            session.launch(
+                "smith_waterman_item", "lay_out", {"CLASSES": n_classes}, -(-len(rows) // (2 * group)) * group, group,
+                session.residues(batch)[0], session.upload(classes), session.residues(batch)[1], chosen,
+                np.uint32(len(rows)), bases, words, rare, n_rare,
+            )  # fmt: skip
+        longest = int(lengths[rows].max(initial=0))
+        long, longest_ones = falling[(ordered > by_items) & (ordered <= by_few)], falling[ordered > by_few]
+        return _Layout(len(rows), longest, chosen, bases, words, rare, n_rare, long, longest_ones)
+
+    layout: _Layout = session.resident(f"pairs of {classes.tobytes().hex()} {shape}", batch, make)
+    return layout
+
+
+def _strips(length: int, most: int, step: int, overhead: float) -> tuple[int, int]:
+    """Return how many strips a query is cut into, and the rows of each, a multiple of `step`.
+
+    Of all heights up to `most` the one that computes least: the rows, and what a strip takes besides, in rows.
+    """
+    heights = np.arange(step, most + 1, step)
+    counts = -(-length // heights)
+    best = int((counts * (heights + overhead)).argmin())
+    return int(counts[best]), int(heights[best])
+
+
+def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Choices) -> None:
+    session = outcome.session
+    device, tuning = session.device, pair_tuning_of(session.device)
+    classes = letter_classes(query.model.scoring.matrix)
+    n_strips, rows = _strips(query.model.length, choices.get("ROWS", tuning.rows), 8, STRIP_OVERHEAD)
+    defines = {
+        "COMPUTE_CAPABILITY": device.compute_capability, "PRODUCTS": query.products,
+        "UNGAPPED": int(query.model.scoring.mode == "ungapped"),
+        "GROUP": min(tuning.group, device.max_work_group), **choices,
+        "ROWS": rows, "CLASSES": _n_classes(classes), "ONE_STRIP": int(n_strips == 1),
+    }  # fmt: skip
+    defines.pop("LANES", None)
+    group = defines["GROUP"]
+    n_groups = min(device.n_compute_units * tuning.groups, -(-layout.n // (2 * group)))
+    depth = -(-layout.longest // 4) * 4
+    session.launch(
+        "smith_waterman_item", "smith_waterman", defines, n_groups * group, group,
+        layout.words, layout.bases, session.residues(outcome.batch)[1], layout.rows, np.uint32(layout.n),
+        _pair_table(session, query, classes, defines, n_strips), np.uint32(n_strips), *query.arguments,
+        outcome.scratch(8 * n_groups * depth * group if n_strips > 1 else 8), np.uint32(depth), session.zeros(4),
+        outcome.scores, outcome.again, outcome.n_again,
+    )  # fmt: skip
+
+
+def _pair_table(session: Any, query: _Query, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int) -> Any:
+    """Return the gains of all pairs of letters on a device, made there once a query and height of a strip."""
+    rows, n_classes = defines["ROWS"], defines["CLASSES"]
+
+    def make() -> Any:
+        profile = query.model.profile
+        gains = np.full((n_strips * rows, n_classes + 1), -query.bias, np.int8)
+        for number in range(n_classes):
+            gains[: len(profile), number] = profile[:, np.flatnonzero(classes == number)[0]]
+        n_words = n_strips * (n_classes * (n_classes + 1) + 1) * rows // 2
+        table = session.allocate(4 * n_words)
+        group = min(64, session.device.max_work_group)
+        chosen = {name: defines[name] for name in ("ROWS", "CLASSES", "PRODUCTS", "COMPUTE_CAPABILITY")}
+        session.launch(
+            "smith_waterman_item", "pair_gains", chosen, -(-n_words // group) * group, group,
+            session.upload(gains), np.uint32(n_words), table,
+        )  # fmt: skip
+        return table
+
+    return session.resident(f"pair gains {rows} {n_classes}", query.model, make)
+
+
+def _launch_lanes(
+    query: _Query, listed: _Listed, outcome: _Outcome, choices: Choices, lanes_wanted: int = MOST_LANES
+) -> None:
+    """Enqueue lanes for listed rows; how many these are only the device may know."""
+    session, wide = outcome.session, choices["WIDE"]
+    device, tuning = session.device, pair_tuning_of(session.device)
+    defines = {**lane_backend(device), "MODE": query.mode, "PRODUCTS": 0 if wide else query.products}
+    if defines["LANE_BACKEND"] in NARROW_BACKENDS:
+        defines["LANES"] = lanes_wanted
+    defines |= choices
+    lanes = defines["LANES"]
+    most = choices.get("ROWS", tuning.wide_rows if wide else tuning.lane_rows) * lanes
+    n_strips, height = _strips(query.model.length, most, 4 * lanes, STRIP_OVERHEAD * lanes)
+    group = lanes if defines["LANE_BACKEND"] == 0 else min(tuning.group, device.max_work_group)
+    defines = {"GROUP": group, **defines, "ROWS": height // lanes}
+    group = defines["GROUP"]
+    per_group, at_once = group // lanes, 1 if wide else 2
+    n_groups = min(-(-listed.most // (per_group * at_once)), device.n_compute_units * tuning.lane_groups)
+    per_strip = 8 * listed.longest * per_group if n_strips > 1 else 0
+    if per_strip:
+        n_groups = max(1, min(n_groups, tuning.most_scratch // per_strip))
+    session.launch(
+        "smith_waterman_lanes", "smith_waterman", defines, n_groups * group, group,
+        *session.residues(outcome.batch), listed.rows, listed.count, session.zeros(4),
+        _lane_gains(session, query, lanes, height // lanes, n_strips, wide, defines["PRODUCTS"]),
+        np.int32(n_strips), np.int32(query.model.length), *query.arguments,
+        outcome.scratch(n_groups * per_strip + 8), np.uint32(listed.longest),
+        outcome.scores, outcome.again, outcome.n_again,
+    )  # fmt: skip
+
+
+def _lane_gains(session: Any, query: _Query, lanes: int, rows: int, n_strips: int, wide: int, products: int) -> Any:
+    """Return the gains of a query on a device in the layout of ``smith_waterman_lanes.cl``, made once."""
+
+    def make() -> Any:
+        profile, fours = query.model.profile.astype(np.int64), -(-rows // 16)
+        gains = np.full((n_strips * lanes * rows, N_CODES), -query.bias, np.int64)
+        gains[: len(profile)] = profile
+        gains[:, N_CODES - 1] = -query.bias
+        padded = np.zeros((n_strips, lanes, 16 * fours, N_CODES), np.int64)
+        padded[:, :, :rows] = gains.reshape(n_strips, lanes, rows, N_CODES)
+        table = padded.reshape(n_strips, lanes, fours, 16, N_CODES).transpose(0, 4, 2, 1, 3)
+        factors = (1,) if wide else (1, 4 if products else 1)
+        return session.upload(np.stack([table * factor for factor in factors], axis=1).astype(np.int8))
+
+    return session.resident(f"lane gains {lanes} {rows} {wide} {products}", query.model, make)

@@ -1,0 +1,52 @@
+"""The numbers by which the kernels of Smith-Waterman are fitted to a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from clalign.devices import Device
+
+
+@dataclass(frozen=True, slots=True)
+class PairTuning:
+    """Choices that change the speed and nothing else; all for GPUs.
+
+    Attributes
+    ----------
+    rows : int
+        Most query residues of a strip of the `item` shape, a multiple of 8.
+    group, groups : int
+        Work-items a group, a multiple of 32, and groups a compute unit.
+    lane_rows, wide_rows : int
+        Most query residues a lane holds of two targets, and of one in 32 bits; multiples of 4.
+    lane_groups : int
+        Work-groups a compute unit of the `lanes` shape.
+    long_share : float
+        A target is left to lanes if a work-item would take more than this share of the time of all for it.
+    least_long : int
+        Shorter targets are never left to lanes.
+    most_scratch : int
+        Bytes for what crosses the edges of strips in the `lanes` shape.
+    """
+
+    rows: int = 24
+    group: int = 64
+    groups: int = 4
+    lane_rows: int = 16
+    wide_rows: int = 8
+    lane_groups: int = 8
+    long_share: float = 0.75
+    least_long: int = 16
+    most_scratch: int = 2**28
+
+
+DEFAULT = PairTuning()
+
+BY_VENDOR = {"nvidia": replace(DEFAULT, rows=32, group=128, groups=4, lane_rows=32, lane_groups=4, most_scratch=2**31)}
+"""Starting points. Measured: NVIDIA (H200)."""
+
+
+def pair_tuning_of(device: Device) -> PairTuning:
+    """Return the choices for a device."""
+    vendor = device.vendor.lower()
+    return next((known for word, known in BY_VENDOR.items() if word in vendor), DEFAULT)
