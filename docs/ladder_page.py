@@ -2,7 +2,8 @@
 
 Between ``<!-- table NAME WHAT -->`` and ``<!-- end table -->`` goes the table WHAT of
 ``benchmarks/results/ladder_NAME.json``: ``facts``, ``alone``, ``combined``, ``program``, ``means`` or an
-experiment.
+experiment; or ``pair_facts`` or ``pairs`` of ``benchmarks/results/smith_waterman_ladder_NAME.json``, which is what
+``clalign lab ladder sw --json`` wrote.
 
     python docs/ladder_page.py
 """
@@ -11,14 +12,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from clalign.labs.ladder_tables import (
     EXPERIMENT_COLUMNS,
+    PAIR_COLUMNS,
     RUNG_COLUMNS,
+    Column,
+    Row,
     heading,
     markdown,
+    pair_heading,
     plain,
     seconds,
     times,
@@ -39,8 +45,13 @@ MEAN_COLUMNS = (
 )
 
 
+PAIR_TABLES = ("pair_facts", "pairs")
+
+
 def table(results: dict[str, Any], what: str) -> str:
     """Return one table of a file of results."""
+    if what in PAIR_TABLES:
+        return pair_heading(results) if what == "pair_facts" else _with_reasons(PAIR_COLUMNS, results["rows"])
     document = results["detail"]
     if what == "facts":
         return heading(document)
@@ -51,15 +62,21 @@ def table(results: dict[str, Any], what: str) -> str:
     rows = [row for row in document["rows"] if row["group"] == what]
     if not rows:
         raise SystemExit(f"There is no table {what}.")
+    return _with_reasons(RUNG_COLUMNS, rows)
+
+
+def _with_reasons(columns: Sequence[Column], rows: list[Row]) -> str:
+    """Return a table of rungs, and below it why some have no time."""
     reasons = [f"- {row['name']}: {row['reason']}" for row in rows if row["reason"]]
-    return "\n".join([markdown(RUNG_COLUMNS, rows), *([""] if reasons else []), *reasons])
+    return "\n".join([markdown(columns, rows), *([""] if reasons else []), *reasons])
 
 
 def rendered(text: str, folder: Path = RESULTS) -> str:
     """Return a page with its tables renewed."""
 
     def fill(found: re.Match[str]) -> str:
-        path = folder / f"ladder_{found[2]}.json"
+        ladder = "smith_waterman_ladder" if found[3] in PAIR_TABLES else "ladder"
+        path = folder / f"{ladder}_{found[2]}.json"
         content = table(json.loads(path.read_text("utf-8")), found[3]) if path.exists() else "Not measured yet."
         return f"{found[1]}\n{content}\n\n{found[4]}"
 

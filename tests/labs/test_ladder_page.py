@@ -57,7 +57,27 @@ def test_tables_are_filled_in_and_renewed(page: ModuleType, tmp_path: Path) -> N
     assert filled.endswith("\nafter")
 
 
+def test_pairs_have_a_file_of_their_own(page: ModuleType, tmp_path: Path) -> None:
+    row = {
+        "name": "global", "status": "not run", "reason": "Too little memory.", "equal": False, "device": "made up",
+        "published": {"total_seconds": 1.27, "kernel_seconds": 0.2736, "copy_seconds": 0.5337, "speedup": 2.57},
+    }  # fmt: skip
+    unknown = ("total", "kernel", "copy", "host")
+    row |= dict.fromkeys([*(f"{name}_seconds" for name in unknown), "gcups", "speedup", "registers", "occupancy"])
+    document = {
+        "device": {"name": "made up"}, "pairs": 3, "length": 9, "seed": 1, "runs": 2,
+        "rows": [{**row, "local_bytes": 4}], "scoring": {"matrix": "+1/-1", "gap": 2},
+    }  # fmt: skip
+    (tmp_path / "smith_waterman_ladder_here.json").write_text(json.dumps(document))
+    places = [f"<!-- table here {what} -->\n<!-- end table -->" for what in ("pair_facts", "pairs")]
+    filled = page.rendered("\n".join([*places, "<!-- table here alone -->\n<!-- end table -->"]), tmp_path)
+    assert "made up: 3 pairs of 9 x 9 random nucleotides" in filled
+    assert "| 1.27 s (kernel 274 ms, copies 534 ms); 2.57 times |" in filled
+    assert "- global: Too little memory." in filled
+    assert filled.count("Not measured yet.") == 1
+
+
 def test_the_page_shows_the_present_results(page: ModuleType) -> None:
     text = (DOCS / "ladder.md").read_text("utf-8")
     assert page.rendered(text) == text
-    assert len(page.PLACE.findall(text)) == 17
+    assert len(page.PLACE.findall(text)) == 21
