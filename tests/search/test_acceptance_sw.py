@@ -1,0 +1,116 @@
+"""Scores of 50 queries against 5,000 proteins, and of nucleic acids on both strands: equal to parasail's, all of them.
+
+Needs ``CLALIGN_DATA`` and parasail. What is aligned is scored again by the search itself.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.cli import main
+from clalign.devices import Device
+
+parasail: Any = pytest.importorskip("parasail")
+
+QUERIES = 50
+
+SCORINGS = (
+    # matrix, costs of the first residue of a gap and of each further one
+    ("BLOSUM62", 12, 1), ("BLOSUM45", 16, 2), ("BLOSUM50", 13, 3), ("BLOSUM80", 11, 1), ("PAM250", 10, 10),
+)  # fmt: skip
+
+MODES = {"local": "sw", "global": "nw", "semiglobal": "sg"}
+
+
+def records(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and residues of a FASTA file."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    for part in data.decode().split(">")[1:]:
+        head, body = part.split("\n", 1)
+        yield head.split()[0], body.replace("\n", "").upper()
+
+
+def theirs(queries: list[str], targets: list[str], matrix: Any, gaps: tuple[int, int], name: str) -> list[int]:
+    """Return parasail's scores of all pairs, query after query.
+
+    Not in its striped shape: with linear gaps some scores are too low there, and differ from its own plain ones.
+    """
+
+    def scores(query: str) -> list[int]:
+        if name != "sw":
+            align = getattr(parasail, f"{name}_striped_32")
+            return [align(query, target, *gaps, matrix).score for target in targets]
+        narrow, wide = parasail.profile_create_16(query, matrix), parasail.profile_create_32(query, matrix)
+        found = (parasail.sw_scan_profile_16(narrow, target, *gaps) for target in targets)
+        return [
+            parasail.sw_scan_profile_32(wide, target, *gaps).score if result.saturated else result.score
+            for result, target in zip(found, targets, strict=True)
+        ]
+
+    with ThreadPoolExecutor(2) as pool:
+        return [score for found in pool.map(scores, queries) for score in found]
+
+
+def ours(path: Path) -> list[int]:
+    return [int(line.rsplit("\t", 1)[1]) for line in path.read_text().splitlines()[1:]]
+
+
+def differences(found: list[int], expected: list[int]) -> list[tuple[int, int, int]]:
+    assert len(found) == len(expected)
+    pairs = enumerate(zip(found, expected, strict=True))
+    return [(place, a, b) for place, (a, b) in pairs if a != b]
+
+
+@pytest.fixture(scope="module")
+def accelerated(device: Device) -> Device:
+    if device.kind == "reference":
+        pytest.skip("the reference would take hours")
+    return device
+
+
+@pytest.fixture(scope="module")
+def queries(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("acceptance") / "queries.fa"
+    some = list(records(data_folder / "sequences" / "mmseqs2_QUERY.fasta.gz"))[:QUERIES]
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in some))
+    return path
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("matrix", "first", "following"), SCORINGS)
+def test_proteins(
+    matrix: str, first: int, following: int, accelerated: Device, queries: Path, data_folder: Path, tmp_path: Path
+) -> None:
+    targets, scores = data_folder / "sequences" / "uniparc_5k.fasta.gz", tmp_path / "scores.tsv"
+    costs = ["--gap-first", str(first), "--gap-next", str(following)]
+    words = ["--matrix", matrix, *costs, "--scores", str(scores), "-o", str(tmp_path / "text"), "--device"]
+    assert main(["sw", "-q", *words, accelerated.id, str(queries), str(targets)]) == 0
+    texts = [text for _, text in records(queries)], [text for _, text in records(targets)]
+    assert len(texts[1]) >= 5000
+    expected = theirs(*texts, getattr(parasail, matrix.lower()), (first, following), "sw")
+    assert differences(ours(scores), expected) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", MODES)
+def test_nucleic_acids(mode: str, accelerated: Device, data_folder: Path, tmp_path: Path) -> None:
+    ests = [(name, text) for name, text in records(data_folder / "dna" / "U89959_ests.fas") if set(text) <= set("ACGT")]
+    some, others = ests[:12], ests[12:212]
+    for name, chosen in (("queries", some), ("targets", others)):
+        (tmp_path / name).write_text("".join(f">{key}\n{text}\n" for key, text in chosen))
+    scores = tmp_path / "scores.tsv"
+    words = ["--match", "2", "--mismatch", "-3", "--gapopen", "5", "--gapextend", "2", "--mode", mode, "--top", "20"]
+    outputs = ["--scores", str(scores), "-o", str(tmp_path / "text"), "--device", accelerated.id]
+    assert main(["sw", "-q", *words, *outputs, str(tmp_path / "queries"), str(tmp_path / "targets")]) == 0
+    matrix = parasail.matrix_create("ACGT", 2, -3)
+    reverse = str.maketrans("ACGT", "TGCA")
+    strands = [[text for _, text in some], [text.translate(reverse)[::-1] for _, text in some]]
+    plus, minus = (theirs(texts, [text for _, text in others], matrix, (7, 2), MODES[mode]) for texts in strands)
+    expected = [max(pair) for pair in zip(plus, minus, strict=True)]
+    assert differences(ours(scores), expected) == []
