@@ -41,8 +41,8 @@ class RungPage(LabPage):
         self.ladders.activated.connect(self._ask_ladder)
         self.add_field("Ladder", self.ladders, 0)
         self.add_field("Device", self.devices, 0, 1)
-        for column, stretch in ((1, 1), (3, 2)):
-            self.setup.setColumnStretch(column, stretch)
+        for column in (1, 3):
+            self.setup.setColumnStretch(column, 1)
         self.setup.addLayout(self._ticks(), 0, 4)
         self.table = LabTable(ladder.rungs, "Rungs")
         self.figure = FigureView("Speed-up of each rung")
