@@ -23,7 +23,9 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def evalue(value: float) -> str:
-    """Return an E-value or P-value with two significant digits; zero is too small to be written."""
+    """Return an E-value or P-value with two significant digits; zero is too small to be written, NaN not known."""
+    if math.isnan(value):
+        return "—"
     if value == 0:
         return "< 1e-300"
     if value < 1e-3 or value >= 1e5:

@@ -10,9 +10,10 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from clalign.runs import create_run, open_run
+from clalign.ui.models.hit_columns import COLUMNS
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
-from clalign.ui.models.hits_model import COLUMNS, MAX_PAGES, HitsModel
+from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.views.hits_table import HitsTable
 

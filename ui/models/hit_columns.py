@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import words
+from .hit_filter import PROFILE_WORDS, FilterWords
 from .hit_pages import HitRow
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Column:
         Cell text of a row, given the model.
     sort : str
         The key of its order in `hit_pages.SORTS`; empty: cannot be sorted.
+    small_first : bool
+        Whether the first click puts the smallest first, though it is a number.
     """
 
     key: str
@@ -44,6 +47,32 @@ class Column:
     right: bool = False
     shown: bool = False
     width: int = 80
+    small_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """What a table of hits shows of a kind of run.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    sets : dict
+        Columns that are shown together: words and keys, by the name of the set.
+    words : FilterWords
+        What its filter box knows.
+    query_first : bool
+        Whether the query, where there are several, stands before everything else.
+    """
+
+    columns: tuple[Column, ...]
+    sets: dict[str, tuple[str, tuple[str, ...]]]
+    words: FilterWords
+    query_first: bool = False
+
+    def place(self, key: str) -> int | None:
+        """Return where a column stands, or None if there is none such."""
+        return next((place for place, column in enumerate(self.columns) if column.key == key), None)
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -78,7 +107,7 @@ COLUMNS = (
     Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
            True, 230),
     Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
-           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72),
+           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72, True),
     Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
            "score", True, True, 84),
     Column("domains", "Domains", "Domains on the sequence, drawn to scale",
@@ -87,7 +116,7 @@ COLUMNS = (
     Column("bias", "Bias", "What the correction for biased composition took, in bits",
            lambda r, m: words.score(r.bias), "bias", True, False, 60),
     Column("best_evalue", "Best domain E", "E-value of the best domain alone",
-           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100),
+           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100, True),
     Column("best_score", "Best domain (bits)", "Score of the best domain",
            lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
     Column("coverage", "Profile %", "Share of the profile that the domains cover",
@@ -97,11 +126,11 @@ COLUMNS = (
     Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
            100),
     Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, ""), "start", True,
-           False, 90),
+           False, 90, True),
     Column("envelope", "Env from–to", "First and last residue of the envelopes; HMMER2's are the domains",
-           lambda r, m: _span(r, "env_"), "env_start", True, False, 96),
+           lambda r, m: _span(r, "env_"), "env_start", True, False, 96, True),
     Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, "hmm_"), "model_start",
-           True, False, 110),
+           True, False, 110, True),
     Column("verified", "Verified", "Computed again on the reference: equal, or differs",
            lambda r, m: r.verified or "—", "verified", False, False, 76),
     Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
@@ -132,3 +161,5 @@ SETS = {
     "all": ("All", tuple(column.key for column in COLUMNS)),
 }  # fmt: skip
 """Columns that are shown together: words and keys."""
+
+PROFILE_TABLE = TableKind(COLUMNS, SETS, PROFILE_WORDS)

@@ -6,18 +6,63 @@ import math
 import re
 from dataclasses import dataclass
 
-FIELDS = {
-    "e": "evalue",
-    "evalue": "evalue",
-    "score": "score",
-    "bias": "bias",
-    "len": "length",
-    "length": "length",
-    "domains": "n_domains",
-    "dome": "best_evalue",
-    "domscore": "best_score",
-}
-"""Words of the filter box and the columns they mean."""
+from .pair_values import PAIR_VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class FilterWords:
+    """What can be compared with numbers.
+
+    Attributes
+    ----------
+    fields : dict
+        Words of the filter box and the SQL that they mean.
+    known : str
+        The words, for people.
+    hint : str
+        Examples, for the empty filter box.
+    """
+
+    fields: dict[str, str]
+    known: str
+    hint: str
+
+
+PROFILE_WORDS = FilterWords(
+    {
+        "e": "evalue",
+        "evalue": "evalue",
+        "score": "score",
+        "bias": "bias",
+        "len": "length",
+        "length": "length",
+        "domains": "n_domains",
+        "dome": "best_evalue",
+        "domscore": "best_score",
+    },
+    "E, score, bias, len, domains",
+    'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1',
+)
+
+PAIR_WORDS = FilterWords(
+    {
+        "e": "evalue",
+        "evalue": "evalue",
+        "bits": "score",
+        "score": "raw",
+        "len": "length",
+        "length": "length",
+        "id": PAIR_VALUES["identity"],
+        "identity": PAIR_VALUES["identity"],
+        "pos": PAIR_VALUES["positives"],
+        "gaps": PAIR_VALUES["gaps"],
+        "cov": PAIR_VALUES["query_coverage"],
+        "tcov": PAIR_VALUES["target_coverage"],
+    },
+    "E, bits, score, id, pos, gaps, cov, tcov, len",
+    'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200',
+)
+"""Of the alignments of two sequences: ``cov`` and ``tcov`` are the shares of query and target."""
 
 TEXT_COLUMNS = ("description", "name", "accession")
 
@@ -53,7 +98,7 @@ class HitFilter:
 PROFILE_COLUMN = "(SELECT name FROM profiles WHERE profiles.id = hits.profile)"
 
 
-def parse_filter(text: str, with_profiles: bool = False) -> HitFilter:
+def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = PROFILE_WORDS) -> HitFilter:
     """Return the filter that a text means; all its parts must hold.
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
@@ -63,15 +108,16 @@ def parse_filter(text: str, with_profiles: bool = False) -> HitFilter:
     ----------
     with_profiles : bool
         They are looked for in the name of the profile too.
+    words : FilterWords
     """
     columns = (*TEXT_COLUMNS, PROFILE_COLUMN) if with_profiles else TEXT_COLUMNS
     conditions: list[str] = []
     values: list[float | str] = []
     for term in _TERM.finditer(text.strip()):
         if term["field"]:
-            column = FIELDS.get(term["field"].lower())
+            column = words.fields.get(term["field"].lower())
             if column is None:
-                return HitFilter(problem=f"“{term['field']}” is not known here. Known: E, score, bias, len, domains.")
+                return HitFilter(problem=f"“{term['field']}” is not known here. Known: {words.known}.")
             try:
                 number = float(term["number"])
                 if math.isnan(number):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clalign.alignments import AlignmentText
-from clalign.hits import Domain
+from clalign.hits import Domain, PairFacts
 from clalign.run_files.limits import DomainLimits
 from clalign.run_files.schema import SCHEMA_VERSION, show_as_new
 from clalign.runs import open_run
 
 from .hit_filter import HitFilter
+from .pair_values import PAIR_COLUMNS, PAIR_VALUES
 
 PAGE = 64
 """Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
@@ -38,6 +40,10 @@ class Span:
     accuracy : float or None
     is_reported, is_included : bool
         Whether it passes the thresholds for domains, and whether it is significant.
+    pair : PairFacts or None
+        Of the alignment of two sequences, where `hmm_start` and `hmm_end` are in the query.
+    states : str
+        The path of such an alignment, along the target.
     """
 
     start: int
@@ -50,6 +56,8 @@ class Span:
     accuracy: float | None = None
     is_reported: bool = True
     is_included: bool = True
+    pair: PairFacts | None = None
+    states: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,8 @@ class HitRow:
         What posterior probabilities say of the domains.
     msv, bias_filter, viterbi, forward : float or None
         Scores in the filters, in bits.
+    raw : int
+        The score before any correction; of two sequences in units of the matrix.
     spans : tuple of Span
         Each stored domain.
     """
@@ -88,6 +98,7 @@ class HitRow:
     bias_filter: float | None = None
     viterbi: float | None = None
     forward: float | None = None
+    raw: int = 0
     spans: tuple[Span, ...] = ()
 
     @property
@@ -147,18 +158,32 @@ SORTS = {
     "start": "(SELECT min(ali_start) FROM domains WHERE hit = hits.id)",
     "model_start": "(SELECT min(hmm_start) FROM domains WHERE hit = hits.id)",
     "coverage": "(SELECT sum(hmm_end - hmm_start) FROM domains WHERE hit = hits.id)",
+    "raw": "raw",
+    **PAIR_VALUES,
 }
 """SQL of each order."""
+
 
 NEARLY_UNIQUE = ("name", "accession")
 """Orders with so few ties that what decides them does not matter."""
 
 _COLUMNS = (
     "id, name, accession, description, length, score, bias, evalue, n_domains, best_score, best_evalue, verified, "
-    "profile, expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward"
+    "profile, expected, n_regions, n_clustered, n_overlaps, n_envelopes, msv, bias_filter, viterbi, forward, raw"
 )
 
 _NO_TEXT = AlignmentText("", "", "")
+
+
+def _known(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row of ``hits`` with an E-value; where there are no statistics it is not a number."""
+    return (*row[:7], math.nan if row[7] is None else row[7], *row[8:])
+
+
+def _pair_span(*values: Any) -> Span:
+    *places, states, strand, identical, positive, gaps, gap_residues = values
+    facts = PairFacts(strand, identical, positive, gaps, gap_residues)
+    return Span(*places, pair=facts, states=states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +193,7 @@ class HitQuery:
     Attributes
     ----------
     least_score : float or None
-        Show hits with at least this score (bits).
+        Show hits with at least this score: bits, or units of the matrix for pairs of sequences.
     sort : str or None
         Key of `SORTS`; None is the original order, see `RunFile.hits`.
     """
@@ -179,6 +204,12 @@ class HitQuery:
     least_score: float | None = None
     sort: str | None = None
     descending: bool = False
+    is_pairwise: bool = False
+
+    @property
+    def score(self) -> str:
+        """The column that thresholds are for."""
+        return "raw" if self.is_pairwise else "score"
 
     def condition(self) -> tuple[str, tuple[float | str, ...]]:
         """Return the SQL condition and its values."""
@@ -187,7 +218,7 @@ class HitQuery:
         if self.profile == ALL_PROFILES:
             parts, values = ["1"], []
         if self.least_score is not None:
-            parts.append("score >= ?")
+            parts.append(f"{self.score} >= ?")
             values.append(self.least_score)
         if self.filter.where:
             parts.append(f"({self.filter.where})")
@@ -236,6 +267,8 @@ class HitPages:
 
     def _order(self) -> str:
         """Return the SQL of the original order; HMMER2's is that of the index, which saves sorting a million hits."""
+        if self.query.profile == ALL_PROFILES and self.query.is_pairwise:
+            return "profile, sort_key DESC, tie, input_index"
         if self.query.profile == ALL_PROFILES:
             return "input_index, sort_key DESC, profile"
         if self._one("SELECT tie FROM hits WHERE profile = ? LIMIT 1", self.query.profile) is None:
@@ -258,19 +291,24 @@ class HitPages:
             " JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
             (first, first + n_rows),
         ).fetchall()
+        last = PAIR_COLUMNS if self.query.is_pairwise else "log_pvalue"
         domains: dict[int, list[tuple[Any, ...]]] = {}
         for hit, *values in self._connection.execute(
             "SELECT hit, ali_start, ali_end, hmm_start, hmm_end, domains.score, env_start, env_end, accuracy,"
-            " log_pvalue FROM shown JOIN domains ON hit = shown.id WHERE place > ? AND place <= ?"
+            f" {last} FROM shown JOIN domains ON hit = shown.id WHERE place > ? AND place <= ?"
             " ORDER BY place, number",
             (first, first + n_rows),
         ):
             domains.setdefault(hit, []).append(tuple(values))
-        return [HitRow(*row[:-2], self._spans(domains.get(row[0], []), *row[-2:], profile=row[12])) for row in found]
+        return [
+            HitRow(*_known(row[:-2]), self._spans(domains.get(row[0], []), *row[-2:], profile=row[12])) for row in found
+        ]
 
     def _spans(
         self, domains: list[tuple[Any, ...]], row: int, included: int | None, *, profile: int
     ) -> tuple[Span, ...]:
+        if self.query.is_pairwise:
+            return tuple(_pair_span(*values) for values in domains)
         limits = self._limits_of(profile)
         if limits is None:
             return tuple(Span(*values[:8]) for values in domains)
@@ -302,9 +340,9 @@ class HitPages:
         self._connection.close()
 
 
-def count_hits(path: Path, limits: list[list[tuple[int, float]]]) -> list[int]:
-    """Return for each list of profiles and least scores how many hits there are."""
-    question = "SELECT count(*) FROM hits WHERE profile = ? AND score >= ?"
+def count_hits(path: Path, limits: list[list[tuple[int, float]]], score: str = "score") -> list[int]:
+    """Return for each list of profiles and least scores how many hits there are; `score` is the column compared."""
+    question = f"SELECT count(*) FROM hits WHERE profile = ? AND {score} >= ?"
     with open_run(path) as run:
         return [
             sum(run.connection.execute(question, (profile, score)).fetchone()[0] for profile, score in wanted)

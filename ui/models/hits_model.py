@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections import OrderedDict
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
 from .. import theme, words
-from .hit_columns import COLUMNS, NO_DOMAIN_TIP, Column
+from .hit_columns import NO_DOMAIN_TIP, PROFILE_TABLE, Column, TableKind
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
 from .reader import Reader
@@ -43,12 +44,15 @@ class HitsModel(QAbstractTableModel):
     shown_changed = Signal()
     busy_changed = Signal(bool)
 
-    def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
+    def __init__(
+        self, path: Path, reader: Reader, parent: QObject | None = None, table: TableKind = PROFILE_TABLE
+    ) -> None:
         super().__init__(parent)
+        self.table = table
         self._reader = reader
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
-        self.query = HitQuery(path, 0)
+        self.query = HitQuery(path, 0, is_pairwise=table is not PROFILE_TABLE)
         self.names: list[str] = []
         self.lengths: list[int] = []
         self.include_scores: list[float] = []
@@ -79,7 +83,7 @@ class HitsModel(QAbstractTableModel):
 
     @property
     def is_grouped(self) -> bool:
-        """Whether the hits of all profiles are shown, one sequence after the other."""
+        """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
         return self.query.profile == ALL_PROFILES and self.query.sort is None
 
     def set_profile(self, profile: int, cards: list[dict[str, Any]]) -> None:
@@ -94,17 +98,17 @@ class HitsModel(QAbstractTableModel):
         """Move the score from which on a hit of the profile in view is called significant."""
         self.include_scores[self.query.profile] = score
         if self.n_shown:
-            self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(COLUMNS) - 1))
+            self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(self.table.columns) - 1))
 
     def set_filter(self, text: str) -> HitFilter:
         """Filter by the text of the filter box; what cannot be understood changes nothing."""
-        parsed = parse_filter(text, self.query.profile == ALL_PROFILES)
+        parsed = parse_filter(text, self.query.profile == ALL_PROFILES, self.table.words)
         if not parsed.problem:
             self._ask(replace(self.query, filter=parsed))
         return parsed
 
     def set_least_score(self, score: float | None) -> None:
-        """Show only hits with at least this score (bits)."""
+        """Show only hits with at least this score, see `HitQuery`."""
         if score != self.query.least_score:
             self._ask(replace(self.query, least_score=score))
 
@@ -203,11 +207,13 @@ class HitsModel(QAbstractTableModel):
         return bool(here and before) and self.is_significant(here) != self.is_significant(before)
 
     def starts_group(self, row: int) -> bool:
-        """Return whether another sequence begins with a row."""
+        """Return whether another sequence, or the hits of another query, begin with a row."""
         if row == 0 or not self.is_grouped:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
-        return bool(here and before) and here.name != before.name
+        if here is None or before is None:
+            return False
+        return here.profile != before.profile if self.query.is_pairwise else here.name != before.name
 
     def rule(self, row: int) -> str:
         """Return the line drawn above a row: ``threshold``, ``group``, or none."""
@@ -215,17 +221,17 @@ class HitsModel(QAbstractTableModel):
 
     def tsv(self, rows: list[int], columns: list[int]) -> str:
         """Return some cells as tab-separated text with a header line."""
-        lines = ["\t".join(COLUMNS[c].title for c in columns)]
+        lines = ["\t".join(self.table.columns[c].title for c in columns)]
         for number in rows:
             row = self.row_at(number)
             if row is not None:
-                lines.append("\t".join(self._plain(row, COLUMNS[c]) for c in columns))
+                lines.append("\t".join(self._plain(row, self.table.columns[c]) for c in columns))
         return "\n".join(lines) + "\n"
 
     def _plain(self, row: HitRow, column: Column) -> str:
         value = getattr(row, column.key, None)
         if isinstance(value, float) or (value is None and column.key in PLAIN):
-            return "" if value is None else f"{value:.6g}"
+            return "" if value is None or math.isnan(value) else f"{value:.6g}"
         return str(value) if isinstance(value, int) else column.text(row, self)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
@@ -234,7 +240,7 @@ class HitsModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of columns."""
-        return 0 if parent.isValid() else len(COLUMNS)
+        return 0 if parent.isValid() else len(self.table.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
@@ -243,7 +249,7 @@ class HitsModel(QAbstractTableModel):
         row = self.row_at(index.row())
         if row is None:
             return None
-        column = COLUMNS[index.column()]
+        column = self.table.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row, self)
         if role == Qt.ItemDataRole.ToolTipRole and column.key in ("name", "description"):
@@ -263,7 +269,7 @@ class HitsModel(QAbstractTableModel):
         """Return the title of a column or the place of a row."""
         if side == Qt.Orientation.Vertical:
             return words.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
-        column = COLUMNS[section]
+        column = self.table.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
             return column.title
         if role == Qt.ItemDataRole.ToolTipRole:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from clalign.hits import Domain, Hit
 
 from .. import theme, words
-from ..models.hit_columns import COLUMNS, NO_DOMAIN
+from ..models.hit_columns import NO_DOMAIN
 from ..models.hit_pages import Span
 from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
@@ -136,9 +136,6 @@ def domain_tip(domain: Domain) -> str:
         envelope += f", expected accuracy {domain.accuracy:.2f}"
     verdict = "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit, pale"
     return "\n".join([*lines, envelope, verdict])
-
-
-DOMAIN_COLUMN = next(place for place, column in enumerate(COLUMNS) if column.key == "domains")
 
 
 class DomainStrip(QWidget):

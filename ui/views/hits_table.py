@@ -7,9 +7,9 @@ from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.hit_columns import COLUMNS, SETS
+from ..models.hit_columns import TableKind
 from ..models.hits_model import HitsModel
-from .domain_strip import DOMAIN_COLUMN, DomainDelegate, RowDelegate
+from .domain_strip import DomainDelegate, RowDelegate
 from .parts import IconButton, label, row, set_role
 
 TYPING_MS = 150
@@ -40,8 +40,11 @@ class HitsTable(QTableView):
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
         self.setModel(model)
+        self.kind: TableKind = model.table
         self.setItemDelegate(RowDelegate(self))
-        self.setItemDelegateForColumn(DOMAIN_COLUMN, DomainDelegate(self))
+        strip = self.kind.place("domains")
+        if strip is not None:
+            self.setItemDelegateForColumn(strip, DomainDelegate(self))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -65,17 +68,21 @@ class HitsTable(QTableView):
         header.sectionClicked.connect(self.sort_column)
         header.sectionDoubleClicked.connect(self.resizeColumnToContents)
         header.setMinimumSectionSize(48)
-        for place, column in enumerate(COLUMNS):
+        for place, column in enumerate(self.kind.columns):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
             if column.key == "description":
                 header.setSectionResizeMode(place, QHeaderView.ResizeMode.Stretch)
 
+    def _place(self, key: str) -> int:
+        """Return the place of a column that every table has."""
+        return next(place for place, column in enumerate(self.kind.columns) if column.key == key)
+
     def sort_column(self, place: int) -> None:
         """Sort by a column: first click, then reversed, then the original order."""
         model = self.model()
         assert isinstance(model, HitsModel)
-        if not COLUMNS[place].sort:
+        if not self.kind.columns[place].sort:
             return
         column, clicks = self._clicks
         clicks = clicks + 1 if column == place else 1
@@ -86,35 +93,35 @@ class HitsTable(QTableView):
             model.set_order(None, False)
             return
         # Numbers are first wanted large, E-values small, names from A.
-        large_first = COLUMNS[place].right or COLUMNS[place].key in ("status", "domains")
-        large_first = large_first and not COLUMNS[place].key.endswith(("evalue", "from_to", "envelope", "model"))
+        large_first = self.kind.columns[place].right or self.kind.columns[place].key in ("status", "domains")
+        large_first = large_first and not self.kind.columns[place].small_first
         descending = large_first == (clicks == 1)
         header.setSortIndicatorShown(True)
         header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        model.set_order(COLUMNS[place].sort, descending)
+        model.set_order(self.kind.columns[place].sort, descending)
 
     def column_menu(self) -> QMenu:
         """Return the menu that shows and hides columns."""
         menu = QMenu("Columns", self)
-        for place, column in enumerate(COLUMNS):
+        for place, column in enumerate(self.kind.columns):
             action = menu.addAction(column.title)
             action.setCheckable(True)
             action.setChecked(not self.isColumnHidden(place))
             action.setToolTip(column.tip)
             action.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
         menu.addSeparator()
-        for key, (text, _) in SETS.items():
+        for key, (text, _) in self.kind.sets.items():
             menu.addAction(f"Column set: {text}").triggered.connect(lambda _=False, key=key: self.show_set(key))
         menu.setToolTipsVisible(True)
         return menu
 
     def show_set(self, key: str) -> None:
         """Show the columns of a set, and no others; the description fills what a short set leaves."""
-        modes, place = QHeaderView.ResizeMode, next(i for i, c in enumerate(COLUMNS) if c.key == "description")
+        modes, place = QHeaderView.ResizeMode, self._place("description")
         self.horizontalHeader().setSectionResizeMode(place, modes.Stretch if key == "short" else modes.Interactive)
-        self.setColumnWidth(place, COLUMNS[place].width)
-        for place, column in enumerate(COLUMNS):
-            self.setColumnHidden(place, column.key not in SETS[key][1])
+        self.setColumnWidth(place, self.kind.columns[place].width)
+        for place, column in enumerate(self.kind.columns):
+            self.setColumnHidden(place, column.key not in self.kind.sets[key][1])
 
     def _offer_columns(self, place: QPoint) -> None:
         menu = self.column_menu()
@@ -122,22 +129,24 @@ class HitsTable(QTableView):
         menu.popup(self.horizontalHeader().mapToGlobal(place))
 
     def show_profiles(self, shown: bool) -> None:
-        """Show whose hit a row is, before the name of the sequence's description."""
-        place = next(i for i, column in enumerate(COLUMNS) if column.key == "profile")
-        if self.isColumnHidden(place) == shown:
-            self.setColumnHidden(place, not shown)
-            header = self.horizontalHeader()
-            header.moveSection(header.visualIndex(place), 2 if shown else len(COLUMNS) - 1)
-            # It takes the room of the description, which would be the same in many rows.
-            modes = QHeaderView.ResizeMode
-            header.setSectionResizeMode(place, modes.Stretch if shown else modes.Interactive)
-            description = next(i for i, column in enumerate(COLUMNS) if column.key == "description")
-            self.setColumnHidden(description, shown)
+        """Show whose hit a row is, before the name of the sequence or its description."""
+        place = self._place("profile")
+        if self.isColumnHidden(place) != shown:
+            return
+        self.setColumnHidden(place, not shown)
+        header, front = self.horizontalHeader(), 0 if self.kind.query_first else 2
+        header.moveSection(header.visualIndex(place), front if shown else len(self.kind.columns) - 1)
+        if self.kind.query_first:
+            return
+        # It takes the room of the description, which would be the same in many rows.
+        modes = QHeaderView.ResizeMode
+        header.setSectionResizeMode(place, modes.Stretch if shown else modes.Interactive)
+        self.setColumnHidden(self._place("description"), shown)
 
     def visible_columns(self) -> list[int]:
         """Return the shown columns in their order on the screen."""
         header = self.horizontalHeader()
-        order = sorted(range(len(COLUMNS)), key=header.visualIndex)
+        order = sorted(range(len(self.kind.columns)), key=header.visualIndex)
         return [place for place in order if not self.isColumnHidden(place)]
 
     def chosen_rows(self) -> list[int]:
@@ -181,7 +190,7 @@ class HitsPanel(QWidget):
         )  # fmt: skip
         self.explain.setEnabled(False)
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText('Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1')
+        self.filter_box.setPlaceholderText(model.table.words.hint)
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.setAccessibleName("Filter hits")
         self.counts = label("", "muted")
