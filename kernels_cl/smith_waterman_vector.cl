@@ -5,12 +5,7 @@
    the columns leave behind for the next pass, H and E of each residue of the query, goes to memory once a pass
    and not once a column; F, down the columns, stays in registers.
 
-     H = max(diagonal H + score, E, F), and 0 if alignments begin anywhere
-     E = max(E - next, H - first) of the column before, F likewise of the row before
-
-   Where no score is below 0, 0 is the least number that WIDTH bits hold: saturated sums never go below, and
-   no other step is needed for that. A sequence whose scores reach the greatest number may have overflowed; it
-   is listed, to be scored with more bits.
+   Few bits are tried first; sequences whose scores may not fit are listed, to be scored with more.
 
    A finished lane waits: clearing its place in the memory of the query takes a good part of a pass, so this is
    done for several lanes at once.
@@ -22,10 +17,11 @@
      n_rows   uint[1]
      query    uchar[length]                       the letters of the query, numbered from 0
      tables   char[n_letters][32]                 what each letter code scores against them
+     limit    the highest score that WIDTH bits hold for sure
      memory   scores_t[work-items][length][2]     H and E of the last column
      next     uint[1]                             in: 0; the place in `rows` of the next to be taken
      scores   int[n]                              out
-     again    int[n_rows], n_again uint[1]        out: sequences that have overflowed; in: 0 of them
+     again    int[n_rows], n_again uint[1]        out: sequences whose scores are above `limit`; in: 0 of them
 
    Macros
      MODE      0 local, 1 global, 2 semiglobal, 3 ungapped
@@ -36,14 +32,6 @@
 
    Geometry: one work-item a core, work-groups of 1. */
 
-#define LOCAL 0
-#define GLOBAL 1
-#define SEMIGLOBAL 2
-#define UNGAPPED 3
-
-#ifndef MODE
-#define MODE LOCAL
-#endif
 #ifndef COLUMNS
 #define COLUMNS 2
 #endif
@@ -52,23 +40,18 @@
 #endif
 
 #include "common/saturated.h"
+#include "common/affine_lanes.h"
 #include "common/letter_scores.h"
 #include "common/target_lanes.h"
 
-#define IS_FLOORED (MODE == LOCAL || MODE == UNGAPPED)
-
-/* The number that stands for a score of 0, and the one that `best` begins with. */
-#define NOTHING (IS_FLOORED && WIDTH < 32 ? LOWEST : 0)
-#define WORST (IS_FLOORED ? NOTHING : LOWEST)
-
-/* Above idle lanes H goes on falling; no sequence has less there. */
-#define FARTHEST (WIDTH == 32 ? LOWEST / 2 : LOWEST)
+/* What `best` begins with. */
+#define WORST (IS_FLOORED ? 0 : LOWEST)
 
 /* Lanes wait so many passes in all until they get new sequences. */
 #define PATIENCE (LANES / 2)
 
 typedef struct {
-    scores_t first, next; /* costs of a gap, negative */
+    scores_t first, next; /* costs of a gap */
     scores_t corner;      /* H above the column before the next one */
     scores_t border;      /* H above the next one */
     scores_t best;
@@ -93,15 +76,33 @@ void find_ends(ends_t *ends, const lanes_t *lanes)
 void begin_sequences(state_t *s, const scores_t is_new, __global scores_t *memory, const int length, const int first,
                      const int next)
 {
-    const int is_global = MODE == GLOBAL;
     for (int i = 0; i < length; i++, memory += 2) {
-        const scores_t start = (scores_t)((score_t)(is_global ? max(-first - i * next, LOWEST) : NOTHING));
+        const scores_t start = (scores_t)((score_t)(MODE == GLOBAL ? -first - i * next : 0));
         memory[0] = is_new ? start : memory[0];
-        memory[1] = is_new ? SUM(start, s->first) : memory[1];
+        memory[1] = is_new ? start : memory[1];
     }
-    s->corner = is_new ? (scores_t)(NOTHING) : s->corner;
-    s->border = is_new ? (scores_t)((score_t)(is_global ? -first : NOTHING)) : s->border;
+    s->corner = is_new ? (scores_t)(0) : s->corner;
+    s->border = is_new ? (scores_t)((score_t)(MODE == GLOBAL ? -first : 0)) : s->border;
     s->best = is_new ? (scores_t)(WORST) : s->best;
+}
+
+/* H, E and F of one cell, and the best of a local alignment: E and F hold what H was in the column before and in
+   the row before, so it need only be looked at in every other column, from the last one on. */
+__attribute__((always_inline))
+scores_t next_cell(const scores_t sum, scores_t *e, scores_t *f, scores_t *best, const int is_looked_at, const state_t *s)
+{
+#if MODE == UNGAPPED
+    const scores_t h = LARGER(sum, (scores_t)(0));
+    *best = LARGER(*best, h);
+#else
+    const scores_t gap = LARGER(*e, *f);
+    if (MODE == LOCAL && is_looked_at) *best = LARGER(*best, gap);
+    const scores_t after_gap = less_first(gap, s->first);
+    const scores_t h = LARGER(sum, after_gap), wider = *e - s->next, deeper = *f - s->next;
+    *e = LARGER(wider, h);
+    *f = LARGER(deeper, h);
+#endif
+    return h;
 }
 
 /* Take the next columns of all lanes down the query. */
@@ -109,66 +110,55 @@ __attribute__((always_inline))
 void next_columns(state_t *s, __global scores_t *memory, __global const uchar *query, const int length,
                   const scores_t *scores, const ends_t *ends)
 {
-    const scores_t first = s->first, next = s->next;
     scores_t best = s->best, h[COLUMNS + 1], f[COLUMNS];
     h[0] = s->corner;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-        h[c + 1] = s->border;
-        f[c] = SUM(s->border, first);
-        if (MODE == GLOBAL) s->border = LARGER(SUM(s->border, next), (scores_t)(FARTHEST));
+        h[c + 1] = f[c] = s->border;
+        if (MODE == GLOBAL) s->border -= s->next;
     }
     s->corner = h[COLUMNS];
-    for (int i = 0; i < length; i++) {
+    for (int i = 0; i < length; i++, memory += 2) {
         const scores_t *score = scores + (uint)query[i] * COLUMNS;
-        scores_t sum[COLUMNS];
+        scores_t sum[COLUMNS], e = memory[1];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) sum[c] = h[c] + score[c];
+        h[0] = memory[0];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            sum[c] = SUM(h[c], score[c]);
-            if (IS_FLOORED && WIDTH == 32) sum[c] = LARGER(sum[c], (scores_t)(0));
+            h[c + 1] = next_cell(sum[c], &e, f + c, &best, (COLUMNS - 1 - c) % 2 == 0, s);
+#if MODE == SEMIGLOBAL
+            const scores_t higher = LARGER(best, h[c + 1]);
+            if (ends) best = ends->is_last[c] ? higher : best;
+#endif
         }
-        scores_t e = memory[2 * i + 1];
-        h[0] = memory[2 * i];
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            scores_t x = sum[c];
-            if (MODE != UNGAPPED) {
-                x = LARGER(x, f[c]);
-                x = LARGER(x, e);
-                const scores_t opened = SUM(x, first), longer = SUM(e, next), deeper = SUM(f[c], next);
-                e = LARGER(longer, opened);
-                f[c] = LARGER(deeper, opened);
-            }
-            if (IS_FLOORED) best = LARGER(best, x);
-            if (MODE == SEMIGLOBAL && ends) {
-                const scores_t higher = LARGER(best, x);
-                best = ends->is_last[c] ? higher : best;
-            }
-            h[c + 1] = x;
-        }
-        memory[2 * i] = h[COLUMNS];
-        if (MODE != UNGAPPED) memory[2 * i + 1] = e;
+        memory[0] = h[COLUMNS];
+        memory[1] = e;
     }
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-        if (MODE == GLOBAL && ends) best = ends->is_last[c] ? h[c + 1] : best;
-        if (MODE == SEMIGLOBAL) {
-            const scores_t higher = LARGER(best, h[c + 1]);
-            if (ends) best = ends->is_inside[c] ? higher : best;
-            else best = higher;
-        }
+#if MODE == GLOBAL
+        if (ends) best = ends->is_last[c] ? h[c + 1] : best;
+#elif MODE == SEMIGLOBAL
+        const scores_t higher = LARGER(best, h[c + 1]);
+        if (ends) best = ends->is_inside[c] ? higher : best;
+        else best = higher;
+#elif MODE == LOCAL
+        best = LARGER(best, f[c]);
+#endif
     }
     s->best = best;
 }
 
 /* Write the scores of the lanes that have ended, and let their sequences go. */
-void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int *again, __global uint *n_again)
+void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int *again, __global uint *n_again,
+            const int limit)
 {
     for (int lane = 0; lane < LANES; lane++) {
         const int row = lanes->row[lane], best = ((const score_t *)&s->best)[lane];
         if (row == NOBODY || lanes->left[lane] > 0) continue;
-        if (IS_FLOORED && WIDTH < 32 && best == HIGHEST) again[atomic_inc(n_again)] = row;
-        else scores[row] = best - NOTHING + SABOTAGE;
+        if (best > limit) again[atomic_inc(n_again)] = row;
+        else scores[row] = best + SABOTAGE;
         let_go(lanes, lane);
     }
 }
@@ -176,19 +166,20 @@ void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int
 __kernel void pair_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
                          __global const uint *n_rows, __global const uchar *query, const int length,
                          __global const char *tables, const int n_letters, const int first, const int next_one,
-                         __global scores_t *memory, __global uint *next, __global int *scores, __global int *again,
+                         const int limit, __global scores_t *memory, __global uint *next, __global int *scores, __global int *again,
                          __global uint *n_again)
 {
     scores_t table[N_LETTERS * COLUMNS], is_new;
     uchar columns[N_CODES] __attribute__((aligned(64)));
+    together_t residues[LANES] __attribute__((aligned(64)));
     lanes_t lanes;
     state_t s;
     ends_t ends;
     int n_waited = PATIENCE;
     memory += get_global_id(0) * 2 * length;
-    s.first = (scores_t)((score_t)-first);
-    s.next = (scores_t)((score_t)-next_one);
-    s.corner = s.border = s.best = (scores_t)(NOTHING);
+    s.first = (scores_t)((score_t)first);
+    s.next = (scores_t)((score_t)next_one);
+    s.corner = s.border = s.best = (scores_t)(0);
     begin_lanes(&lanes, *n_rows);
     while (1) {
         if (lanes.n_idle && !lanes.is_dry && (n_waited >= PATIENCE || lanes.n_idle == lanes.n_lanes)) {
@@ -200,8 +191,11 @@ __kernel void pair_score(__global const uchar *codes, __global const int *offset
         const int fewest = fewest_left(&lanes);
         int passes = (fewest - 1) / COLUMNS;
         if (lanes.n_idle && !lanes.is_dry) passes = min(passes, 1 + (PATIENCE - n_waited) / lanes.n_idle);
+        if (passes > 0) read_columns(residues, &lanes, codes);
         for (int pass = 0; pass < passes; pass++) {
-            read_columns(columns, &lanes, codes);
+            sort_columns((lane_codes_t *)columns, residues);
+            /* Ahead, since what was written in parts cannot be read in whole until it has reached the cache. */
+            if (pass + 1 < passes) read_columns(residues, &lanes, codes);
             score_letters(table, columns, tables, n_letters);
             next_columns(&s, memory, query, length, table, 0);
         }
@@ -213,7 +207,7 @@ __kernel void pair_score(__global const uchar *codes, __global const int *offset
         score_letters(table, columns, tables, n_letters);
         next_columns(&s, memory, query, length, table, &ends);
         leave_columns(&lanes, COLUMNS);
-        finish(&lanes, &s, scores, again, n_again);
+        finish(&lanes, &s, scores, again, n_again, limit);
         n_waited += lanes.n_idle;
     }
 }

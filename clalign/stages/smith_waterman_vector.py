@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clalign.alphabets import N_CODES
 from clalign.hits import PairScores, Scores
 from clalign.reference.smith_waterman import pair_score
-from clalign.scoring import MODES, GapCosts, PairwiseQuery
+from clalign.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
 from clalign.sequences import SequenceBatch
 
 Choices = Mapping[str, int]
@@ -29,16 +29,16 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 VECTOR_BITS = 512
 """Of the scores of all lanes; two vectors of most processors, which hide the latency of each other."""
 
-MOST_BYTE_COST = 127
-"""A signed byte holds no more."""
-
-HIGHEST = {8: 254, 16: 65534}
-"""The highest score that is known to be right with so many bits, where no score is below 0."""
-
-NO_GAPS = GapCosts(0, 0)
-"""Costs that fit every width, where none are looked at."""
+MOST_BYTE_SCORE = 20
+"""Where two letters can score more, the scores of many sequences do not fit a byte."""
 
 EVERYTHING = object()
+
+
+def limit_of(width: int, model: PairwiseQuery) -> int:
+    """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
+    highest = (1 << (width - 1)) - 1
+    return highest - model.scoring.matrix.greatest if model.scoring.is_floored else highest
 
 
 def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
@@ -54,16 +54,15 @@ def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
         Residues of the longest sequence.
     """
     scoring = model.scoring
-    gaps = scoring.gaps
     reach = min(model.length, longest) * scoring.matrix.greatest
     if not scoring.is_floored:
+        gaps = scoring.gaps
         # A gap down to a cell and one across to it always lead there.
         depth = gaps.of(model.length) + (gaps.of(longest) if scoring.mode == "global" else 0) + 2 * gaps.first
-        return (16,) if max(reach, depth) < 2**15 else (32,)
-    fits_byte = scoring.mode == "ungapped" or gaps.first <= MOST_BYTE_COST
-    widths = (8, 16, 32) if fits_byte else (16, 32)
-    enough = next((n for n, width in enumerate(widths) if reach <= HIGHEST.get(width, reach)), len(widths) - 1)
-    return widths[: enough + 1]
+        return (16,) if max(reach, depth) < limit_of(16, model) - MOST_SCORE else (32,)
+    widths = (8, 16, 32) if scoring.matrix.greatest <= MOST_BYTE_SCORE else (16, 32)
+    n_needed = 1 + sum(limit_of(width, model) < reach for width in widths[:-1])
+    return widths[:n_needed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +127,18 @@ def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: C
     """Enqueue the kernel; `rows` are the buffers of rows, their count, scores, rows to be scored again, their count."""
     listed, count, scores, again, n_again = rows
     scoring, tables = model.scoring, _tables(session, model)
-    gaps = scoring.gaps if scoring.mode != "ungapped" else NO_GAPS
+    width = choices["WIDTH"]
+    # A cost that is above all scores is as good as any such.
+    most = MOST_SCORE if width == 8 else MOST_GAP_COST
+    first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
     defines = {"MODE": MODES.index(scoring.mode), "LANES": VECTOR_BITS // choices["WIDTH"], **choices}
     n_items = max(1, session.device.n_compute_units)
     memory = _memory(session, n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
     session.launch(
         "smith_waterman_vector", "pair_score", defines, n_items, 1, *session.residues(batch), listed, count,
         tables.letters, np.int32(model.length), tables.scores, np.int32(tables.n_letters),
-        np.int32(gaps.first), np.int32(gaps.next), memory, session.zeros(4), scores, again, n_again,
+        np.int32(first), np.int32(next_one), np.int32(limit_of(width, model)), memory, session.zeros(4),
+        scores, again, n_again,
     )  # fmt: skip
 
 

@@ -2,21 +2,41 @@
 
    Macros
      LANES    sequences at once
-     COLUMNS  residues of each that are worked on together
+     COLUMNS  residues of each that are worked on together: 1, 2 or 4
 
    Sequences come from a list and a counter that all cores share. */
+
+/* Residues of a lane that follow each other, wherever they begin. */
+#if COLUMNS == 1
+typedef uchar together_t;
+#elif COLUMNS == 2
+typedef ushort together_t;
+#else
+typedef uint together_t;
+#endif
+typedef together_t loose_t __attribute__((aligned(1)));
+
+typedef together_t all_together_t __attribute__((ext_vector_type(LANES)));
+typedef uchar lane_codes_t __attribute__((ext_vector_type(LANES)));
+typedef uint uints_t __attribute__((ext_vector_type(LANES)));
 
 typedef struct {
     int row[LANES];   /* the sequence; NOBODY if there is none */
     int left[LANES];  /* residues of it that were not worked on */
-    uint at[LANES];   /* where they begin */
-    uint step[LANES]; /* COLUMNS; 0 if there is none */
+    uints_t at;       /* where they begin */
+    uints_t step;     /* COLUMNS; 0 if there is none */
     int n_lanes;      /* in use */
     int n_idle;       /* of these */
     int is_dry;       /* the list is at its end */
 } lanes_t;
 
 #define NOBODY (-1)
+
+void move_lane(lanes_t *lanes, const int lane, const uint at, const uint step)
+{
+    ((uint *)&lanes->at)[lane] = at;
+    ((uint *)&lanes->step)[lane] = step;
+}
 
 /* All lanes without a sequence; each core takes no more than its share of few. */
 void begin_lanes(lanes_t *lanes, const uint n_rows)
@@ -25,7 +45,7 @@ void begin_lanes(lanes_t *lanes, const uint n_rows)
     for (int lane = 0; lane < LANES; lane++) {
         lanes->row[lane] = NOBODY;
         lanes->left[lane] = 0;
-        lanes->at[lane] = lanes->step[lane] = 0;
+        move_lane(lanes, lane, 0, 0);
     }
     lanes->n_lanes = lanes->n_idle = min(share, (uint)LANES);
     lanes->is_dry = 0;
@@ -46,8 +66,7 @@ void take_sequences(lanes_t *lanes, score_t *is_new, __global const int *offsets
         const int row = rows[place];
         lanes->row[lane] = row;
         lanes->left[lane] = offsets[row + 1] - offsets[row];
-        lanes->at[lane] = offsets[row];
-        lanes->step[lane] = COLUMNS;
+        move_lane(lanes, lane, offsets[row], COLUMNS);
         lanes->n_idle--;
         is_new[lane] = -1;
     }
@@ -64,23 +83,31 @@ int fewest_left(const lanes_t *lanes)
 
 /* The next residues of all lanes, of which none ends. An idle lane reads other residues for nothing. */
 __attribute__((always_inline))
-void read_columns(uchar *columns, lanes_t *lanes, __global const uchar *codes)
+void read_columns(together_t *residues, lanes_t *lanes, __global const uchar *codes)
 {
-    for (int lane = 0; lane < LANES; lane++) {
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) columns[c * LANES + lane] = codes[lanes->at[lane] + c];
-        lanes->at[lane] += lanes->step[lane];
-    }
+    for (int lane = 0; lane < LANES; lane++)
+        residues[lane] = *(__global const loose_t *)(codes + ((const uint *)&lanes->at)[lane]);
+    lanes->at += lanes->step;
 }
 
-/* The last residues of lanes that end, filled up; the next ones of the others. */
+/* Sort the residues of lanes by column: uchar[COLUMNS][LANES]. */
+__attribute__((always_inline))
+void sort_columns(lane_codes_t *columns, const together_t *residues)
+{
+    const all_together_t all = *(const all_together_t *)residues;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) columns[c] = __builtin_convertvector(all >> (together_t)(8 * c), lane_codes_t);
+}
+
+/* The last residues of lanes that end, filled up; the next ones of the others; sorted by column. */
 void read_last_columns(uchar *columns, lanes_t *lanes, __global const uchar *codes)
 {
     for (int lane = 0; lane < LANES; lane++) {
+        const uint at = ((const uint *)&lanes->at)[lane];
         for (int c = 0; c < COLUMNS; c++)
-            columns[c * LANES + lane] = c < lanes->left[lane] ? codes[lanes->at[lane] + c] : NO_LETTER;
-        lanes->at[lane] += lanes->step[lane];
+            columns[c * LANES + lane] = c < lanes->left[lane] ? codes[at + c] : NO_LETTER;
     }
+    lanes->at += lanes->step;
 }
 
 /* Count columns that were worked on. */
@@ -95,6 +122,6 @@ void let_go(lanes_t *lanes, const int lane)
 {
     lanes->row[lane] = NOBODY;
     lanes->left[lane] = 0;
-    lanes->at[lane] = lanes->step[lane] = 0;
+    move_lane(lanes, lane, 0, 0);
     lanes->n_idle++;
 }
