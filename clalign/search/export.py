@@ -21,7 +21,6 @@ from clalign.search.export_tables import (
     write_tsv,
 )
 from clalign.search.export_text import write_text
-from clalign.search.pairwise_export import export_pairwise
 
 
 def export(
@@ -78,6 +77,8 @@ def export(
     choice = Choice(hits, significant, alignments, width, accessions)
     with open_run(Path(run_path)) as run:
         if run.fact("direction") == "pairwise":
+            from clalign.search.pairwise_export import export_pairwise
+
             return export_pairwise(run, what, str(out_path), choice, columns, context or QuietContext())
         if what not in WRITERS:
             raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")

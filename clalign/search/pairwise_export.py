@@ -27,7 +27,7 @@ from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.search.export_source import Choice
 from clalign.search.export_tables import write_lines
-from clalign.search.pairwise_query import scores_of
+from clalign.search.pairwise_inputs import scores_of
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536

@@ -25,6 +25,7 @@ from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext
 from clalign.karlin_altschul import typical_lengths, ungapped_parameters
 from clalign.pairwise_specs import PairwiseSpec
+from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceDatabase
@@ -237,3 +238,11 @@ def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str,
 def scoring_of(run: RunFile) -> Scoring:
     """Return how the pairs of a run were scored."""
     return ChosenScoring.from_dict(run.fact("scoring")).scoring
+
+
+def scores_of(run: RunFile, number: int, n: int) -> npt.NDArray[np.int32]:
+    """Return the scores of all n targets of a query by row; `IMPOSSIBLE` where there is none yet."""
+    scores = np.full(n, IMPOSSIBLE, np.int32)
+    for first, last, values in run.scores(number):
+        scores[first:last] = values
+    return scores

@@ -19,7 +19,7 @@ from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery, Scoring
 from clalign.search.pairwise_hits import domains_of_rows
-from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs
+from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, scores_of
 from clalign.search.protocol import Scored
 from clalign.sequences import SequenceBatch, SequenceDatabase
 from clalign.sessions import Session
@@ -176,14 +176,6 @@ def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list
 def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
     """Return the n highest values, in no order; all of them if there are fewer."""
     return values if len(values) <= n else np.partition(values, len(values) - n)[len(values) - n :]
-
-
-def scores_of(run: RunFile, number: int, n: int) -> npt.NDArray[np.int32]:
-    """Return the scores of all n targets of a query by row; `IMPOSSIBLE` where there is none yet."""
-    scores = np.full(n, IMPOSSIBLE, np.int32)
-    for first, last, values in run.scores(number):
-        scores[first:last] = values
-    return scores
 
 
 def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statistics | None:

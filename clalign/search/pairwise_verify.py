@@ -16,8 +16,7 @@ from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
 from clalign.search.pairwise_hits import domain_of
-from clalign.search.pairwise_inputs import PairwiseInputs, load_inputs
-from clalign.search.pairwise_query import scores_of
+from clalign.search.pairwise_inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.search.verify import SEED, sample_of_hits
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session, open_session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import zlib
 from dataclasses import replace
@@ -13,11 +14,12 @@ import pytest
 
 from clalign.alignments import AlignmentText
 from clalign.errors import ExitCode, InputError, OutputError, RunBusy
-from clalign.hits import Domain, Hit, Scores, Survivors
+from clalign.hits import Domain, Hit, PairFacts, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.batches import unpack_survivors
 from clalign.run_files.hit_rows import HITS_AT_ONCE
-from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run
+from clalign.run_files.schema import _ADDED
+from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run, pack_scores
 
 TEXT = AlignmentText("acg", "a g", "ATG")
 DOMAIN = Domain(1, 12.5, 0.01, 1e-5, (0, 3), (4, 7), (4, 7), 12510, "MMM", TEXT)
@@ -222,6 +224,50 @@ def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
         assert run.connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
         assert [found.is_included for found in run.hits()] == [True, True, False]
         assert run.n_reported(0, 0) == 3
+
+
+@pytest.fixture
+def run_of_version_2(run: RunFile) -> Path:
+    """A run file as version 2 wrote it: without what is known of pairs."""
+    run.add_batch(batch(0, [5000, 7000], (hit(0, 5.0, 9), hit(1, 7.0, 3))))
+    for table, columns in _ADDED[3].items():
+        for column in columns:
+            run.connection.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
+    run.connection.execute("PRAGMA user_version = 2")
+    run.connection.commit()
+    return run.path
+
+
+def test_a_run_of_version_2_is_read_and_goes_on(run_of_version_2: Path) -> None:
+    with open_run(run_of_version_2) as again:
+        assert list(again.hits()) == [hit(1, 7.0, 3), hit(0, 5.0, 9)]
+        assert again.n_wider() == (0, 0)
+    pair = PairFacts(-1, 2, 3, 1, 4)
+    aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(replace(DOMAIN, states="MMIDD", pair=pair),))
+    with open_run(run_of_version_2, writable=True) as again:
+        again.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
+        found = next(again.hits())
+        assert found.domains == aligned.domains
+        assert found.domains[0].cigar == "2M1D2I"
+        assert math.isnan(found.evalue)
+        assert again.n_wider() == (3, 1)
+        assert again.connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+
+
+def test_the_first_hits_are_kept_and_others_take_their_place(run: RunFile) -> None:
+    run.add_batch(batch(0, [5000, 7000, 6000], (hit(0, 5.0, 9), hit(1, 7.0, 3), hit(2, 7.0, 1))))
+    run.keep_best(0, 2)
+    assert [found.name for found in run.hits()] == ["s2", "s1"]
+    run.set_hits(0, (hit(0, 5.0, 9),))
+    assert list(run.hits()) == [hit(0, 5.0, 9)]
+    assert run.connection.execute("SELECT count(*) FROM domains").fetchone()[0] == 1
+
+
+def test_a_card_may_count_in_other_units(run: RunFile) -> None:
+    run.set_card(0, run.card(0) | {"histogram_bin": 1, "histogram_unit": 1.0})
+    run.add_batch(replace(batch(0, [5, 7, 5]), packed=pack_scores(np.array([5, 7, 5], np.int32), None, 1)))
+    edges, counts = run.histogram(0)
+    assert (edges.tolist(), counts.tolist()) == ([5.0, 7.0], [2, 1])
 
 
 @pytest.mark.parametrize("extra", [[], [IMPOSSIBLE], [40_000, IMPOSSIBLE], [-2_000_000]])
