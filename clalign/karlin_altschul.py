@@ -57,8 +57,10 @@ FIRST_SHARE = 0.9
 
 MOST_REFITS = 30
 
-MOST_FITTED = 20_000
-"""Of more sequences so many are drawn at random for the fit."""
+MOST_FITTED = 10_000
+"""Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
+
+FIT_SEED = 42
 
 CURVE_LENGTHS = 256
 """Lengths that stand for those of all targets in an expected histogram."""
@@ -355,10 +357,18 @@ def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_seq
     return Statistics("computed" if without_gaps else "published", found, adjustment, query_length, space, words)
 
 
+def rows_to_fit(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the rows of a database whose scores are fitted: those with residues, or `MOST_FITTED` drawn of them."""
+    rows = np.flatnonzero(lengths > 0)
+    if len(rows) <= MOST_FITTED:
+        return rows
+    return np.sort(np.random.default_rng(FIT_SEED).choice(rows, MOST_FITTED, replace=False))
+
+
 def fitted_statistics(
-    raws: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], query_length: int
+    raws: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], query_length: int, n_residues: int
 ) -> Statistics | None:
-    """Return statistics fitted to the scores of a query and a whole database; None if that is not possible.
+    """Return statistics fitted to scores of a query; None if that is not possible.
 
     The score of a target of n residues is taken for the whole part of a number y with
     ``P(y < x) = exp(-K m n exp(-lambda x))``, so the length of each target is allowed for. Lambda and K are those of
@@ -367,21 +377,18 @@ def fitted_statistics(
     Parameters
     ----------
     raws : int32[n]
+        Scores of all targets, or of some drawn at random.
     lengths : int64[n]
-        Residues of each target; those without any do not count.
-    query_length : int
+        Residues of each, at least 1.
+    query_length, n_residues : int
+        Residues of the query, and of the whole database.
 
     References
     ----------
     Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1, with lengths as weights; the correction
     for length and for homologs as in Pearson, J. Mol. Biol. 276, 71 (1998).
     """
-    rows = np.flatnonzero(lengths > 0)
-    n_residues = float(lengths.sum())
-    if len(rows) > MOST_FITTED:
-        rows = np.sort(np.random.default_rng(42).choice(rows, MOST_FITTED, replace=False))
-    scores, weights = raws[rows] + 0.5, lengths[rows].astype(np.float64)
-    n = len(scores)
+    scores, weights, n = raws + 0.5, lengths.astype(np.float64), len(raws)
     if n < LEAST_SCORES or query_length == 0 or scores.min() == scores.max():
         return None
     corrected = scores - np.log(weights) * scores.std() * math.sqrt(6.0) / math.pi
@@ -405,7 +412,7 @@ def fitted_statistics(
     words += f", lambda {fit[0]:.4g}, K {parameters.k:.3g}."
     if n < FEW_SCORES:
         words += f" With fewer than {FEW_SCORES:,} sequences they are rough."
-    space = float(query_length) * n_residues
+    space = float(query_length) * float(n_residues)
     return Statistics("fitted", parameters, 0, query_length, space, words, n_fitted)
 
 
@@ -426,7 +433,7 @@ def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> t
         low /= 2.0
     while slope_and_mass(high)[0] > 0.0 and high < 1e3:
         high *= 2.0
-    for _ in range(60):  # the likelihood has one maximum
+    for _ in range(40):  # the likelihood has one maximum
         middle = (low + high) / 2.0
         low, high = (middle, high) if slope_and_mass(middle)[0] > 0.0 else (low, middle)
     lambda_ = (low + high) / 2.0

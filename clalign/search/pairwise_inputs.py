@@ -23,7 +23,7 @@ from clalign.formats.matrices import (
 from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext
-from clalign.karlin_altschul import typical_lengths, ungapped_parameters
+from clalign.karlin_altschul import rows_to_fit, typical_lengths, ungapped_parameters
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
@@ -90,6 +90,8 @@ class PairwiseInputs:
         1 and -1: what of each query is aligned.
     typical_lengths : float64[n]
         Few lengths that stand for those of all targets.
+    rows_to_fit : int64[n]
+        Targets whose scores statistics are fitted to.
     """
 
     queries: SequenceDatabase
@@ -100,6 +102,7 @@ class PairwiseInputs:
     chosen: ChosenScoring
     strands: tuple[int, ...]
     typical_lengths: npt.NDArray[np.float64]
+    rows_to_fit: npt.NDArray[np.int64]
 
     def query(self, number: int) -> Sequence:
         """Return the `number`-th query from 0."""
@@ -148,8 +151,9 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
     rows = np.argsort(queries.order).astype(np.int64)
     strands = _strands(spec, queries.alphabet)
-    lengths = typical_lengths(np.diff(targets.offsets))
-    return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, lengths)
+    lengths = np.diff(targets.offsets)
+    samples = typical_lengths(lengths), rows_to_fit(lengths)
+    return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, *samples)
 
 
 def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:

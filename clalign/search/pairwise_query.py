@@ -93,11 +93,16 @@ class QuerySearch:
         """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
         if not self.finds_early:
             return tuple
-        values = scored.scores.values
-        self.best = highest(np.concatenate([self.best, values]), self.spec.top)
-        least = max(self.least_raw, int(self.best.min()) if len(self.best) == self.spec.top else IMPOSSIBLE)
+        values, least = scored.scores.values, self.least_raw
+        self.note(values)
+        if len(self.best) == self.spec.top:
+            least = max(least, int(self.best.min()))
         positions = np.flatnonzero(values >= least)
         return self._start_hits(session, scored.scores.targets[positions], scored.details[:, positions])
+
+    def note(self, values: npt.NDArray[np.int32]) -> None:
+        """Keep the highest of scores (int32[n]) that may be hits."""
+        self.best = highest(np.concatenate([self.best, values[values >= self.least_raw]]), self.spec.top)
 
     def _start_hits(
         self, session: Session, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
@@ -194,7 +199,7 @@ def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: Pairw
         inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, statistics is not None
     )
     for _, _, values in run.scores(number):
-        search.best = highest(np.concatenate([search.best, values]), spec.top)
+        search.note(values)
     return search
 
 
@@ -213,12 +218,16 @@ def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> Non
     raise OptionError(why, f"Leave out --statistics published{with_costs}.")
 
 
-def statistics_at_end(run: RunFile, search: QuerySearch, number: int) -> tuple[Statistics | None, Statistics | None]:
+def statistics_at_end(
+    run: RunFile, inputs: PairwiseInputs, search: QuerySearch, number: int
+) -> tuple[Statistics | None, Statistics | None]:
     """Return the statistics to show and those fitted to the scores, now that all of them are there."""
     if not _may_be_fitted(search):
         return None, None
-    scores = scores_of(run, number, len(search.database))
-    fitted = fitted_statistics(scores, np.diff(search.database.offsets), search.queries[0].length)
+    rows, targets = inputs.rows_to_fit, inputs.targets
+    scores = scores_of(run, number, len(targets))[rows]
+    lengths = targets.offsets[rows + 1] - targets.offsets[rows]
+    fitted = fitted_statistics(scores, lengths, search.queries[0].length, targets.n_residues)
     return (search.statistics if search.finds_early else fitted), fitted
 
 

@@ -156,7 +156,7 @@ def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: 
         return prepare_query(run, inputs, number, spec)
 
     def ended(number: int, search: QuerySearch, tracer: Session) -> None:
-        statistics, fitted = statistics_at_end(run, search, number)
+        statistics, fitted = statistics_at_end(run, inputs, search, number)
         search.statistics = statistics
         if search.finds_early:
             run.keep_best(number, spec.top)

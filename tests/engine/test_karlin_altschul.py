@@ -13,6 +13,7 @@ from clalign.devices import Device
 from clalign.formats.matrices import load_matrix
 from clalign.karlin_altschul import (
     LEAST_SCORES,
+    MOST_FITTED,
     Parameters,
     Statistics,
     fitted_statistics,
@@ -20,6 +21,7 @@ from clalign.karlin_altschul import (
     known_statistics,
     length_adjustment,
     published_parameters,
+    rows_to_fit,
     typical_lengths,
     ungapped_parameters,
 )
@@ -166,7 +168,7 @@ def simulated(device: Device) -> Simulated:
 
 
 def test_a_fit_to_random_sequences_finds_the_published_parameters(simulated: Simulated) -> None:
-    found = [fitted_statistics(scores, simulated[1], QUERY_LENGTH) for scores in simulated[0]]
+    found = [fitted_statistics(scores, simulated[1], QUERY_LENGTH, int(simulated[1].sum())) for scores in simulated[0]]
     lambdas = [fit.parameters.lambda_ for fit in found if fit is not None]
     assert len(lambdas) == 3
     # The standard error of each is 0.78 / sqrt(3000) = 1.4 %; so is what the composition of a query changes.
@@ -182,7 +184,9 @@ def test_homologs_do_not_move_the_fit(simulated: Simulated) -> None:
     scores, lengths = simulated[0][0], simulated[1]
     with_family = scores.copy()
     with_family[:300] += 150
-    plain, other = (fitted_statistics(values, lengths, QUERY_LENGTH) for values in (scores, with_family))
+    plain, other = (
+        fitted_statistics(values, lengths, QUERY_LENGTH, int(lengths.sum())) for values in (scores, with_family)
+    )
     assert plain is not None
     assert other is not None
     assert len(scores) - 310 < other.n_fitted <= len(scores) - 300
@@ -192,7 +196,7 @@ def test_homologs_do_not_move_the_fit(simulated: Simulated) -> None:
 
 def test_the_expected_histogram_is_that_of_the_sequences(simulated: Simulated) -> None:
     scores, lengths = simulated[0][0], simulated[1]
-    fit = fitted_statistics(scores, lengths, QUERY_LENGTH)
+    fit = fitted_statistics(scores, lengths, QUERY_LENGTH, int(lengths.sum()))
     assert fit is not None
     expected = fit.expected_counts(typical_lengths(lengths), len(lengths), 0, 400)
     assert expected.sum() == pytest.approx(len(scores), rel=1e-6)
@@ -205,8 +209,15 @@ def test_few_scores_are_not_fitted() -> None:
     n = LEAST_SCORES
     raws = (40 + 3 * rng.gumbel(size=n)).astype(np.int32)
     lengths = np.full(n, 300, np.int64)
-    assert fitted_statistics(raws, lengths, 100) is not None
-    assert fitted_statistics(raws[1:], lengths[1:], 100) is None
-    assert fitted_statistics(np.full(n, 30, np.int32), lengths, 100) is None
-    lengths[0] = 0
-    assert fitted_statistics(raws, lengths, 100) is None
+    assert fitted_statistics(raws, lengths, 100, 10**6) is not None
+    assert fitted_statistics(raws[1:], lengths[1:], 100, 10**6) is None
+    assert fitted_statistics(np.full(n, 30, np.int32), lengths, 100, 10**6) is None
+
+
+def test_of_many_sequences_some_are_fitted_and_never_empty_ones() -> None:
+    lengths = np.arange(3 * MOST_FITTED, dtype=np.int64) % 3
+    rows = rows_to_fit(lengths)
+    assert len(rows) == len(set(rows.tolist())) == MOST_FITTED
+    assert lengths[rows].min() == 1
+    assert rows_to_fit(np.array([5, 0, 7])).tolist() == [0, 2]
+    assert np.array_equal(rows, rows_to_fit(lengths))
