@@ -18,6 +18,7 @@ _ROOMS = {
     "Device": "devices",
     "Hit": "hits",
     "Hmm": "profiles",
+    "PairwiseSpec": "pairwise_specs",
     "SearchSpec": "specs",
     "Sequence": "sequences",
     "SequenceDatabase": "sequences",
@@ -26,6 +27,7 @@ _ROOMS = {
     "load_database": "formats.databases",
     "load_profiles": "formats.profiles",
     "open_run": "runs",
+    "pairwise_search": "search.pairwise_search",
     "to_integer_profile": "profiles",
 }
 
