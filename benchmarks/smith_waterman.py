@@ -119,7 +119,7 @@ def benchmark(session: Any, batch: SequenceBatch, codes: Any, peer: Peer | None,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, nargs="+", default=[150, 350, 1000], help="residues")
-    parser.add_argument("--sequences", type=int, default=4000)
+    parser.add_argument("--sequences", type=int, default=10_000)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-peer", action="store_true")

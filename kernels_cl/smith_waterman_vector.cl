@@ -64,12 +64,15 @@ typedef struct {
 
 void find_ends(ends_t *ends, const lanes_t *lanes)
 {
+#if !IS_FLOORED
+    const int *left = (const int *)&lanes->left;
     for (int c = 0; c < COLUMNS; c++) {
         for (int lane = 0; lane < LANES; lane++) {
-            ((score_t *)&ends->is_last[c])[lane] = lanes->left[lane] == c + 1 ? -1 : 0;
-            ((score_t *)&ends->is_inside[c])[lane] = lanes->left[lane] > c ? -1 : 0;
+            ((score_t *)&ends->is_last[c])[lane] = left[lane] == c + 1 ? -1 : 0;
+            ((score_t *)&ends->is_inside[c])[lane] = left[lane] > c ? -1 : 0;
         }
     }
+#endif
 }
 
 /* Clear what new lanes have in the memory of the query, and their part of the state. */
@@ -155,8 +158,8 @@ void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int
             const int limit)
 {
     for (int lane = 0; lane < LANES; lane++) {
+        if (((const int *)&lanes->left)[lane] > 0) continue;
         const int row = lanes->row[lane], best = ((const score_t *)&s->best)[lane];
-        if (row == NOBODY || lanes->left[lane] > 0) continue;
         if (best > limit) again[atomic_inc(n_again)] = row;
         else scores[row] = best + SABOTAGE;
         let_go(lanes, lane);
@@ -170,7 +173,7 @@ __kernel void pair_score(__global const uchar *codes, __global const int *offset
                          __global uint *n_again)
 {
     scores_t table[N_LETTERS * COLUMNS], is_new;
-    uchar columns[N_CODES] __attribute__((aligned(64)));
+    lane_codes_t columns[COLUMNS];
     together_t residues[LANES] __attribute__((aligned(64)));
     lanes_t lanes;
     state_t s;
@@ -191,22 +194,23 @@ __kernel void pair_score(__global const uchar *codes, __global const int *offset
         const int fewest = fewest_left(&lanes);
         int passes = (fewest - 1) / COLUMNS;
         if (lanes.n_idle && !lanes.is_dry) passes = min(passes, 1 + (PATIENCE - n_waited) / lanes.n_idle);
-        if (passes > 0) read_columns(residues, &lanes, codes);
+        if (passes > 0) read_residues(residues, &lanes, codes);
         for (int pass = 0; pass < passes; pass++) {
-            sort_columns((lane_codes_t *)columns, residues);
+            sort_columns(columns, residues);
             /* Ahead, since what was written in parts cannot be read in whole until it has reached the cache. */
-            if (pass + 1 < passes) read_columns(residues, &lanes, codes);
-            score_letters(table, columns, tables, n_letters);
+            if (pass + 1 < passes) read_residues(residues, &lanes, codes);
+            score_letters(table, (const uchar *)columns, tables, n_letters);
             next_columns(&s, memory, query, length, table, 0);
         }
-        leave_columns(&lanes, passes * COLUMNS);
+        lanes.left -= passes * COLUMNS;
         n_waited += passes * lanes.n_idle;
         if (fewest - passes * COLUMNS > COLUMNS) continue;
         find_ends(&ends, &lanes);
-        read_last_columns(columns, &lanes, codes);
-        score_letters(table, columns, tables, n_letters);
+        read_last_residues(residues, &lanes, codes);
+        sort_columns(columns, residues);
+        score_letters(table, (const uchar *)columns, tables, n_letters);
         next_columns(&s, memory, query, length, table, &ends);
-        leave_columns(&lanes, COLUMNS);
+        lanes.left -= COLUMNS;
         finish(&lanes, &s, scores, again, n_again, limit);
         n_waited += lanes.n_idle;
     }

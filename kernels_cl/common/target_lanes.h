@@ -19,34 +19,41 @@ typedef together_t loose_t __attribute__((aligned(1)));
 typedef together_t all_together_t __attribute__((ext_vector_type(LANES)));
 typedef uchar lane_codes_t __attribute__((ext_vector_type(LANES)));
 typedef uint uints_t __attribute__((ext_vector_type(LANES)));
+typedef int ints_t __attribute__((ext_vector_type(LANES)));
 
 typedef struct {
-    int row[LANES];   /* the sequence; NOBODY if there is none */
-    int left[LANES];  /* residues of it that were not worked on */
-    uints_t at;       /* where they begin */
-    uints_t step;     /* COLUMNS; 0 if there is none */
-    int n_lanes;      /* in use */
-    int n_idle;       /* of these */
-    int is_dry;       /* the list is at its end */
+    int row[LANES]; /* the sequence; NOBODY if there is none */
+    ints_t left;    /* residues of it that were not worked on; LONG_TIME, more or less, if there is none */
+    uints_t at;     /* where they begin; 0 if there is none */
+    uints_t step;   /* COLUMNS; 0 if there is none */
+    int n_lanes;    /* in use */
+    int n_idle;     /* of these */
+    int is_dry;     /* the list is at its end */
 } lanes_t;
 
 #define NOBODY (-1)
+#define LONG_TIME INT_MAX
 
-void move_lane(lanes_t *lanes, const int lane, const uint at, const uint step)
+void fill_lane(lanes_t *lanes, const int lane, const int row, const int left, const uint at, const uint step)
 {
+    lanes->row[lane] = row;
+    ((int *)&lanes->left)[lane] = left;
     ((uint *)&lanes->at)[lane] = at;
     ((uint *)&lanes->step)[lane] = step;
+}
+
+/* Let the sequence of a lane go. */
+void let_go(lanes_t *lanes, const int lane)
+{
+    fill_lane(lanes, lane, NOBODY, LONG_TIME, 0, 0);
+    lanes->n_idle++;
 }
 
 /* All lanes without a sequence; each core takes no more than its share of few. */
 void begin_lanes(lanes_t *lanes, const uint n_rows)
 {
     const uint share = (n_rows + (uint)get_global_size(0) - 1) / (uint)get_global_size(0);
-    for (int lane = 0; lane < LANES; lane++) {
-        lanes->row[lane] = NOBODY;
-        lanes->left[lane] = 0;
-        move_lane(lanes, lane, 0, 0);
-    }
+    for (int lane = 0; lane < LANES; lane++) let_go(lanes, lane);
     lanes->n_lanes = lanes->n_idle = min(share, (uint)LANES);
     lanes->is_dry = 0;
 }
@@ -64,9 +71,7 @@ void take_sequences(lanes_t *lanes, score_t *is_new, __global const int *offsets
             continue;
         }
         const int row = rows[place];
-        lanes->row[lane] = row;
-        lanes->left[lane] = offsets[row + 1] - offsets[row];
-        move_lane(lanes, lane, offsets[row], COLUMNS);
+        fill_lane(lanes, lane, row, offsets[row + 1] - offsets[row], offsets[row], COLUMNS);
         lanes->n_idle--;
         is_new[lane] = -1;
     }
@@ -75,18 +80,36 @@ void take_sequences(lanes_t *lanes, score_t *is_new, __global const int *offsets
 /* Residues of the sequence that ends first. */
 int fewest_left(const lanes_t *lanes)
 {
-    int fewest = INT_MAX;
-    for (int lane = 0; lane < LANES; lane++)
-        if (lanes->row[lane] != NOBODY) fewest = min(fewest, lanes->left[lane]);
+    const int *left = (const int *)&lanes->left;
+    int fewest = LONG_TIME;
+    for (int lane = 0; lane < LANES; lane++) fewest = left[lane] < fewest ? left[lane] : fewest;
     return fewest;
 }
 
 /* The next residues of all lanes, of which none ends. An idle lane reads other residues for nothing. */
 __attribute__((always_inline))
-void read_columns(together_t *residues, lanes_t *lanes, __global const uchar *codes)
+void read_residues(together_t *residues, lanes_t *lanes, __global const uchar *codes)
 {
     for (int lane = 0; lane < LANES; lane++)
         residues[lane] = *(__global const loose_t *)(codes + ((const uint *)&lanes->at)[lane]);
+    lanes->at += lanes->step;
+}
+
+/* The last residues of lanes that end, filled up; the next ones of the others. */
+void read_last_residues(together_t *residues, lanes_t *lanes, __global const uchar *codes)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        const int left = ((const int *)&lanes->left)[lane];
+        __global const uchar *code = codes + ((const uint *)&lanes->at)[lane];
+        together_t filled = 0;
+        if (left < COLUMNS || lanes->row[lane] == NOBODY) {
+            for (int c = COLUMNS - 1; c >= 0; c--)
+                filled = (together_t)(filled << 8 | (c < left && lanes->row[lane] != NOBODY ? code[c] : NO_LETTER));
+        } else {
+            filled = *(__global const loose_t *)code;
+        }
+        residues[lane] = filled;
+    }
     lanes->at += lanes->step;
 }
 
@@ -97,31 +120,4 @@ void sort_columns(lane_codes_t *columns, const together_t *residues)
     const all_together_t all = *(const all_together_t *)residues;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) columns[c] = __builtin_convertvector(all >> (together_t)(8 * c), lane_codes_t);
-}
-
-/* The last residues of lanes that end, filled up; the next ones of the others; sorted by column. */
-void read_last_columns(uchar *columns, lanes_t *lanes, __global const uchar *codes)
-{
-    for (int lane = 0; lane < LANES; lane++) {
-        const uint at = ((const uint *)&lanes->at)[lane];
-        for (int c = 0; c < COLUMNS; c++)
-            columns[c * LANES + lane] = c < lanes->left[lane] ? codes[at + c] : NO_LETTER;
-    }
-    lanes->at += lanes->step;
-}
-
-/* Count columns that were worked on. */
-void leave_columns(lanes_t *lanes, const int n_columns)
-{
-    for (int lane = 0; lane < LANES; lane++)
-        if (lanes->row[lane] != NOBODY) lanes->left[lane] -= n_columns;
-}
-
-/* Let the sequence of a lane go. */
-void let_go(lanes_t *lanes, const int lane)
-{
-    lanes->row[lane] = NOBODY;
-    lanes->left[lane] = 0;
-    move_lane(lanes, lane, 0, 0);
-    lanes->n_idle++;
 }
