@@ -3,13 +3,14 @@
    A work-item is a core and takes groups of LANES pairs, one a lane. It fills their matrices block by block
    (common/pair_blocks.h), from which it keeps the edges and the best score only. Then each lane goes its own
    way: blocks that hold the best score are computed again to find the end, and from there on those that the
-   path crosses, with the directions in which to walk back.
+   path crosses, with the directions in which to walk back. Long pairs come by themselves: `prepare` lays one out,
+   `fill_wave` fills its blocks, those of an anti-diagonal at once, LANES a work-item, and `trace_long` walks back.
 
    The recurrence and the order of ties are those of clalign/reference/smith_waterman_trace.py.
 
    Buffers
      queries, targets  uchar[]             letter codes
-     spans      int4[n]                    of each pair: first residue and length of query and target, both > 0
+     spans      int4[n]                    of each pair: first residue and length of query and target; 0 for none
      ends       long[n]                    where its path ends in `paths`
      n          number of pairs
      sizes      int2[groups]               blocks that the longest query and target of each group take
@@ -19,21 +20,25 @@
      worth      int[6]                     to be added: the first residue of a gap, a further one, equal letters,
                                            others; the same of gaps before a sequence begins
      most       the highest score that is exact
-     scratch    room for each work-item    `room` vectors
+     scratch    `room` vectors for each work-item
+     rows, columns   blocks of a long pair
+     wave       blocks whose numbers of row and column add up to this are filled
+     pair       scratch: letters and edges of a long pair
      results    int[n][6]                  out: score, begin and end in query and target, begin of the path in `paths`
                                            counted back from where it ends; a score above `most` is not exact
      paths      uchar[]                    out: letters M, I and D
 
    Macros
-     WIDTH, LANES                 see common/saturated.h
+     WIDTH, LANES                 see common/saturated_sums.h
      BLOCK, LINEAR, EQUAL, ENDS   see common/pair_blocks.h
      SABOTAGE                     1 plants a fault, for the test of the tests
 
-   Geometry: one work-item a core, work-groups of 1. */
+   Geometry: one work-item a core, work-groups of 1; one work-item in all for `prepare` and `trace_long`. */
 
-#include "common/saturated.h"
+#include "common/saturated_sums.h"
 #include "common/pair_directions.h"
 #include "common/pair_blocks.h"
+#include "common/pair_letters.h"
 #include "common/pair_walks.h"
 
 #ifndef SABOTAGE
@@ -43,80 +48,100 @@
 #define NO_CODE 31 /* no letter; it stands after the end of a sequence */
 #define N_RESULTS 6
 #define SPLAT(v) ((scores_t)((score_t)(v)))
+#define WORTH {SPLAT(worth[0]), SPLAT(worth[1]), SPLAT(worth[2]), SPLAT(worth[3])}
 
 /* The part of the scratch memory that comes next. */
-CALL __global scores_t *next_part(__global scores_t **scratch, size_t n)
+CALL __global score_t *next_part(__global score_t **scratch, size_t n)
 {
-    __global scores_t *part = *scratch;
+    __global score_t *part = *scratch;
     *scratch += n;
     return part;
 }
 
-/* The letters of one sequence in its lane, and what stands after its end. */
-CALL void spread(__global const uchar *codes, int length, int room, __constant const uchar *kinds,
-                 __global score_t *letters)
+/* Lay out letters and edges of pairs side by side; returns what is left of the scratch memory. */
+CALL __global score_t *lay_out_group(group_t *group, int rows, int columns, int stride, __global score_t *scratch)
 {
-    for (int k = 0; k < room; k++) letters[k * LANES] = kinds[k < length ? codes[k] : NO_CODE];
+    const size_t m = (size_t)rows * BLOCK, n = (size_t)columns * BLOCK;
+    group->rows = rows;
+    group->columns = columns;
+    group->stride = stride;
+    group->query = (__global letter_t *)next_part(&scratch, m * stride);
+    group->target = (__global letter_t *)next_part(&scratch, n * stride);
+    group->above = next_part(&scratch, 2 * (rows + 1) * (n + 1) * stride);
+    group->left = next_part(&scratch, 2 * (columns + 1) * m * stride);
+    group->best = next_part(&scratch, (size_t)rows * columns * stride);
+    return scratch;
 }
 
-/* The score at a border k residues from the corner. */
-CALL score_t border(int k, __constant const int *worth)
+CALL void lay_out_slots(slots_t *slots, __global score_t *scratch)
 {
-    return (score_t)(k ? ZERO + worth[4] + (k - 1) * worth[5] : ZERO);
+#if EQUAL
+    slots->query = (__global scores_t *)next_part(&scratch, BLOCK * LANES);
+    slots->target = (__global scores_t *)next_part(&scratch, BLOCK * LANES);
+#endif
+    slots->above = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
+    slots->left = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
+    slots->right = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
+    slots->cells = (__global scores_t *)next_part(&scratch, BLOCK * BLOCK * LANES);
+    slots->table = (__global scores_t *)next_part(&scratch, BLOCK * BLOCK * LANES);
+    slots->corner = slots->last_row = slots->last_column = (scores_t)(0);
 }
 
-CALL void write_borders(const group_t *group, __constant const int *worth, scores_t first)
+/* Write the letters of a pair, and what stands after their ends. */
+CALL void spread(const group_t *group, int lane, __global const uchar *query, __global const uchar *target, int4 span,
+                 __constant const uchar *kinds)
 {
-    for (int j = 0; j <= group->columns * BLOCK; j++) {
-        __global edge_t *edge = ABOVE(group, 0, j);
-        edge->score = (scores_t)(border(j, worth));
-        edge->gap = SUM(edge->score, first);
-    }
-    for (int i = 0; i < group->rows * BLOCK; i++) {
-        __global edge_t *edge = LEFT(group, 0, i);
-        edge->score = (scores_t)(border(i + 1, worth));
-        edge->gap = SUM(edge->score, first);
-    }
-    for (int a = 1; a <= group->rows; a++) ABOVE(group, a, 0)->score = (scores_t)(border(a * BLOCK, worth));
+    __global letter_t *q = QUERY(group, 0, lane), *t = TARGET(group, 0, lane);
+    for (int k = 0; k < group->rows * BLOCK; k++)
+        q[k * LETTER_STEP(group)] = kinds[k < span.y ? query[span.x + k] : NO_CODE];
+    for (int k = 0; k < group->columns * BLOCK; k++)
+        t[k * LETTER_STEP(group)] = kinds[N_CODES + (k < span.w ? target[span.z + k] : NO_CODE)];
 }
 
-/* What the letters of a block score. */
-CALL void look_up(__global const scores_t *query, __global const scores_t *target, __constant const char *matrix,
-                  __global scores_t *table)
+/* Write an edge k residues from the corner. */
+CALL void write_border(__global score_t *edge, int k, int stride, __constant const int *worth)
 {
-    for (int lane = 0; lane < LANES; lane++) {
-        __global const score_t *t = (__global const score_t *)target + lane;
-        for (int r = 0; r < BLOCK; r++) {
-            __constant const char *row = matrix + (int)((__global const score_t *)(query + r))[lane] * N_CODES;
-            __global score_t *scores = OF_LANE(table + r * BLOCK, lane);
-            for (int c = 0; c < BLOCK; c++) scores[c * LANES] = row[t[c * LANES]];
-        }
+    const int score = k ? ZERO + worth[4] + (k - 1) * worth[5] : ZERO, gap = max(score + worth[0], LOWEST);
+    for (int lane = 0; lane < stride; lane++) {
+        edge[lane] = (score_t)score;
+        edge[stride + lane] = (score_t)gap;
     }
+}
+
+CALL void write_borders(const group_t *group, __constant const int *worth)
+{
+    const int stride = group->stride;
+    for (int j = 0; j <= group->columns * BLOCK; j++) write_border(ABOVE(group, 0, j), j, stride, worth);
+    for (int i = 0; i < group->rows * BLOCK; i++) write_border(LEFT(group, 0, i), i + 1, stride, worth);
+    for (int a = 1; a <= group->rows; a++) write_border(ABOVE(group, a, 0), a * BLOCK, stride, worth);
 }
 
 /* Fill all matrices of a group; returns the best score of each lane. */
-CALL scores_t fill_group(const group_t *group, const worth_t *worth, scores_t last_row, scores_t last_column,
-                         __constant const char *matrix, __global scores_t *table)
+CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *slots, __global const char *matrix)
 {
     scores_t best = (scores_t)(LOWEST);
     for (int a = 0; a < group->rows; a++) {
         for (int b = 0; b < group->columns; b++) {
-            block_t block;
-            block.query = group->query + a * BLOCK;
-            block.target = group->target + b * BLOCK;
-            block.table = table;
-            block.above = ABOVE(group, a, b * BLOCK + 1);
-            block.below = ABOVE(group, a + 1, b * BLOCK + 1);
-            block.left = LEFT(group, b, a * BLOCK);
-            block.right = LEFT(group, b + 1, a * BLOCK);
-            block.corner = ABOVE(group, a, b * BLOCK)->score;
-            block.last_row = last_row - (score_t)(a * BLOCK);
-            block.last_column = last_column - (score_t)(b * BLOCK);
-#if !EQUAL
-            look_up(block.query, block.target, matrix, table);
+            block_t block = block_of(slots);
+#if EQUAL
+            block.query = (__global const scores_t *)QUERY(group, a, 0);
+            block.target = (__global const scores_t *)TARGET(group, b, 0);
+#else
+            for (int lane = 0; lane < LANES; lane++) {
+                slots->query[lane] = QUERY(group, a, lane);
+                slots->target[lane] = TARGET(group, b, lane);
+            }
+            look_up(slots->query, slots->target, matrix, slots->table);
 #endif
+            block.above = (__global const edge_t *)ABOVE(group, a, b * BLOCK + 1);
+            block.below = (__global edge_t *)ABOVE(group, a + 1, b * BLOCK + 1);
+            block.left = (__global const edge_t *)LEFT(group, b, a * BLOCK);
+            block.right = (__global edge_t *)LEFT(group, b + 1, a * BLOCK);
+            block.corner = *(__global const scores_t *)ABOVE(group, a, b * BLOCK);
+            block.last_row = slots->last_row - (score_t)(a * BLOCK);
+            block.last_column = slots->last_column - (score_t)(b * BLOCK);
             const scores_t found = fill_block(&block, worth);
-            group->best[a * group->columns + b] = found;
+            *(__global scores_t *)BEST(group, a, b) = found;
             best = LARGER(best, found);
         }
     }
@@ -134,9 +159,9 @@ CALL void write_result(const walk_t *w, int score, __global const uchar *path_en
     result[5] = (int)(path_end - w->path.letters);
 }
 
-/* Trace the pairs of a group whose best scores are known. */
+/* Trace the first n pairs of a group, whose best scores are known. */
 CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots, scores_t best, int most, int n,
-                      __global const int4 *spans, __constant const char *matrix, __global uchar *paths,
+                      __global const int4 *spans, __global const char *matrix, __global uchar *paths,
                       __global const long *ends, __global int *results)
 {
     walk_t walks[LANES];
@@ -145,20 +170,20 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
         walk_t *w = walks + lane;
         *w = (walk_t){spans[lane].y, spans[lane].w, 0, 0, {0, 0, FROM_NOTHING, paths + ends[lane]}, 0, 0, 0, 0, 0};
         const int score = best[lane] - ZERO;
-        is_active[lane] = (ENDS || (score > 0 && score <= most)) && next_block(w, group, lane, best[lane]);
+        const int is_exact = ENDS != 0 || (score > 0 && score <= most);
+        is_active[lane] = w->m > 0 && is_exact && next_block(w, group, lane, best[lane]);
         if (is_active[lane])
-            gather(w, group, slots, lane);
+            gather(slots, lane, group, w->a, w->b, lane, w->m, w->n);
         else
             write_result(w, score, w->path.letters, results + lane * N_RESULTS);
         n_active += is_active[lane];
     }
     while (n_active) {
         end_t end = {best, NO_DIAGONAL, (scores_t)(0)};
+        const block_t block = block_of(slots);
 #if !EQUAL
         look_up(slots->query, slots->target, matrix, slots->table);
 #endif
-        const block_t block = {slots->query, slots->target, slots->table, slots->above, slots->left, 0, 0,
-                               slots->corner, slots->last_row, slots->last_column};
         trace_block(&block, worth, slots->above, slots->cells, &end);
         for (int lane = 0; lane < n; lane++) {
             walk_t *w = walks + lane;
@@ -166,7 +191,7 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
             if (ENDS == 2 && !w->is_walking) best[lane] = end.score[lane];
             is_active[lane] = advance(w, group, slots, &end, best[lane], lane);
             if (is_active[lane]) {
-                gather(w, group, slots, lane);
+                gather(slots, lane, group, w->a, w->b, lane, w->m, w->n);
                 continue;
             }
             n_active--;
@@ -175,51 +200,93 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
     }
 }
 
-/* Lay out the scratch memory for a group. */
-CALL void lay_out(group_t *group, slots_t *slots, int2 size, __global scores_t *scratch)
-{
-    const size_t rows = size.x * BLOCK, columns = size.y * BLOCK;
-    group->rows = size.x;
-    group->columns = size.y;
-    group->query = next_part(&scratch, rows);
-    group->target = next_part(&scratch, columns);
-    group->above = (__global edge_t *)next_part(&scratch, 2 * (size.x + 1) * (columns + 1));
-    group->left = (__global edge_t *)next_part(&scratch, 2 * (size.y + 1) * rows);
-    group->best = next_part(&scratch, (size_t)size.x * size.y);
-    slots->query = next_part(&scratch, BLOCK);
-    slots->target = next_part(&scratch, BLOCK);
-    slots->above = (__global edge_t *)next_part(&scratch, 2 * BLOCK);
-    slots->left = (__global edge_t *)next_part(&scratch, 2 * BLOCK);
-    slots->cells = next_part(&scratch, BLOCK * BLOCK);
-    slots->table = next_part(&scratch, BLOCK * BLOCK);
-    slots->corner = slots->last_row = slots->last_column = (scores_t)(0);
-}
-
 __kernel void smith_waterman_trace(__global const uchar *queries, __global const uchar *targets,
                                    __global const int4 *spans, __global const long *ends, const uint n,
                                    __global const int2 *sizes, __global uint *next, __constant const uchar *kinds,
-                                   __constant const char *matrix, __constant const int *worth, const int most,
-                                   __global scores_t *scratch, const ulong room, __global int *results,
+                                   __global const char *matrix, __constant const int *worth, const int most,
+                                   __global score_t *scratch, const ulong room, __global int *results,
                                    __global uchar *paths)
 {
-    const worth_t of = {SPLAT(worth[0]), SPLAT(worth[1]), SPLAT(worth[2]), SPLAT(worth[3])};
+    const worth_t of = WORTH;
     group_t group;
     slots_t slots;
     for (uint g = atomic_inc(next); g * LANES < n; g = atomic_inc(next)) {
         __global const int4 *span = spans + g * LANES;
         const int count = min(n - g * LANES, (uint)LANES);
-        scores_t last_row = (scores_t)(-1), last_column = (scores_t)(-1);
-        lay_out(&group, &slots, sizes[g], scratch + get_global_id(0) * room);
+        __global score_t *rest = scratch + get_global_id(0) * room * LANES;
+        rest = lay_out_group(&group, sizes[g].x, sizes[g].y, LANES, rest);
+        lay_out_slots(&slots, rest);
         for (int lane = 0; lane < LANES; lane++) {
             const int4 s = lane < count ? span[lane] : (int4)(0);
-            spread(queries + s.x, s.y, group.rows * BLOCK, kinds, OF_LANE(group.query, lane));
-            spread(targets + s.z, s.w, group.columns * BLOCK, kinds + N_CODES, OF_LANE(group.target, lane));
-            last_row[lane] = (score_t)(s.y - 1);
-            last_column[lane] = (score_t)(s.w - 1);
+            spread(&group, lane, queries, targets, s, kinds);
+            slots.last_row[lane] = (score_t)(s.y - 1);
+            slots.last_column[lane] = (score_t)(s.w - 1);
         }
-        write_borders(&group, worth, of.first);
-        const scores_t best = fill_group(&group, &of, last_row, last_column, matrix, slots.table);
+        write_borders(&group, worth);
+        const scores_t best = fill_group(&group, &of, &slots, matrix);
         trace_group(&group, &of, &slots, best, most, count, span, matrix, paths, ends + g * LANES,
                     results + g * LANES * N_RESULTS);
     }
+}
+
+__kernel void prepare(__global const uchar *queries, __global const uchar *targets, __global const int4 *spans,
+                      __constant const uchar *kinds, __constant const int *worth, const int rows, const int columns,
+                      __global score_t *pair)
+{
+    group_t group;
+    lay_out_group(&group, rows, columns, 1, pair);
+    spread(&group, 0, queries, targets, spans[0], kinds);
+    write_borders(&group, worth);
+}
+
+/* Write the edges of a lane's block that others are computed from, and its best score. */
+CALL void scatter(const slots_t *slots, int lane, const group_t *group, int a, int b, score_t best)
+{
+    __global score_t *below = ABOVE(group, a + 1, b * BLOCK + 1), *right = LEFT(group, b + 1, a * BLOCK);
+    for (int k = 0; k < 2 * BLOCK; k++) {
+        below[k] = OF_LANE(slots->above, lane)[k * LANES];
+        right[k] = OF_LANE(slots->right, lane)[k * LANES];
+    }
+    BEST(group, a, b)[0] = best;
+}
+
+__kernel void fill_wave(__global const int4 *spans, __global const char *matrix, __constant const int *worth,
+                        const int rows, const int columns, __global score_t *pair, const int wave, __global score_t *scratch,
+                        const ulong room)
+{
+    const worth_t of = WORTH;
+    group_t group;
+    slots_t slots;
+    lay_out_group(&group, rows, columns, 1, pair);
+    lay_out_slots(&slots, scratch + get_global_id(0) * room * LANES);
+    const int first = max(0, wave - columns + 1), last = min(wave, rows - 1);
+    for (int a = first + (int)get_global_id(0) * LANES; a <= last; a += (int)get_global_size(0) * LANES) {
+        /* Where there are fewer blocks than lanes, the last one is computed several times. */
+        for (int lane = 0; lane < LANES; lane++) {
+            const int row = min(a + lane, last);
+            gather(&slots, lane, &group, row, wave - row, 0, spans[0].y, spans[0].w);
+        }
+        const block_t block = block_of(&slots);
+#if !EQUAL
+        look_up(slots.query, slots.target, matrix, slots.table);
+#endif
+        const scores_t best = fill_block(&block, &of);
+        for (int lane = 0; lane < LANES && a + lane <= last; lane++)
+            scatter(&slots, lane, &group, a + lane, wave - a - lane, best[lane]);
+    }
+}
+
+__kernel void trace_long(__global const int4 *spans, __global const long *ends, __global const char *matrix,
+                         __constant const int *worth, const int most, const int rows, const int columns, __global score_t *pair,
+                         __global score_t *scratch, __global int *results, __global uchar *paths)
+{
+    const worth_t of = WORTH;
+    group_t group;
+    slots_t slots;
+    scores_t best = (scores_t)(LOWEST);
+    lay_out_group(&group, rows, columns, 1, pair);
+    lay_out_slots(&slots, scratch);
+    for (int lane = 0; lane < LANES; lane++) gather(&slots, lane, &group, 0, 0, 0, spans[0].y, spans[0].w);
+    for (int k = 0; k < rows * columns; k++) best[0] = max((score_t)best[0], group.best[k]);
+    trace_group(&group, &of, &slots, best, most, 1, spans, matrix, paths, ends, results);
 }

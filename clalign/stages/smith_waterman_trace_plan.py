@@ -85,10 +85,10 @@ class Traces:
 
     def alignments(self) -> list[PairAlignment]:
         """Return them as values."""
+        letters = self.paths.tobytes().decode("latin-1")  # there may be anything where no path is
         starts = self.ends - self.results[:, 5]
-        paths = self.paths
         return [
-            PairAlignment(score, (i, to_i), (j, to_j), paths[start:end].tobytes().decode("ascii"))
+            PairAlignment(score, (i, to_i), (j, to_j), letters[start:end])
             for (score, i, to_i, j, to_j, _), start, end in zip(
                 self.results.tolist(), starts.tolist(), self.ends.tolist(), strict=True
             )

@@ -1,4 +1,4 @@
-/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane (needs common/saturated.h and
+/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane (needs common/saturated_sums.h and
    common/pair_directions.h).
 
    A block is BLOCK rows (residues of the query) by BLOCK columns (of the target). What goes into it is at its
@@ -44,9 +44,18 @@ typedef struct { scores_t score, gap; } edge_t;
 /* What is added for the first residue of a gap, for each further one, for equal letters and for others. */
 typedef struct { scores_t first, next, match, mismatch; } worth_t;
 
-/* What is read and written of a block. */
+/* Letters are compared as numbers, or their scores are looked up first. */
+#if EQUAL
+typedef score_t letter_t;
+#else
+typedef uchar letter_t;
+#endif
+
+/* What is read and written of a block. What is above it may be where what is below it goes. */
 typedef struct {
+#if EQUAL
     __global const scores_t *query, *target; /* letters */
+#endif
     __global const scores_t *table;          /* [BLOCK][BLOCK] what they score; not used if EQUAL */
     __global const edge_t *above, *left;
     __global edge_t *below, *right;
@@ -55,8 +64,10 @@ typedef struct {
 } block_t;
 
 #if EQUAL
+#define LETTER(letters, k) letters[k]
 #define PAIR_SCORE(block, worth, q, t, r, c) ((q) == (t) ? (worth)->match : (worth)->mismatch)
 #else
+#define LETTER(letters, k) 0
 #define PAIR_SCORE(block, worth, q, t, r, c) ((block)->table[(r) * BLOCK + (c)])
 #endif
 
@@ -75,11 +86,11 @@ CALL scores_t fill_rows(const block_t *block, const worth_t *worth, int r, score
     for (int k = 0; k < ROWS; k++) {
         h[k] = block->left[r + k].score;
         e[k] = block->left[r + k].gap;
-        q[k] = block->query[r + k];
+        q[k] = LETTER(block->query, r + k);
     }
     for (int c = 0; c < BLOCK; c++) {
         const edge_t up = above[c];
-        const scores_t t = block->target[c];
+        const scores_t t = LETTER(block->target, c);
         scores_t diagonal = corner, f = up.gap;
         corner = up.score;
 #pragma unroll
@@ -135,11 +146,11 @@ CALL void trace_block(const block_t *block, const worth_t *worth, __global edge_
                       end_t *end)
 {
     for (int r = 0; r < BLOCK; r++) {
-        const scores_t q = block->query[r];
+        const scores_t q = LETTER(block->query, r);
         scores_t diagonal = r ? block->left[r - 1].score : block->corner, e = block->left[r].gap;
         for (int c = 0; c < BLOCK; c++) {
             const edge_t up = above[c];
-            const scores_t pair = SUM(diagonal, PAIR_SCORE(block, worth, q, block->target[c], r, c));
+            const scores_t t = LETTER(block->target, c), pair = SUM(diagonal, PAIR_SCORE(block, worth, q, t, r, c));
             diagonal = up.score;
             scores_t v = LARGER(pair, e);
             v = LARGER(v, up.gap);

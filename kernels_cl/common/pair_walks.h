@@ -1,20 +1,26 @@
-/* From the best scores of all blocks to the best alignments, one pair a lane (needs common/pair_blocks.h). */
+/* From the best scores of all blocks to the best alignments, one pair a lane (needs common/pair_blocks.h and
+   common/pair_letters.h). */
 
-#define N_CODES 32
-
-/* One group: the letters of its pairs, and all edges. */
+/* The letters of pairs and the edges of all their blocks. The pairs of a group stand side by side, so that each number
+   of an edge is a vector of LANES; `stride` is 1 for a pair by itself. */
 typedef struct {
     int rows, columns; /* blocks */
-    __global scores_t *query, *target;
-    __global edge_t *above; /* [rows + 1][1 + columns * BLOCK]: the first one is left of the first column */
-    __global edge_t *left;  /* [columns + 1][rows * BLOCK] */
-    __global scores_t *best; /* [rows][columns] */
+    int stride;
+    __global letter_t *query, *target; /* see LETTERS */
+    __global score_t *above; /* [rows + 1][1 + columns * BLOCK]: the first one is left of the first column */
+    __global score_t *left;  /* [columns + 1][rows * BLOCK] */
+    __global score_t *best;  /* [rows][columns] */
 } group_t;
 
 /* What one block is computed from where every lane has its own, and its directions. */
 typedef struct {
-    __global scores_t *query, *target, *table, *cells;
-    __global edge_t *above, *left;
+#if EQUAL
+    __global scores_t *query, *target;
+#else
+    __global const uchar *query[LANES], *target[LANES];
+#endif
+    __global scores_t *table, *cells;
+    __global edge_t *above, *left, *right;
     scores_t corner, last_row, last_column;
 } slots_t;
 
@@ -28,9 +34,22 @@ typedef struct {
     int end_i, end_j;
 } walk_t;
 
-#define ABOVE(group, a, j) ((group)->above + (size_t)(a) * ((group)->columns * BLOCK + 1) + (j))
-#define LEFT(group, b, i) ((group)->left + (size_t)(b) * (group)->rows * BLOCK + (i))
+#define ABOVE(group, a, j) \
+    ((group)->above + ((size_t)(a) * ((group)->columns * BLOCK + 1) + (j)) * 2 * (group)->stride)
+#define LEFT(group, b, i) ((group)->left + ((size_t)(b) * (group)->rows * BLOCK + (i)) * 2 * (group)->stride)
+#define BEST(group, a, b) ((group)->best + ((size_t)(a) * (group)->columns + (b)) * (group)->stride)
 #define OF_LANE(vectors, lane) ((__global score_t *)(vectors) + (lane))
+
+/* Letters are compared as vectors, or looked up sequence by sequence. */
+#if EQUAL
+#define LETTERS(letters, group, k, room, lane) ((letters) + (size_t)(k) * (group)->stride + (lane))
+#define LETTER_STEP(group) ((group)->stride)
+#else
+#define LETTERS(letters, group, k, room, lane) ((letters) + (size_t)(lane) * (room) + (k))
+#define LETTER_STEP(group) 1
+#endif
+#define QUERY(g, a, lane) LETTERS((g)->query, g, (a) * BLOCK, (g)->rows * BLOCK, lane)
+#define TARGET(g, b, lane) LETTERS((g)->target, g, (b) * BLOCK, (g)->columns * BLOCK, lane)
 
 /* Set the lane's next block that may hold the end; returns 0 if there is none before the one that is known. */
 CALL int next_block(walk_t *w, const group_t *group, int lane, score_t best)
@@ -47,7 +66,7 @@ CALL int next_block(walk_t *w, const group_t *group, int lane, score_t best)
         for (w->row = max(w->row, w->sum - group->columns + 1); w->row <= min(w->sum, group->rows - 1); w->row++) {
             w->a = w->row;
             w->b = w->sum - w->row;
-            if (OF_LANE(group->best + w->a * group->columns + w->b, lane)[0] == best) {
+            if (BEST(group, w->a, w->b)[lane] == best) {
                 w->row++;
                 return 1;
             }
@@ -57,23 +76,44 @@ CALL int next_block(walk_t *w, const group_t *group, int lane, score_t best)
 #endif
 }
 
-/* Copy what a lane's block is computed from. */
-CALL void gather(const walk_t *w, const group_t *group, slots_t *slots, int lane)
+/* Copy what block (a, b) of the lane is computed from; m and n are the lengths of its pair. */
+CALL void gather(slots_t *slots, int lane, const group_t *group, int a, int b, int from, int m, int n)
 {
-    const int i = w->a * BLOCK, j = w->b * BLOCK;
-    __global const score_t *query = OF_LANE(group->query + i, lane), *target = OF_LANE(group->target + j, lane);
-    __global const score_t *above = OF_LANE(ABOVE(group, w->a, j + 1), lane), *left = OF_LANE(LEFT(group, w->b, i), lane);
+    const int i = a * BLOCK, j = b * BLOCK, stride = group->stride;
+    __global const score_t *above = ABOVE(group, a, j + 1) + from, *left = LEFT(group, b, i) + from;
+#if EQUAL
     for (int k = 0; k < BLOCK; k++) {
-        OF_LANE(slots->query + k, lane)[0] = query[k * LANES];
-        OF_LANE(slots->target + k, lane)[0] = target[k * LANES];
+        OF_LANE(slots->query + k, lane)[0] = QUERY(group, a, from)[k * stride];
+        OF_LANE(slots->target + k, lane)[0] = TARGET(group, b, from)[k * stride];
     }
+#else
+    slots->query[lane] = QUERY(group, a, from);
+    slots->target[lane] = TARGET(group, b, from);
+#endif
     for (int k = 0; k < 2 * BLOCK; k++) {
-        OF_LANE(slots->above, lane)[k * LANES] = above[k * LANES];
-        OF_LANE(slots->left, lane)[k * LANES] = left[k * LANES];
+        OF_LANE(slots->above, lane)[k * LANES] = above[k * stride];
+        OF_LANE(slots->left, lane)[k * LANES] = left[k * stride];
     }
-    slots->corner[lane] = OF_LANE(ABOVE(group, w->a, j), lane)[0];
-    slots->last_row[lane] = (score_t)min(w->m - 1 - i, BLOCK);
-    slots->last_column[lane] = (score_t)min(w->n - 1 - j, BLOCK);
+    slots->corner[lane] = ABOVE(group, a, j)[from];
+    slots->last_row[lane] = (score_t)min(m - 1 - i, BLOCK);
+    slots->last_column[lane] = (score_t)min(n - 1 - j, BLOCK);
+}
+
+CALL block_t block_of(const slots_t *slots)
+{
+    block_t block;
+#if EQUAL
+    block.query = slots->query;
+    block.target = slots->target;
+#endif
+    block.table = slots->table;
+    block.above = block.below = slots->above;
+    block.left = slots->left;
+    block.right = slots->right;
+    block.corner = slots->corner;
+    block.last_row = slots->last_row;
+    block.last_column = slots->last_column;
+    return block;
 }
 
 /* Walk back through the block at hand; returns 1 if the path goes on in another one. */
@@ -96,7 +136,8 @@ CALL int advance(walk_t *w, const group_t *group, const slots_t *slots, const en
     if (!w->is_walking) {
         if (end->diagonal[lane] != HIGHEST) {
             const int i = w->a * BLOCK + end->row[lane] + 1, sum = (w->a + w->b) * BLOCK + end->diagonal[lane] + 2;
-            if (!w->path.i || sum < w->path.i + w->path.j || sum == w->path.i + w->path.j && i < w->path.i) {
+            const int known = w->path.i + w->path.j;
+            if (!w->path.i || sum < known || (sum == known && i < w->path.i)) {
                 w->path.i = i;
                 w->path.j = sum - i;
             }

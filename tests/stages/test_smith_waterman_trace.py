@@ -17,7 +17,7 @@ from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
-from clalign.stages import smith_waterman_trace_lanes
+from clalign.stages import smith_waterman_trace_lanes, smith_waterman_trace_vector
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE, SmithWatermanTraceStage
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
@@ -195,6 +195,48 @@ def test_portions(opencl_session: Session, monkeypatch: pytest.MonkeyPatch, mode
     monkeypatch.setattr(smith_waterman_trace_lanes, "MOST_SCRATCH", 4000)
     stage = SmithWatermanTraceStage("lanes", **SMALL_LANES)
     assert differing(stage, opencl_session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pairs_one_by_one(opencl_session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
+    """On a CPU long pairs are done by themselves, the blocks of an anti-diagonal at once."""
+    rng = np.random.default_rng(8)
+    if opencl_session.device.kind == "gpu":
+        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
+    stage = SmithWatermanTraceStage("vector")
+    monkeypatch.setattr(smith_waterman_trace_vector, "LONG_BLOCK", 32)
+    for matrix, letters in ((DNA, "ACGT"), (asymmetric_matrix(8), AMINO)):
+        batch, scoring = random_pairs(rng, 3, 150, letters, shortest=1), Scoring(matrix, GapCosts(3, 1), mode)
+        monkeypatch.setattr(smith_waterman_trace_vector, "MOST_GROUP_BYTES", 0)
+        assert differing(stage, opencl_session, batch, scoring) == 0
+
+
+LONG_CUTS = [
+    ("vector", {}, {"BLOCK": 64}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "ROWS": 9}, {"LANE_BACKEND": 0, "LANES": 16, "ROWS": 9, "COLUMNS": 300}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "defines", "others"), LONG_CUTS)
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_long_pair(
+    opencl_session: Session,
+    shaped_session: Session,
+    shape: str,
+    defines: dict[str, int],
+    others: dict[str, int],
+    mode: Mode,
+) -> None:
+    """More than is held at once; other cuts into blocks give the same path."""
+    rng = np.random.default_rng(9)
+    query = rng.choice(np.array([0, 2, 6, 19], np.uint8), 4500)
+    target = np.delete(query, rng.integers(0, len(query), 300))
+    target = np.where(rng.random(len(target)) < 0.2, rng.choice(query, len(target)), target)
+    batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
+    scoring = Scoring(DNA, GapCosts(3, 1), mode)
+    found = opencl_session.run(SmithWatermanTraceStage(shape, **defines), batch, scoring)
+    assert rescored(found, batch, scoring)
+    assert found == opencl_session.run(SmithWatermanTraceStage(shape, **others), batch, scoring)
 
 
 def test_scores_that_fit_no_number(opencl_session: Session) -> None:

@@ -1,0 +1,56 @@
+/* Vectors of signed scores, and sums of them that stay in their range.
+
+   Only operators and ?: are used on vectors: some CPU drivers have wrong or slow built-ins for them.
+
+   Macros
+     WIDTH  8, 16 or 32: bits of a score; sums of 32 bits are plain, whoever uses them knows that they fit
+     LANES  scores in a vector */
+
+#ifndef WIDTH
+#define WIDTH 8
+#endif
+#ifndef LANES
+#define LANES 32
+#endif
+
+#if WIDTH == 8
+typedef char score_t;
+typedef short wide_t;
+#define LOWEST (-128)
+#define HIGHEST 127
+#elif WIDTH == 16
+typedef short score_t;
+typedef int wide_t;
+#define LOWEST (-32768)
+#define HIGHEST 32767
+#else
+typedef int score_t;
+#define LOWEST INT_MIN
+#define HIGHEST INT_MAX
+#endif
+
+typedef score_t scores_t __attribute__((ext_vector_type(LANES)));
+
+/* Vectors wider than the processor's registers make compilers warn of calls; the functions here are inlined. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
+
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+
+#if WIDTH == 32
+#define SUM(a, b) ((a) + (b))
+#else
+typedef wide_t wide_scores_t __attribute__((ext_vector_type(LANES)));
+
+/* Compilers know this way of writing a saturated sum and make one instruction of it. */
+__attribute__((always_inline))
+scores_t saturated_sum(const scores_t a, const scores_t b)
+{
+    wide_scores_t wide = __builtin_convertvector(a, wide_scores_t) + __builtin_convertvector(b, wide_scores_t);
+    wide = wide > (wide_scores_t)(HIGHEST) ? (wide_scores_t)(HIGHEST) : wide;
+    wide = wide < (wide_scores_t)(LOWEST) ? (wide_scores_t)(LOWEST) : wide;
+    return __builtin_convertvector(wide, scores_t);
+}
+#define SUM(a, b) saturated_sum(a, b)
+#endif
