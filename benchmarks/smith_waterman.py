@@ -3,9 +3,9 @@
 The database is synthetic and seeded, with the lengths of Swiss-Prot; the queries are random, too, so hardly
 any score overflows a byte, neither here nor there. Every round measures all in turn, but for variants of
 parasail that took more than twice as long as another one; the best round of each counts. Variants with a query
-profile are measured, where there is one; what a call costs by itself (that of a target of one residue) is taken
-off parasail's time. All scores are compared. Rates count cells: residues of the query times residues of the
-targets, by the processor's time. Prints one JSON object.
+profile are measured, where there is one; what calls from Python cost by themselves (those with a query and
+targets of one residue) is taken off parasail's time. All scores are compared. Rates count cells: residues of
+the query times residues of the targets, by the processor's time. Prints one JSON object.
 
     python benchmarks/smith_waterman.py --device cpu --output smith_waterman.json
 """
@@ -69,10 +69,10 @@ class Peer:
         return lambda text: function(own, len(own), text, len(text), *gaps, self.matrix)
 
     def seconds(self, name: str, query: str) -> float:
-        """Return the processor time of all targets."""
-        align, free = self.caller(name, query), self.library.parasail_result_free
-        spent = []
-        for texts in (self.texts, [text[:1] for text in self.texts]):
+        """Return the processor time of all targets, without that of the calls."""
+        free, spent = self.library.parasail_result_free, []
+        for own, texts in ((query, self.texts), (query[:1], [text[:1] for text in self.texts])):
+            align = self.caller(name, own)
             used = time.process_time()
             for text in texts:
                 free(align(text))
