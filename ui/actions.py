@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from . import theme
 from .models.hit_columns import COLUMNS
+from .models.pair_columns import PAIR_COLUMNS
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -118,6 +120,17 @@ def no_alignment(conductor: Conductor) -> str:
     return "" if chosen is not None and chosen.is_alignment else "Open an alignment first (Stockholm, Clustal, FASTA)."
 
 
+def no_sequences(conductor: Conductor) -> str:
+    """Return why there are no sequences to search with."""
+    chosen = conductor.workspace.sequences
+    return "" if chosen is not None and chosen.state == "ready" else "Open a sequence file first."
+
+
+def no_pair(conductor: Conductor) -> str:
+    """Return why there is no alignment of two sequences to save."""
+    return no_hit(conductor) or ("" if "funnel" not in conductor.page.TABS else "Only alignments of two sequences.")
+
+
 def no_devices(conductor: Conductor) -> str:
     """Return why nothing can be done with devices."""
     return "" if conductor.workspace.devices_known else "Devices are still being looked for."
@@ -130,6 +143,28 @@ def no_tuning(conductor: Conductor) -> str:
         return no_devices(conductor) or "The reference has nothing to tune. Choose another device."
     return no_devices(conductor) or ("" if device.is_usable else device.problem)
 
+
+def no_column(conductor: Conductor, key: str) -> str:
+    """Return why hits cannot be sorted by a column."""
+    page = conductor.page
+    reason = no_hits(conductor)
+    return reason or ("" if page.hits.table.kind.place(key) is not None else "This table has no such column.")
+
+
+def no_tab(conductor: Conductor, name: str) -> str:
+    """Return why a part of the results cannot be shown."""
+    page = conductor.page
+    return no_page(conductor) or ("" if name in page.TABS else "A comparison of sequences has neither.")
+
+
+def no_filters(conductor: Conductor, reason: Reason) -> str:
+    """Return why nothing can be explained."""
+    page = conductor.page
+    return reason(conductor) or ("" if "funnel" in page.TABS else "Only searches with profiles have filters.")
+
+
+SORTED = {column.key: column.title.split(" (")[0] for column in (*PAIR_COLUMNS, *COLUMNS) if column.sort}
+"""Columns that a table can be sorted by, and their titles."""
 
 COMMANDS = (
     Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
@@ -151,13 +186,17 @@ COMMANDS = (
     Command("show_tab:hits", "Hits", "View", "Ctrl+1", "table", no_page),
     Command("show_tab:histogram", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
     Command("show_tab:alignment", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
-    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant", no_page),
-    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline", no_page),
+    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant",
+            partial(no_tab, name="profile")),
+    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline",
+            partial(no_tab, name="funnel")),
     Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
     Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
     Command("profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search"),
     Command("profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo),
+    Command("pairs.save_alignment", "Save alignment as a picture…", "File", "", "export-variant", no_pair),
+    Command("pairs.save_dots", "Save dot plot as a picture…", "File", "", "export-variant", no_pair),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
@@ -168,6 +207,10 @@ COMMANDS = (
     Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
     Command("search.run_search", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open"),
+    Command("pairs.compare", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
+            tip="Every query against every target, exactly; starts the comparison when its sheet is open"),
+    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "Run", "", "magnify-scan", no_sequences,
+            "Compares the chosen sequences with others"),
     Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
             "Stops after this batch; the results so far are kept"),
     Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
@@ -176,9 +219,11 @@ COMMANDS = (
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
-    Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline", no_hit,
-            "Sends the sequence through every filter and shows its scores", separator=True),
-    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
+    Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
+            partial(no_filters, reason=no_hit), "Sends the sequence through every filter and shows its scores",
+            separator=True),
+    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline",
+            partial(no_filters, reason=no_page)),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
@@ -211,9 +256,8 @@ COMMANDS = (
     Command("show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
     Command("about", "About clalign", "Help", "", "information-outline", separator=True),
     *(
-        Command(f"hits.sort_hits:{place}", f"Sort hits by {column.title.split(' (')[0]}", "", "", "sort", no_hits)
-        for place, column in enumerate(COLUMNS)
-        if column.sort
+        Command(f"hits.sort_hits:{key}", f"Sort hits by {title}", "", "", "sort", partial(no_column, key=key))
+        for key, title in SORTED.items()
     ),
 )  # fmt: skip
 

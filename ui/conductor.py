@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from clalign.errors import ClalignError
-from clalign.runs import open_run
 
 from . import theme, words
 from .building_desk import BuildingDesk
@@ -20,9 +19,11 @@ from .inspector import Inspector
 from .job_desk import JobDesk
 from .lab_desk import LabDesk
 from .models.jobs import JobItem, JobQueue
+from .models.pair_run_view import PairRunView, is_pairwise_run
 from .models.reader import Reader
 from .models.run_view import STATE_WORDS, RunView
 from .models.workspace import Source, Workspace
+from .pair_desk import PairDesk
 from .profile_desk import ProfileDesk
 from .search_desk import SearchDesk
 from .settings import Settings
@@ -63,6 +64,7 @@ class Conductor(QObject):
         self.profiles = ProfileDesk(self)
         self.filters = FunnelDesk(self)
         self.building = BuildingDesk(self)
+        self.pairs = PairDesk(self)
         self.pages: dict[str, ResultsPage] = {}
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
@@ -143,22 +145,23 @@ class Conductor(QObject):
 
     def open_run_page(self, path: str, live: bool = False) -> None:
         """Show a run file."""
-        from .views.results_page import ResultsPage
-
         if path in self.pages:
             self.pages[path].run.is_live = self.queue.of_run(path) is not None
             self.pages[path].run.note_change()
             self.show_run(path)
             return
-        if not live:
-            try:
-                open_run(Path(path)).close()
-            except ClalignError as error:
-                self.say("stop", str(error))
-                return
-        run = RunView(Path(path), self.reader, self)
-        run.is_live = self.queue.of_run(path) is not None
-        page = ResultsPage(run)
+        item = self.queue.of_run(path)
+        try:
+            if item is not None and item.kind != "resume":
+                is_pairwise = item.kind == "pairwise"
+            else:
+                is_pairwise = is_pairwise_run(Path(path))
+        except ClalignError as error:
+            self.say("stop", str(error))
+            return
+        page = self._made_page(path, is_pairwise)
+        run = page.run
+        run.is_live = item is not None
         self._connect_page(page)
         self.pages[path] = page
         self.window.center.addWidget(page)
@@ -169,6 +172,16 @@ class Conductor(QObject):
         self._show_new(path, "")
         self.sources.add_recent(path, "run")
         run.begin()
+
+    def _made_page(self, path: str, is_pairwise: bool) -> ResultsPage:
+        from .views.pair_page import PairPage
+        from .views.results_page import ResultsPage
+
+        if not is_pairwise:
+            return ResultsPage(RunView(Path(path), self.reader, self))
+        page = PairPage(PairRunView(Path(path), self.reader, self))
+        self.pairs.connect_page(page)
+        return page
 
     def _show_new(self, path: str, state: str) -> None:
         if path in self.pages:
@@ -201,7 +214,10 @@ class Conductor(QObject):
         if self.page is not page:
             return
         if page.shows_hit and page.run.card:
-            self.window.details.show_profile(page.run.card)
+            if isinstance(page.run, PairRunView):
+                self.window.details.show_facts(*page.run.query_facts())
+            else:
+                self.window.details.show_profile(page.run.card)
         else:
             self.window.details.show_run(page.run)
 
@@ -345,6 +361,7 @@ class Conductor(QObject):
         """End everything that runs, when the window closes."""
         self.queue.leave()
         self.inspector.leave()
+        self.pairs.leave()
         for path in list(self.pages):
             self._drop_page(path)
         self.reader.close()

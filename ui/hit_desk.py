@@ -10,7 +10,8 @@ from PySide6.QtGui import QGuiApplication
 
 from clalign.specs import SearchSpec
 
-from .forms.scripts import as_command, as_python
+from .forms.scripts import Spec, as_command, as_python, spec_of
+from .models.pair_run_view import PairRunView
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -36,7 +37,7 @@ class HitDesk(QObject):
 
     def export_hits(self) -> None:
         """Open the export sheet."""
-        from .views.export_sheet import ExportChoices, ExportSheet
+        from .views.export_sheet import FORMS, PAIR_FORMS, ExportChoices, ExportSheet
 
         page = self._conductor.page
         if page is None:
@@ -44,7 +45,8 @@ class HitDesk(QObject):
         hits = page.run.hits
         counts = {"all": hits.n_all, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
-        sheet = ExportSheet(ExportChoices(name, counts, Path.home()))
+        forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
+        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms))
         sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
         self._conductor.window.sheets.open_sheet(sheet)
 
@@ -68,10 +70,10 @@ class HitDesk(QObject):
         if self._conductor.page is not None:
             self._conductor.page.hit.copy_fasta()
 
-    def current_spec(self) -> SearchSpec | None:
+    def current_spec(self) -> Spec | None:
         """Return the search in view, or the one that the sheet would start."""
         if self._conductor.page is not None and self._conductor.page.run.facts.get("spec"):
-            return SearchSpec.from_dict(self._conductor.page.run.facts["spec"])
+            return spec_of(self._conductor.page.run.facts["spec"])
         space = self._conductor.workspace
         if space.profiles is None or space.sequences is None:
             return None
@@ -102,10 +104,13 @@ class HitDesk(QObject):
             self._conductor.page.hits.filter_box.clear()
             self._conductor.page.run.reset_thresholds()
 
-    def sort_hits(self, place: str) -> None:
+    def sort_hits(self, key: str) -> None:
         """Sort by a column; again reverses, a third time restores the original order."""
         if self._conductor.page is not None:
-            self._conductor.page.hits.table.sort_column(int(place))
+            table = self._conductor.page.hits.table
+            place = table.kind.place(key)
+            if place is not None:
+                table.sort_column(place)
 
     def choose_columns(self) -> None:
         """Offer the columns of the table."""

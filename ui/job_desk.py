@@ -12,9 +12,10 @@ from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from clalign.devices import REFERENCE
-from clalign.specs import SearchSpec
+from clalign.pairwise_specs import PairwiseSpec
 
 from . import words
+from .forms.scripts import Spec
 from .models.jobs import JobItem, JobQueue
 from .turns import next_turn
 
@@ -32,10 +33,15 @@ WRITTEN = {
 }
 
 
-def run_name(spec: SearchSpec, now: float) -> str:
-    """Return the file name of a new run: profile, sequences, time."""
-    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in (spec.profiles, spec.targets)]
+def run_name(spec: Spec, now: float) -> str:
+    """Return the file name of a new run: profile or queries, sequences, time."""
+    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in (looked_for(spec), spec.targets)]
     return f"{stems[0]}-x-{stems[1]}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+
+
+def looked_for(spec: Spec) -> str:
+    """Return the file of what is looked for: profiles or queries."""
+    return spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles
 
 
 def verify_words(value: dict[str, Any]) -> str:
@@ -73,8 +79,8 @@ class JobDesk(QObject):
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
 
-    def search(self, spec: SearchSpec) -> str:
-        """Start a search; returns the path of its run file.
+    def search(self, spec: Spec) -> str:
+        """Start a search with profiles or with sequences; returns the path of its run file.
 
         Raises
         ------
@@ -83,10 +89,13 @@ class JobDesk(QObject):
         """
         self._clear_done()
         path = self._new_run(run_name(spec, time.time()))
-        title = f"Search {Path(spec.profiles).name} in {Path(spec.targets).name}"
+        is_pairwise = isinstance(spec, PairwiseSpec)
+        verb, where = ("Compare", "with") if is_pairwise else ("Search", "in")
+        title = f"{verb} {Path(looked_for(spec)).name} {where} {Path(spec.targets).name}"
         opened = self._conductor.workspace.sources.get(spec.targets)
         seen = opened.report.get("digest") if opened else None
-        self._submit(title, {"job": "search", "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
+        kind = "pairwise" if is_pairwise else "search"
+        self._submit(title, {"job": kind, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
         return str(path)
 
     def _new_run(self, name: str) -> Path:
@@ -217,6 +226,8 @@ class JobDesk(QObject):
         value = item.result
         if item.is_search:
             found = f"{words.plural(value['n_hits'], 'hit')} in {words.plural(value['n_sequences'], 'sequence')}"
+            if value.get("n_in_32_bits"):
+                found += f", {words.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
             where = f"{words.duration(value['seconds'])} on {value['device']}"
             item.message = f"Search finished: {found} in {where} · {words.rate(value['gcups'])}"
             return

@@ -167,6 +167,7 @@ class MainWindow(QMainWindow):
         details.source.close_asked.connect(conductor.sources.close_source)
         details.source.calibrate_asked.connect(conductor.labs.calibrate)
         details.source.build_asked.connect(conductor.building.build)
+        details.source.compare_asked.connect(conductor.pairs.search_with)
         details.source.logo_asked.connect(conductor.profiles.open_profile)
         devices.compare_asked.connect(conductor.labs.open_comparison)
         start.lab_asked.connect(self._open_lab)

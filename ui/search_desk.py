@@ -9,6 +9,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from clalign.specs import SearchSpec
 
+from .forms.scripts import Spec
+
 if TYPE_CHECKING:
     from .conductor import Conductor
     from .views.run_sheet import RunSheet
@@ -69,6 +71,10 @@ class SearchDesk(QObject):
         left_out = ("profiles", "targets", "device", "direction", "alphabet", "sequence_format")
         options = {k: v for k, v in values.items() if k not in left_out and v != getattr(defaults, k)}
         self._conductor.settings.change(options=options)
+        self.start(spec)
+
+    def start(self, spec: Spec) -> None:
+        """Start a search with profiles or with sequences."""
         try:
             self._conductor.desk.search(spec)
         except OSError as error:
@@ -83,5 +89,8 @@ class SearchDesk(QObject):
         if page is None:
             return
         spec = page.run.facts["spec"]
+        if spec.get("direction") == "pairwise":
+            self._conductor.pairs.compare_wider(spec)
+            return
         self._conductor.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

@@ -131,6 +131,13 @@ class SourceDesk(QObject):
         self._conductor.window.sheets.open_sheet(sheet)
 
     def _keep_pasted(self, name: str, text: str) -> None:
+        path = self.keep_pasted(name, text)
+        if path:
+            self._conductor.window.sheets.close_sheet()
+            self.open_paths([path])
+
+    def keep_pasted(self, name: str, text: str) -> str:
+        """Write pasted sequences to a file and return its path; empty if it could not be written."""
         folder = self._conductor.settings.data / "pasted"
         stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "pasted"
         path, number = folder / f"{stem}.fasta", 2
@@ -140,9 +147,8 @@ class SourceDesk(QObject):
             write_whole(path, text)
         except OSError as error:
             self._conductor.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
-            return
-        self._conductor.window.sheets.close_sheet()
-        self.open_paths([str(path)])
+            return ""
+        return str(path)
 
     def open_example(self, example: Example) -> None:
         """Open a bundled example: its files fill the search sheet in."""

@@ -165,8 +165,8 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
     view.node_chosen.connect(seen.append)
     lines = [line.kind for line in view._lines]
     for kind, column in (("model", 0), ("target", 3), ("posterior", 21)):
-        y = 12 + (lines.index(kind) + 0.5) * view._height
-        x = 12 + view._margin + (column + 0.5) * view._cell
+        y = 12 + (lines.index(kind) + 0.5) * view.lines.height
+        x = 12 + view.lines.margin + (column + 0.5) * view.lines.cell
         QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(y)))
     assert seen == [1, 4, 20]
 

@@ -1,18 +1,16 @@
-"""A form for the options of `SearchSpec`, made from the metadata of its fields."""
+"""The form for the options of `SearchSpec`."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-import textwrap
 from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from clalign.specs import SearchSpec
 
-from ..views.parts import button, label, row, set_role
+from ..views.parts import label
+from .option_form import Choices, Field, OptionForm
 
 FIRST = ("evalue", "inclusion_evalue", "cutoff")
 """Options shown at once; the others are behind More options."""
@@ -26,9 +24,6 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
 
 PRESET_FIELDS = ("f1", "f2", "f3", "without_bias_filter", "without_filters")
 
-TICK_LETTERS = 44
-"""Letters of a line beside a box to tick."""
-
 OWN = "own"
 """In place of a preset: the filter options are others."""
 
@@ -37,7 +32,7 @@ LEFT_OUT = ("alphabet", "sequence_format")
 
 FOUND = "sequences (in a scan: profiles)"
 
-CHOICES = {
+CHOICES: Choices = {
     "cutoff": (
         ("none", "the E-values above"),
         ("ga", "gathering cutoff (GA)"),
@@ -48,37 +43,24 @@ CHOICES = {
 """The one field that needs a list of its own."""
 
 
-def option_fields() -> list[dataclasses.Field[Any]]:
+def option_fields() -> list[Field]:
     """Return the fields of `SearchSpec` that the form has."""
     return [f for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata and f.name not in LEFT_OUT]
 
 
-class SearchForm(QWidget):
-    """Plain words on the left, HMMER's names in grey on the right."""
+class SearchForm(OptionForm):
+    """The options with presets of the filters."""
 
-    changed = Signal()
-    resized = Signal()
+    ABOVE_ZERO = ("evalue", "targets", *PRESET_FIELDS)
 
     def __init__(self) -> None:
-        super().__init__()
-        self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
-        fields = option_fields()
-        first = [f for f in fields if f.name in FIRST]
-        rest = [f for f in fields if f.name not in FIRST]
-        self._more = self._grid(rest)
-        self._more.hide()
-        self.more_button = button("More options", self.toggle_more, "flat")
-        self.more_button.setCheckable(True)
         self.presets = self._preset_box()
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(6)
-        box.addWidget(self._first_grid(first))
-        box.addLayout(row(self.more_button, None))
-        box.addWidget(self._more)
+        super().__init__(option_fields(), FIRST, CHOICES, FOUND)
+        self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
+        self.changed.connect(self._show_preset)
 
-    def _first_grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
-        made = self._grid(fields)
+    def _first_grid(self, fields: list[Field]) -> QWidget:
+        made = super()._first_grid(fields)
         grid = made.layout()
         assert isinstance(grid, QGridLayout)
         thorough = label("How thorough")
@@ -87,16 +69,11 @@ class SearchForm(QWidget):
             grid.addWidget(widget, len(fields), column)
         return made
 
-    def _two_columns(self, made: QWidget) -> QGridLayout:
-        grid = QGridLayout(made)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(6)
-        grid.setColumnMinimumWidth(0, 190)
-        grid.setColumnStretch(1, 1)
-        return grid
+    def _placeholder(self, field: Field) -> str:
+        return "no limit" if "targets" not in field.name else "as many as there are"
 
-    def _preset_box(self) -> QComboBox:
+    @staticmethod
+    def _preset_box() -> QComboBox:
         made = QComboBox()
         made.setAccessibleName("How thorough the search is")
         made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -105,8 +82,6 @@ class SearchForm(QWidget):
             made.addItem(text, key)
         made.addItem("As chosen below", OWN)
         made.model().item(made.count() - 1).setEnabled(False)
-        made.activated.connect(lambda: self._take_preset(made.currentData()))
-        self.changed.connect(self._show_preset)
         return made
 
     def _take_preset(self, key: str) -> None:
@@ -133,45 +108,6 @@ class SearchForm(QWidget):
         )
         self.presets.setToolTip(tip)
 
-    def _grid(self, fields: list[dataclasses.Field[Any]]) -> QWidget:
-        made = QWidget()
-        grid = self._two_columns(made)
-        for place, field in enumerate(fields):
-            editor = self._editor(field)
-            words = label(field.metadata["label"])
-            for widget in (words, editor):
-                widget.setToolTip(field.metadata["help"].format(found=FOUND))
-            words.setBuddy(editor)
-            editor.setAccessibleName(field.metadata["label"])
-            self._editors[field.name] = editor
-            grid.addWidget(words, place, 0)
-            grid.addWidget(editor, place, 1)
-            grid.addWidget(label(field.metadata["flag"].replace("|", " "), "muted"), place, 2)
-        return made
-
-    def _editor(self, field: dataclasses.Field[Any]) -> QLineEdit | QCheckBox | QComboBox:
-        if field.name in CHOICES:
-            choice = QComboBox()
-            for key, text in CHOICES[field.name]:
-                choice.addItem(text, key)
-            choice.currentIndexChanged.connect(lambda: self.changed.emit())
-            return choice
-        if isinstance(field.default, bool):
-            tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
-            tick.toggled.connect(lambda: self.changed.emit())
-            return tick
-        number = QLineEdit("" if field.default is None else _shown(field.default))
-        number.setPlaceholderText("no limit" if "targets" not in field.name else "as many as there are")
-        number.textChanged.connect(lambda: self.changed.emit())
-        return number
-
-    def toggle_more(self) -> None:
-        """Show or hide the other options."""
-        self._more.setVisible(not self._more.isVisible())
-        self.more_button.setText("Fewer options" if not self._more.isHidden() else "More options")
-        self.more_button.setChecked(not self._more.isHidden())
-        self.resized.emit()
-
     def offer_cutoffs(self, cutoffs: dict[str, float]) -> None:
         """Offer the cutoffs that every profile has, with their scores."""
         choice = self._editors["cutoff"]
@@ -183,62 +119,3 @@ class SearchForm(QWidget):
             choice.model().item(place).setToolTip("" if usable else "The profile does not have this cutoff.")
         if choice.currentData() != "none" and choice.currentData() not in cutoffs:
             choice.setCurrentIndex(0)
-
-    def set_values(self, values: dict[str, Any]) -> None:
-        """Fill the form in; an option that is not at its default is never hidden."""
-        for name, value in values.items():
-            self._put(name, value)
-        defaults = {field.name: field.default for field in option_fields() if field.name not in FIRST}
-        if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
-            self.toggle_more()
-
-    def _put(self, name: str, value: Any) -> None:
-        editor = self._editors.get(name)
-        if isinstance(editor, QComboBox):
-            editor.setCurrentIndex(max(0, editor.findData(value)))
-        elif isinstance(editor, QCheckBox):
-            editor.setChecked(bool(value))
-        elif editor is not None:
-            editor.setText("" if value is None else _shown(value))
-
-    def values(self) -> tuple[dict[str, Any], str]:
-        """Return the options by name, and what is wrong with them; empty if nothing is."""
-        values: dict[str, Any] = {}
-        problem = ""
-        for field in option_fields():
-            editor = self._editors[field.name]
-            if isinstance(editor, QComboBox):
-                values[field.name] = editor.currentData()
-            elif isinstance(editor, QCheckBox):
-                values[field.name] = editor.isChecked()
-            else:
-                value, wrong = _number(editor.text(), field)
-                set_role(editor, "state", "wrong" if wrong else "")
-                values[field.name] = value
-                problem = problem or wrong
-        return values, problem
-
-
-def _shown(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
-
-
-def _number(text: str, field: dataclasses.Field[Any]) -> tuple[float | None, str]:
-    text = text.strip().replace(",", ".")
-    if not text:
-        if field.default is None:
-            return None, ""
-        return field.default, f"{field.metadata['label']}: a number is needed."
-    try:
-        value = float(text)
-        if not math.isfinite(value):
-            raise ValueError
-    except ValueError:
-        return field.default, f"{field.metadata['label']}: “{text}” is not a number."
-    if isinstance(field.default, int):
-        if value != int(value) or value < 0:
-            return field.default, f"{field.metadata['label']}: a whole number from 0 on is needed."
-        return int(value), ""
-    if value <= 0 and ("evalue" in field.name or "targets" in field.name or field.name in PRESET_FIELDS):
-        return field.default, f"{field.metadata['label']} must be above 0."
-    return value, ""

@@ -30,6 +30,8 @@ class Line:
         1-based numbers at the two ends; None where the line has no residue of its own.
     domain : int
         Place of the domain in the hit, from 0.
+    begin : int
+        Column of the alignment that stands first.
     """
 
     kind: str
@@ -38,9 +40,22 @@ class Line:
     first: int | None = None
     last: int | None = None
     domain: int = 0
+    begin: int = 0
 
 
-def _numbers(text: str, gaps: str, start: int) -> list[int]:
+def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
+    """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own."""
+    title = " · ".join(parts)
+    if narrow:
+        titles = parts
+    elif len(title) > n_columns + TITLE_ROOM:
+        titles = [" · ".join(parts[:-2]), " · ".join(parts[-2:])]
+    else:
+        titles = [title]
+    return [Line("title", text, domain=place) for text in titles]
+
+
+def letter_numbers(text: str, gaps: str, start: int) -> list[int]:
     """Return the number of letters before each column, from `start` on; one entry more than columns."""
     numbers = [start]
     for letter in text:
@@ -82,15 +97,7 @@ def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_p
     """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
     lines: list[Line] = []
     for place, domain in enumerate(hit.domains):
-        parts = domain_title(hit, domain)
-        title = " · ".join(parts)
-        if narrow:
-            titles = parts
-        elif len(title) > n_columns + TITLE_ROOM:
-            titles = [" · ".join(parts[:-2]), " · ".join(parts[-2:])]
-        else:
-            titles = [title]
-        lines += [Line("title", text, domain=place) for text in titles]
+        lines += title_lines(domain_title(hit, domain), place, n_columns, narrow)
         lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns), with_posterior)
     return lines
 
@@ -98,8 +105,8 @@ def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_p
 def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: int, with_posterior: bool) -> list[Line]:
     text = domain.text
     first_node, first_residue = _starts(domain)
-    nodes = _numbers(text.model, ".", first_node)
-    residues = _numbers(text.target, "-", first_residue)
+    nodes = letter_numbers(text.model, ".", first_node)
+    residues = letter_numbers(text.target, "-", first_residue)
     lines = []
     for begin in range(0, len(text.model), width):
         end = min(begin + width, len(text.model))

@@ -36,8 +36,19 @@ CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3
 
 MODEL_CUTOFFS = ("ga", "tc", "nc")
 
-ScoreKind = Literal["viterbi", "msv", "forward"]
-"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far."""
+ScoreKind = Literal["viterbi", "msv", "forward", "raw"]
+"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far; scores of
+pairs of sequences."""
+
+AXES: dict[ScoreKind, str] = {
+    "viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)",
+    "raw": "score (units of the matrix)",
+}  # fmt: skip
+
+CURVE_POINTS = 600
+
+Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""Scores (float64[n]) and how many sequences a bar there would hold by chance (float64[n])."""
 
 KIND_WORDS: dict[ScoreKind, str] = {
     "msv": "MSV scores of all sequences",
@@ -91,9 +102,32 @@ class Histogram:
         return self.kind != "msv"
 
     @property
+    def has_kinds(self) -> bool:
+        """Whether the histogram of other scores can be shown instead."""
+        return self.kind in KIND_WORDS
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis of scores."""
+        return AXES[self.kind]
+
+    @property
+    def step(self) -> float:
+        """By how much a key moves a threshold."""
+        return 0.5
+
+    @property
     def bar_width(self) -> float:
         """Width of a bar in bits."""
         return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
+
+    def curve(self, name: str) -> Curve | None:
+        """Return a curve of `legend`, or None if there is none such."""
+        curve = self.calibration if name == "calibration" else self.fit
+        if curve is None:
+            return None
+        scores = np.linspace(self.edges[0], self.edges[-1], CURVE_POINTS)
+        return scores, self.expected(curve, scores)
 
     def expected(self, curve: Calibration | GumbelFit, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return how many sequences a bar at each score would hold by chance."""
@@ -136,7 +170,10 @@ class Histogram:
         if not 0 <= place < len(self.counts) or not self.counts[place]:
             return ""
         low, high = self.edges[place], self.edges[place + 1]
-        return f"{words.plural(int(self.counts[place]), 'sequence')} from {low:g} to {high:g} bits"
+        return f"{words.plural(int(self.counts[place]), 'sequence')} {self._bounds(low, high)}"
+
+    def _bounds(self, low: float, high: float) -> str:
+        return f"from {low:g} to {high:g} bits"
 
     def snapped(self, score: float, reach: float) -> float:
         """Return the model cutoff within reach of a score, or the score."""
@@ -168,19 +205,20 @@ def calibration_of(card: dict[str, Any]) -> Calibration | None:
 
 
 def joined(
-    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
+    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return bounds and counts of at most `MAX_BARS` bars of equal width, empty ones included.
 
     Parameters
     ----------
     edges : float64[n]
-        Left bounds of the filled bins of 1/4 bit.
+        Left bounds of the filled bins.
     counts : int64[n]
+    width : float
+        Of a bin; 1/4 bit.
     """
     if not len(edges):
         return np.zeros(0), np.zeros(0, np.int64)
-    width = BIN / 1000
     while (edges[-1] - edges[0]) / width >= MAX_BARS - 2:
         width *= 2
     places = np.floor(edges / width).astype(np.int64)

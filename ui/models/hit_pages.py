@@ -259,6 +259,7 @@ class HitPages:
         self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
         where, values = HitQuery(query.path, query.profile).condition()
         self.n_all = int(self._connection.execute(f"SELECT count(*) FROM hits WHERE {where}", values).fetchone()[0])
+        self.keep = keep
         self.kept = self.place_of(keep) if keep is not None else None
 
     def _one(self, question: str, *values: object) -> Any:

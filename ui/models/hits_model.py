@@ -147,11 +147,15 @@ class HitsModel(QAbstractTableModel):
             self._pages.close()
         self._pages = answer
         self._cache.clear()
-        self.kept_row = answer.kept
+        # Another hit may have been chosen since the question was asked.
+        self.kept_row = answer.kept if answer.keep == self.kept_hit else self._place_of_kept(answer)
         self.endResetModel()
         if answer.query == self.query:
             self._set_busy(False)
         self.shown_changed.emit()
+
+    def _place_of_kept(self, pages: HitPages) -> int | None:
+        return None if self.kept_hit is None else pages.place_of(self.kept_hit)
 
     def close(self) -> None:
         """Let the file go."""

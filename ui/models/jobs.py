@@ -76,7 +76,7 @@ class JobItem:
     @property
     def is_search(self) -> bool:
         """Whether it writes hits, so that it can be paused and continued."""
-        return self.kind in ("search", "scan", "resume")
+        return self.kind in ("search", "scan", "pairwise", "resume")
 
     @property
     def is_lab(self) -> bool:

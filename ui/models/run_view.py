@@ -17,6 +17,7 @@ from clalign.runs import RunFile, open_run
 
 from .. import words
 from .histogram import Histogram, ScoreKind, finite, read_histogram
+from .hit_columns import PROFILE_TABLE, TableKind
 from .hit_pages import ALL_PROFILES, HitRow, count_hits
 from .hits_model import HitsModel
 from .reader import Reader
@@ -51,10 +52,19 @@ class RunView(QObject):
     counts_changed = Signal()
     trouble = Signal(str)
 
+    FACTS: tuple[str, ...] = (
+        "direction", "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
+    )  # fmt: skip
+    """What is read of a run file besides cards, messages and verifications."""
+
+    noun, nouns = "Profile", "Profiles"
+
+    table: TableKind = PROFILE_TABLE
+
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.path = path
-        self.hits = HitsModel(path, reader, self)
+        self.hits = HitsModel(path, reader, self, self.table)
         self.profile = 0
         self.cards: list[dict[str, Any]] = []
         self.facts: dict[str, Any] = {}
@@ -110,7 +120,7 @@ class RunView(QObject):
         if not self.cards:
             return
         if first:
-            self.set_profile(ALL_PROFILES if self.is_scan else 0)
+            self.set_profile(self._first_profile())
             return
         self.hits.refresh()
         self._ask_histogram()
@@ -127,19 +137,7 @@ class RunView(QObject):
     def _read_facts(self) -> None:
         run = self._run
         assert run is not None
-        names = (
-            "direction",
-            "spec",
-            "state",
-            "created",
-            "versions",
-            "database",
-            "device",
-            "n_targets",
-            "finished",
-            "error",
-        )
-        facts = {name: run.fact(name) for name in names}
+        facts = {name: run.fact(name) for name in self.FACTS}
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
         cards = run.profiles()
@@ -161,6 +159,14 @@ class RunView(QObject):
     def is_scan(self) -> bool:
         """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
         return self.facts.get("direction") == "scan"
+
+    @property
+    def all_words(self) -> str:
+        """What the hits of all profiles together are called; empty where they are not offered."""
+        return "All profiles" if self.is_scan else ""
+
+    def _first_profile(self) -> int:
+        return ALL_PROFILES if self.is_scan else 0
 
     @property
     def shows_all(self) -> bool:
@@ -189,7 +195,7 @@ class RunView(QObject):
         spec = self.facts.get("spec")
         if not spec:
             return self.path.stem
-        return f"{_stem(spec['profiles'])} x {_stem(spec['targets'])}"
+        return f"{stem(spec['profiles'])} x {stem(spec['targets'])}"
 
     def set_profile(self, profile: int) -> None:
         """Show the results of another profile."""
@@ -211,7 +217,7 @@ class RunView(QObject):
         """
         if self.shows_all:
             return
-        kept = finite(self.card.get("report_score"))
+        kept = self._own_thresholds()["report"]
         self.thresholds[name] = max(score, kept)
         if name == "significant":
             self.hits.set_include_score(self.thresholds[name])
@@ -227,8 +233,8 @@ class RunView(QObject):
 
     def reset_thresholds(self) -> None:
         """Go back to the thresholds that the search had."""
-        self.set_threshold("report", finite(self.card.get("report_score")))
-        self.set_threshold("significant", finite(self.card.get("include_score")))
+        for name, score in self._own_thresholds().items():
+            self.set_threshold(name, score)
 
     def _own_thresholds(self) -> dict[str, float]:
         """Return the thresholds of the search; of all profiles together there is none."""
@@ -307,6 +313,15 @@ class RunView(QObject):
             f"{false_hits} false hits expected by chance"
         )
 
+    def no_histogram_words(self) -> tuple[str, str] | None:
+        """Return heading and text where a histogram would make no sense; None where it does."""
+        if not (self.shows_all and self.cards):
+            return None
+        return (
+            "One profile at a time",
+            "Scores of different profiles cannot be compared. Choose a profile above to see its histogram.",
+        )
+
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
         data = self.histogram
@@ -344,6 +359,14 @@ class RunView(QObject):
             return "Without filters (--max): every sequence went through Forward."
         live = "" if self.is_complete else " So far, with what is searched already."
         return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
+
+    def statistics_words(self) -> str:
+        """Return where E-values come from, where that must be said."""
+        return ""
+
+    def scoring_rows(self) -> list[tuple[str, str]]:
+        """Return names and values for the report that not every run has."""
+        return []
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
@@ -406,7 +429,8 @@ class RunView(QObject):
         )
 
 
-def _stem(path: str) -> str:
+def stem(path: str) -> str:
+    """Return the name of a file without its endings."""
     name = Path(path).name
     for ending in (".gz", ".bz2", ".xz", ".zst"):
         name = name.removesuffix(ending)

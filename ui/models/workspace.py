@@ -11,12 +11,18 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.devices import REFERENCE, Device
 
+from .. import words
+
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
 
 NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
+
+
+FEW_TARGETS = 200
+"""With fewer than these the size of the database is said."""
 
 
 def stamp_of(path: str) -> tuple[int, int]:
@@ -116,11 +122,34 @@ def notices(profiles: Source | None, sequences: Source | None, device: Device | 
         found += _profile_notices(profiles)
     if profiles and sequences and profiles.state == sequences.state == "ready":
         found += _alphabet_notices(profiles, sequences)
+    return found + _device_notices(device)
+
+
+def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
+    """Return what is to be said about sequences that are to be compared."""
+    found: list[Notice] = []
+    if queries and targets and queries.state == targets.state == "ready":
+        one, other = queries.alphabet_found, targets.alphabet_found
+        if (one == "amino") != (other == "amino"):
+            kinds = [words.alphabet(name) if name != "amino" else "proteins" for name in (one, other)]
+            text = f"The queries look like {kinds[0]}, the targets like {kinds[1]}; letters are compared as they are."
+            found.append(Notice("caution", text))
+        chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
+        if len(chosen) > 1:
+            found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
+        n_targets = int(targets.report.get("n_sequences", 0))
+        if n_targets < FEW_TARGETS:
+            text = f"Only {words.plural(n_targets, 'target')}: E-values are for a database of this size."
+            found.append(Notice("note", text))
+    return found + _device_notices(device)
+
+
+def _device_notices(device: Device | None) -> list[Notice]:
     if device is not None and device.kind == "reference":
-        found.append(Notice("caution", REFERENCE_WORDS))
-    elif device is not None and not device.is_usable and device.health != "not tested":
-        found.append(Notice("stop", f"{device.name} cannot be used: {device.problem}", blocks=True))
-    return found
+        return [Notice("caution", REFERENCE_WORDS)]
+    if device is not None and not device.is_usable and device.health != "not tested":
+        return [Notice("stop", f"{device.name} cannot be used: {device.problem}", blocks=True)]
+    return []
 
 
 def _profile_notices(profiles: Source) -> list[Notice]:
@@ -161,6 +190,7 @@ class Workspace(QObject):
         self.device_id = "auto"
         self.profiles_path = ""
         self.sequences_path = ""
+        self.queries_path = ""
 
     def of_kind(self, kind: SourceKind) -> list[Source]:
         """Return the open files of a kind, in the order they were opened."""
@@ -191,6 +221,8 @@ class Workspace(QObject):
             self.profiles_path = ""
         if self.sequences_path == path:
             self.sequences_path = ""
+        if self.queries_path == path:
+            self.queries_path = ""
         self.sources_changed.emit()
         self.choice_changed.emit()
 
@@ -204,6 +236,29 @@ class Workspace(QObject):
         elif source.kind == "sequences":
             self.sequences_path = path
         self.choice_changed.emit()
+
+    def choose_queries(self, path: str) -> None:
+        """Make a sequence file the one whose sequences are compared with others."""
+        self.queries_path = path
+        self.choice_changed.emit()
+
+    def propose_queries(self) -> None:
+        """Choose queries if none are chosen: of the other sequence files the one with the fewest residues."""
+        ready = [s for s in self.of_kind("sequences") if s.state == "ready"]
+        if self.queries is not None or not ready:
+            return
+        small_first = sorted(ready, key=lambda source: float(source.report.get("n_residues", 0)))
+        if len(ready) == 1:
+            return
+        self.queries_path = small_first[0].path
+        if self.sequences_path == self.queries_path:
+            self.sequences_path = small_first[-1].path
+        self.choice_changed.emit()
+
+    @property
+    def queries(self) -> Source | None:
+        """The sequences that are compared with those for the next search."""
+        return self.sources.get(self.queries_path)
 
     @property
     def profiles(self) -> Source | None:
@@ -244,6 +299,16 @@ class Workspace(QObject):
         """The device that the next search runs on."""
         chosen = next((d for d in self.devices if d.id == self.device_id), None)
         return chosen or self.auto_device()
+
+    def reason_not_to_compare(self) -> str:
+        """Return why a comparison of sequences cannot start now; empty if it can."""
+        if self.queries is None or self.sequences is None:
+            return "Choose queries and targets first."
+        for source in (self.queries, self.sequences):
+            if source.state != "ready":
+                return "The files are still being read." if source.state == "reading" else source.problem
+        blocking = [n.text for n in pair_notices(self.queries, self.sequences, self.device) if n.blocks]
+        return blocking[0] if blocking else ""
 
     def reason_not_to_run(self) -> str:
         """Return why a search cannot start now; empty if it can."""

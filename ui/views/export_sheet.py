@@ -26,6 +26,22 @@ FORMS = (
 )
 """Id, words and file ending of each form."""
 
+PAIR_FORMS = (
+    ("tsv", "Table of alignments with a header (TSV)", ".tsv"),
+    ("outfmt", "BLAST's table (outfmt 6)", ".tsv"),
+    ("text", "Text with alignments", ".txt"),
+    ("sam", "SAM", ".sam"),
+    ("jsonl", "JSON lines, a target each", ".jsonl"),
+    ("scores", "Scores of all pairs, hits or not (TSV)", ".tsv"),
+    ("fasta", "FASTA, whole targets", ".fasta"),
+    ("fasta_matched", "FASTA, aligned parts", ".fasta"),
+    ("stockholm", "Stockholm, targets aligned to each query", ".sto"),
+)
+"""The same for pairwise searches."""
+
+PARTS = {"fasta_matched": "-matched", "domtsv": "-domains", "outfmt": "-blast", "scores": "-scores"}
+"""What is added to the name of a file, where another form has the same ending."""
+
 
 @dataclass(frozen=True)
 class ExportChoices:
@@ -38,11 +54,14 @@ class ExportChoices:
     counts : dict
         Number of hits that are ``all``, ``filtered`` (shown) and ``selected``.
     folder : Path
+    forms : tuple
+        Id, words and file ending of each form.
     """
 
     name: str
     counts: dict[str, int]
     folder: Path
+    forms: tuple[tuple[str, str, str], ...] = FORMS
 
 
 class ExportSheet(Sheet):
@@ -74,7 +93,7 @@ class ExportSheet(Sheet):
 
     def _add_forms(self) -> None:
         self.body.addWidget(label("As", "muted"))
-        for number, (_, text, _) in enumerate(FORMS):
+        for number, (_, text, _) in enumerate(self._choices.forms):
             made = QRadioButton(text)
             self.forms.addButton(made, number)
             self.body.addWidget(made)
@@ -102,8 +121,8 @@ class ExportSheet(Sheet):
 
     def _propose(self) -> None:
         if not self._own_name:
-            what, _, ending = FORMS[self.forms.checkedId()]
-            part = {"fasta_matched": "-matched", "domtsv": "-domains"}.get(what, "")
+            what, _, ending = self._choices.forms[self.forms.checkedId()]
+            part = PARTS.get(what, "")
             self.path.setText(str(self._choices.folder / f"{self._choices.name}{part}{ending}"))
         self._judge()
 
@@ -129,4 +148,4 @@ class ExportSheet(Sheet):
 
     def _export(self) -> None:
         which = ("all", "filtered", "selected")[self.which.checkedId()]
-        self.export_asked.emit(FORMS[self.forms.checkedId()][0], self.path.text().strip(), which)
+        self.export_asked.emit(self._choices.forms[self.forms.checkedId()][0], self.path.text().strip(), which)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from .. import theme, words
-from ..models.histogram import KIND_WORDS, Histogram, grouped_cutoffs
+from ..models.histogram import AXES, KIND_WORDS, Histogram, grouped_cutoffs
 from .parts import label, row
 
 FLOOR = -0.3
@@ -21,13 +21,11 @@ FLOOR = -0.3
 CUTOFF_HEIGHT = 0.72
 """Place of the words at a model cutoff: above most bars, between the tags of the two thresholds."""
 
-AXES = {"viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)"}
-
 CUTOFF_STEP = 0.07
 """How much lower the words at the next cutoff stand, which may be close."""
 
-STEP_BITS = 0.5
-LEAP_BITS = 5.0
+LEAP = 10
+"""Steps that a threshold moves with Shift."""
 
 
 class CountAxis(pg.AxisItem):
@@ -105,7 +103,7 @@ class ScorePlot(pg.GraphicsView):
         for item in (self._bars, self._calibrated, self._fitted):
             self.view.addItem(item)
             item.hide()
-        self.score_axis.setLabel("score (bits)")
+        self.score_axis.setLabel(AXES["viterbi"])
         self.counts_axis.setLabel("sequences")
 
     def _make_lines(self) -> None:
@@ -162,7 +160,7 @@ class ScorePlot(pg.GraphicsView):
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
-        self.score_axis.setLabel(AXES[data.kind])
+        self.score_axis.setLabel(data.axis)
         self._draw()
 
     def set_log(self, log_counts: bool) -> None:
@@ -189,11 +187,11 @@ class ScorePlot(pg.GraphicsView):
         heights = self._heights(data.counts.astype(np.float64))
         self._bars.setData(data.edges, heights)
         self._bars.show()
-        scores = np.linspace(data.edges[0], data.edges[-1], 600)
-        for item, curve in ((self._calibrated, data.calibration), (self._fitted, data.fit)):
+        for item, name in ((self._calibrated, "calibration"), (self._fitted, "fit")):
+            curve = data.curve(name)
             item.setVisible(curve is not None)
             if curve is not None:
-                item.setData(scores, self._curve(data.expected(curve, scores)), connect="finite")
+                item.setData(curve[0], self._curve(curve[1]), connect="finite")
         low = FLOOR if self.log_counts else 0.0
         self.view.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
         if not self._zoomed:
@@ -263,15 +261,21 @@ class ScorePlot(pg.GraphicsView):
         """Move a threshold."""
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.ask_number("significant", QPointF(self.width() / 2, 8))
+            self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
         elif step is None:
             super().keyPressEvent(event)
         else:
-            size = LEAP_BITS if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else STEP_BITS
-            name = "report" if event.modifiers() & Qt.KeyboardModifier.ControlModifier else "significant"
-            line = self.lines[name]
+            size = (self.data.step if self.data else 0) * (
+                LEAP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+            )
+            of_report = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            line = self.lines["report" if of_report else self._main_line()]
             if line.isVisible():
                 line.setValue(line.value() + step * size)
+
+    def _main_line(self) -> str:
+        """Return the threshold that plain keys move: pairs of sequences have only the other one."""
+        return "significant" if self.lines["significant"].isVisible() else "report"
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Let a number be typed for the nearer threshold."""
@@ -285,8 +289,8 @@ class ScorePlot(pg.GraphicsView):
         if self._editor is not None:
             self._editor.deleteLater()
         editor = QLineEdit(f"{self.lines[name].value():.1f}", self)
-        editor.setAccessibleName(f"Score of the {name} threshold in bits")
-        editor.setToolTip("Score in bits; Enter sets it, Esc leaves it")
+        editor.setAccessibleName(f"Score of the {name} threshold")
+        editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc leaves it")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))
@@ -353,10 +357,10 @@ class HistogramView(QWidget):
     def show_histogram(self, data: Histogram, sentence: str) -> None:
         """Show new numbers and what they are."""
         self.plot.show_histogram(data)
-        self.kinds.setVisible(data.kind != "viterbi")
+        self.kinds.setVisible(data.has_kinds)
         self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
         self.kinds.setToolTip(sentence)
-        marks = {"calibration": "—", "fit": "- -"}
+        marks = {"calibration": "—", "fit": "- -", "note": "    "}
         self.legend.setText("\n".join(f"{marks[kind]}  {text}" for kind, text in data.legend()))
         self.sentence.setText(sentence)
 

@@ -10,6 +10,7 @@ from clalign.hits import Hit
 
 from .. import words
 from ..models.domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, estimates_line, is_below
+from ..models.pair_layout import pair_line
 from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
 from ..models.text_table import TextTable
@@ -84,7 +85,7 @@ class HitCard(QWidget):
         self.run: RunView | None = None
         self.alignment = AlignmentView(narrow=not tools)
         self.alignment.node_chosen.connect(self.node_chosen)
-        self.tables = DomainTables() if tools else None
+        self.tables = self._made_tables() if tools else None
         if tools:
             self.setProperty("role", "page")
             self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -121,7 +122,7 @@ class HitCard(QWidget):
         verify = IconButton(
             "shield-check-outline", "Compute this hit again on the reference and compare", self._verify, "Verify"
         )
-        if self.tables is not None:
+        if not self.alignment.narrow:
             verify.setText("Verify on the reference")
         self.explain = IconButton(
             "filter-check-outline", "Send this sequence through every filter and show its scores",
@@ -132,17 +133,24 @@ class HitCard(QWidget):
         head.addLayout(row(verify, self.explain, self._verified, None))
         head.addWidget(self._node)
         box.addLayout(head)
+        box.addWidget(self._main_part(), 1)
+        return made
+
+    def _made_tables(self) -> DomainTables | None:
+        """Return the tables of domains, where there are any."""
+        return DomainTables()
+
+    def _main_part(self) -> QWidget:
+        """Return the alignment with what belongs beside it."""
         if self.tables is None:
-            box.addWidget(self.alignment, 1)
-            return made
+            return self.alignment
         self.tables.domain_chosen.connect(self.alignment.go_to_domain)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self.tables)
         splitter.addWidget(self.alignment)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([112, 600])
-        box.addWidget(splitter, 1)
-        return made
+        return splitter
 
     def _tools(self) -> QHBoxLayout:
         self.schemes = QComboBox()
@@ -182,11 +190,13 @@ class HitCard(QWidget):
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
         if run is None or hit is None:
-            self.alignment.show_hit(None, "", False)
+            self.alignment.show_hit(None, {}, False)
             return
         self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
-        self._line.setText(hit_line(hit))
+        is_pair = any(domain.pair is not None for domain in hit.domains)
+        self._line.setText(pair_line(run.card, hit) if is_pair else hit_line(hit))
+        self.explain.setVisible(not is_pair)
         self._estimates.setText(estimates_line(hit))
         self._estimates.setVisible(hit.estimates is not None)
         self.show_node("")
@@ -195,7 +205,7 @@ class HitCard(QWidget):
             self.posterior.setVisible(hit.estimates is not None)
         self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
         self.strip.show_hit(hit)
-        self.alignment.show_hit(hit, run.card.get("name", ""), run.is_nucleic)
+        self.alignment.show_hit(hit, run.card, run.is_nucleic)
 
     def show_node(self, text: str) -> None:
         """Say something of the node that was clicked in the alignment."""

@@ -8,8 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QGridLayout, QLineEdit, QRadioButton, QSpinBox
 
 from ..models.logo_figure import LogoFigure
-from .logo_pictures import FORMATS, PictureChoices
+from .logo_pictures import PictureChoices
 from .parts import button, label, row
+from .pictures import FORMATS
 from .sheet import Sheet
 
 FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}

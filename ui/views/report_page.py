@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +9,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from clalign.specs import SearchSpec, command_line
-
 from .. import theme, words
+from ..forms.scripts import as_command, spec_of
 from ..models.run_view import STATE_WORDS, RunView
 from .parts import button, clear_layout, facts_grid, label, notice_row, row
 from .source_card import report_parts
@@ -69,8 +67,8 @@ class ReportPage(QScrollArea):
         device = facts.get("device") or {}
         rows = [
             ("Direction", "scan: the profiles of each sequence" if run.is_scan else ""),
-            ("Profiles", words.count(len(run.cards)) if run.shows_all else ""),
-            ("Profile", "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
+            (run.nouns, words.count(len(run.cards)) if run.shows_all else ""),
+            (run.noun, "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
@@ -88,7 +86,7 @@ class ReportPage(QScrollArea):
         if done:
             rows.append(("Work", f"{done['cells'] / 1e9:.2f} billion cells, {words.rate(done['gcups'])}"))
             rows.append(("Time", words.duration(done["seconds"])))
-        rows.append(("Run file", str(run.path)))
+        rows += [*run.scoring_rows(), ("Run file", str(run.path))]
         self._box.addWidget(label("Run", "heading"))
         self._box.addWidget(facts_grid([(name, value) for name, value in rows if value]))
 
@@ -110,8 +108,7 @@ class ReportPage(QScrollArea):
 
     def _add_command(self, run: RunView) -> None:
         self._heading("Command")
-        spec = SearchSpec.from_dict(run.facts["spec"])
-        shown = label(shlex.join(command_line(spec)), wrap=True, selectable=True)
+        shown = label(as_command(spec_of(run.facts["spec"])), wrap=True, selectable=True)
         shown.setFont(theme.mono_font())
         self._box.addWidget(shown)
         ask = self.copy_asked.emit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
@@ -30,10 +32,14 @@ TABS = {
 class ResultsPage(QWidget):
     """Shows a `RunView`; everything that is asked for leaves as a signal.
 
+    `TABS` says which parts it has.
+
     Parameters
     ----------
     run : RunView
     """
+
+    TABS: ClassVar[dict[str, str]] = TABS
 
     action_asked = Signal(str)
     verify_asked = Signal(object)
@@ -52,10 +58,7 @@ class ResultsPage(QWidget):
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
-        self._no_histogram = EmptyPanel(
-            "chart-histogram", "One profile at a time",
-            "Scores of different profiles cannot be compared. Choose a profile above to see its histogram.",
-        )  # fmt: skip
+        self._no_histogram = EmptyPanel("chart-histogram", "", "")
         large = QVBoxLayout(self._large_holder)
         large.setContentsMargins(0, 0, 0, 0)
         large.addWidget(self._no_histogram)
@@ -88,7 +91,7 @@ class ResultsPage(QWidget):
             "funnel": self._funnel,
             "report": self.report,
         }
-        for name, text in TABS.items():
+        for name, text in self.TABS.items():
             self.tabs.addTab(self._places[name], text)
         return self.tabs
 
@@ -155,6 +158,10 @@ class ResultsPage(QWidget):
 
     def _made_hit(self) -> HitCard:
         made = HitCard(tools=True)
+        self._dress_hit(made)
+        return made
+
+    def _dress_hit(self, made: HitCard) -> None:
         made.show_run(self.run)
         made.set_scheme(self._scheme)
         made.set_posterior(self._posterior)
@@ -163,7 +170,6 @@ class ResultsPage(QWidget):
         made.posterior_chosen.connect(self.posterior_chosen)
         made.node_chosen.connect(self.node_chosen)
         made.explain_asked.connect(self.explain_asked)
-        return made
 
     def _hits_tab(self) -> QSplitter:
         self._explain_best = button(
@@ -189,9 +195,9 @@ class ResultsPage(QWidget):
         font.setPointSize(font.pointSize() + 3)
         font.setBold(True)
         self._title.setFont(font)
-        self._summary = ElidedLabel("", "muted")
+        self._summary, self._statistics = ElidedLabel("", "muted"), ElidedLabel("", "muted")
         self.profiles = QComboBox()
-        self.profiles.setAccessibleName("Profile whose results are shown")
+        self.profiles.setAccessibleName("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self._reset = IconButton(
             "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
@@ -211,6 +217,7 @@ class ResultsPage(QWidget):
         box.setSpacing(2)
         box.addLayout(title)
         box.addWidget(self._summary)
+        box.addWidget(self._statistics)
         return box
 
     def _unfinished(self) -> QWidget:
@@ -280,7 +287,7 @@ class ResultsPage(QWidget):
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(made)
-        made.setVisible(not self.run.shows_all)
+        made.setVisible(self.run.no_histogram_words() is None)
         return made
 
     def _plots(self) -> list[HistogramView]:
@@ -292,13 +299,13 @@ class ResultsPage(QWidget):
         self._title.setText(run.title)
         self._stack.setCurrentIndex(1 if run.cards else 0)
         names = [card["name"] for card in run.cards]
-        entries = [("All profiles", ALL_PROFILES)] * run.is_scan + [(name, i) for i, name in enumerate(names)]
+        entries = [(run.all_words, ALL_PROFILES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
         if [text for text, _ in entries] != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
             self.profiles.clear()
             for text, number in entries:
                 self.profiles.addItem(text, number)
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
-        self._show_scan()
+        self._show_together()
         self.profiles.setVisible(len(names) > 1)
         partial = run.state in ("stopped", "failed")
         self._unfinished_bar.setVisible(partial and not run.is_live)
@@ -311,15 +318,17 @@ class ResultsPage(QWidget):
         self._look()
         self.show_counts()
 
-    def _show_scan(self) -> None:
-        """Scores of different profiles cannot be compared: of all together there is no histogram."""
-        together = self._shows_together
-        self._small_holder.setVisible(not together)
-        self._no_histogram.setVisible(together)
+    def _show_together(self) -> None:
+        """Show whose hits are in view, and a histogram where it makes sense."""
+        none = self.run.no_histogram_words()
+        self._small_holder.setVisible(none is None)
+        self._no_histogram.setVisible(none is not None)
+        if none is not None:
+            self._no_histogram.say(*none)
         if self._large is not None:
-            self._large.setVisible(not together)
+            self._large.setVisible(none is None)
         if self._hits.content is not None:
-            self.hits.table.show_profiles(together)
+            self.hits.table.show_profiles(self._shows_together)
 
     @property
     def _shows_together(self) -> bool:
@@ -330,6 +339,8 @@ class ResultsPage(QWidget):
         """Show how many hits there are."""
         run = self.run
         self._summary.setText(run.summary() if run.cards else "")
+        self._statistics.setText(run.statistics_words() if run.cards else "")
+        self._statistics.setVisible(bool(self._statistics.text()))
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)

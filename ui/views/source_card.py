@@ -129,6 +129,7 @@ class SourceCard(QScrollArea):
     calibrate_asked = Signal(str)
     logo_asked = Signal(str, int)
     build_asked = Signal(str, bool)
+    compare_asked = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,6 +172,11 @@ class SourceCard(QScrollArea):
         use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
         self._box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
+        if source.state == "ready" and source.kind == "sequences":
+            text = "Search with this sequence…" if source.report.get("n_sequences") == 1 else "Compare with…"
+            tip = "Find its best alignments among other sequences (Smith-Waterman)"
+            compare = button(text, lambda: self.compare_asked.emit(source.path), tip=tip)
+            self._box.insertLayout(self._box.count() - 1, row(compare, None))
 
     def _show_sequences(self, source: Source) -> None:
         box = QComboBox()

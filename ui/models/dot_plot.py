@@ -1,0 +1,219 @@
+"""A dot plot of two sequences: where they are alike, with the path of their alignment. Numbers only, no drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.alphabets import ALPHABETS
+from clalign.errors import ClalignError, InputError
+from clalign.formats.databases import load_database
+from clalign.hits import Domain, Hit
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import open_run
+from clalign.scoring import SubstitutionMatrix
+from clalign.search.pairwise_inputs import reverse_complement, scoring_of
+from clalign.sequences import Sequence, SequenceDatabase
+
+WINDOWS = {False: 11, True: 15}
+"""Residues that are compared at once: of proteins, of nucleic acids."""
+
+MOST_CELLS = 1 << 25
+"""Windows that are compared at most; of longer sequences only every n-th one of the query is."""
+
+MOST_DOTS = 1024
+"""Dots along either side at most."""
+
+BLOCK_CELLS = 1 << 19
+"""Windows compared at once, few enough that the window of the program gets its turn between."""
+
+LEVELS = 255
+"""Of a dot; the strongest one is as alike as the query is to itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class DotPlot:
+    """What a dot plot shows; rows are of the query, columns of the target.
+
+    Attributes
+    ----------
+    query_name, target_name : str
+    query_length, target_length : int
+    paths : tuple
+        For each alignment the corners of its path: int64[n, 2], residues of query and target passed so far. On the
+        minus strand the target falls.
+    query, target : str
+        Residues; empty if a file is not at hand.
+    dots : uint8[rows, columns] or None
+        How alike the best windows in each dot are, from 0 to `LEVELS`.
+    per_row, per_column : float
+        Residues in a dot.
+    window : int
+    problem : str
+        Why there are no dots.
+    """
+
+    query_name: str
+    target_name: str
+    query_length: int
+    target_length: int
+    paths: tuple[npt.NDArray[np.int64], ...]
+    query: str = ""
+    target: str = ""
+    dots: npt.NDArray[np.uint8] | None = None
+    per_row: float = 1.0
+    per_column: float = 1.0
+    window: int = 0
+    problem: str = ""
+
+    def says(self, query: int, target: int) -> str:
+        """Return the words for a place, residues counted from 0; empty beside the plot."""
+        if not (0 <= query < self.query_length and 0 <= target < self.target_length):
+            return ""
+        letters = [text[place : place + 1] for text, place in ((self.query, query), (self.target, target))]
+        return f"query {f'{letters[0]} {query + 1}'.strip()} · target {f'{letters[1]} {target + 1}'.strip()}"
+
+    def nearest(self, query: float, target: float) -> tuple[int, int] | None:
+        """Return alignment and column next to a place, or None if nothing is aligned."""
+        best: tuple[float, int, int] | None = None
+        for number, path in enumerate(self.paths):
+            places = column_places(path)
+            if len(places):
+                distances = np.abs(places - (query, target)).sum(axis=1)
+                column = int(distances.argmin())
+                if best is None or distances[column] < best[0]:
+                    best = float(distances[column]), number, column
+        return best[1:] if best else None
+
+    def place_of(self, number: int, column: int) -> tuple[float, float] | None:
+        """Return the middle of a column of an alignment: residues of query and target."""
+        places = column_places(self.paths[number]) if number < len(self.paths) else np.zeros((0, 2))
+        return (float(places[column][0]), float(places[column][1])) if 0 <= column < len(places) else None
+
+
+def column_places(path: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the middle of each column of a path (float64[n, 2])."""
+    return (path[:-1] + path[1:]) / 2.0
+
+
+def path_of(domain: Domain) -> npt.NDArray[np.int64]:
+    """Return where the path of an alignment is before each column, as the query runs, and at its end."""
+    assert domain.pair is not None
+    strand = domain.pair.strand
+    states = domain.states if strand > 0 else domain.states[::-1]
+    kinds = np.frombuffer(states.encode("ascii"), np.uint8)
+    steps = np.stack([kinds != ord("I"), kinds != ord("D")], axis=1).astype(np.int64)
+    steps[:, 1] *= strand
+    start = domain.profile_range[0], domain.target_range[0] if strand > 0 else domain.target_range[1]
+    path: npt.NDArray[np.int64] = np.concatenate([[start], steps]).cumsum(axis=0)
+    return path
+
+
+def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
+    """Return the plot of a query and a hit without dots, which needs no files."""
+    paths = tuple(path_of(domain) for domain in hit.domains)
+    return DotPlot(card["name"], hit.name, card["length"], hit.length, paths)
+
+
+def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
+    """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
+    with open_run(path) as run:
+        card, spec = run.card(number), PairwiseSpec.from_dict(run.fact("spec"))
+        known = [(run.fact(name) or {}).get("digest") for name in ("queries", "database")]
+        matrix = scoring_of(run).matrix
+    bare = bare_plot(card, hit)
+    try:
+        queries = _opened(spec.queries, spec.query_format, spec.alphabet, known[0])
+        targets = _opened(spec.targets, spec.sequence_format, spec.alphabet, known[1])
+    except ClalignError as error:
+        problem = f"Only the path is drawn, because the sequences are not at hand: {error}"
+        return replace(bare, problem=problem)
+    query, target = queries[int(np.argsort(queries.order)[number])], targets[hit.row]
+    is_nucleic = card["alphabet"] != "amino"
+    strands = [query.codes]
+    if is_nucleic and queries.alphabet.complement:
+        strands.append(reverse_complement(query, ALPHABETS[card["alphabet"]]).codes)
+    return dotted(bare, query, target, strands, matrix, WINDOWS[is_nucleic])
+
+
+def _opened(path: str, form: str, alphabet: str, digest: str | None) -> SequenceDatabase:
+    if path == "-":
+        raise InputError("standard input", "what came from there was not kept.", "")
+    database, _ = load_database(path, alphabet=alphabet, sequence_format=form)
+    if digest and database.digest != digest:
+        raise InputError(path, "the sequences have changed since this run.", "")
+    return database
+
+
+def dotted(
+    bare: DotPlot,
+    query: Sequence,
+    target: Sequence,
+    strands: list[npt.NDArray[np.uint8]],
+    matrix: SubstitutionMatrix,
+    window: int,
+) -> DotPlot:
+    """Return a dot plot with its dots.
+
+    Parameters
+    ----------
+    strands : list of uint8[length]
+        The query, and its reverse complement where that counts.
+    """
+    window = max(1, min(window, len(query), len(target)))
+    per_row, per_column = (max(1.0, n / MOST_DOTS) for n in (len(query), len(target)))
+    dots = np.zeros((int(np.ceil(len(query) / per_row)), int(np.ceil(len(target) / per_column))), np.uint8)
+    if dots.size:
+        for which, codes in enumerate(strands):
+            _add_dots(dots, codes, target.codes, matrix, window, (per_row, per_column), backwards=which == 1)
+    return replace(
+        bare, query=query.text, target=target.text, dots=dots, per_row=per_row, per_column=per_column, window=window
+    )
+
+
+def _add_dots(
+    dots: npt.NDArray[np.uint8],
+    query: npt.NDArray[np.uint8],
+    target: npt.NDArray[np.uint8],
+    matrix: SubstitutionMatrix,
+    window: int,
+    per_dot: tuple[float, float],
+    backwards: bool,
+) -> None:
+    """Mark windows of two sequences that are more alike than chance lets expect."""
+    scores = matrix.scores.astype(np.int16)
+    usual, full = _scale(scores, query, target, window)
+    n_places = len(target) - window + 1
+    stride = max(1, -(-len(query) * len(target) // MOST_CELLS))
+    starts = np.arange(0, len(query) - window + 1, stride)
+    columns = ((np.arange(n_places) + window // 2) / per_dot[1]).astype(np.int64)
+    firsts = np.flatnonzero(np.diff(columns, prepend=-1))
+    profile = scores[:, target]
+    n_rows = max(1, BLOCK_CELLS // n_places)
+    for begin in range(0, len(starts), n_rows):
+        rows = starts[begin : begin + n_rows]
+        sums = np.zeros((len(rows), n_places), np.int16)
+        for step in range(window):
+            sums += profile[query[rows + step], step : step + n_places]
+        levels = np.clip((sums.astype(np.float32) - usual) * (LEVELS / (full - usual)), 0, LEVELS).astype(np.uint8)
+        joined = np.maximum.reduceat(levels, firsts, axis=1)
+        places = len(query) - 1 - (rows + window // 2) if backwards else rows + window // 2
+        for place, line in zip((places / per_dot[0]).astype(np.int64).tolist(), joined, strict=True):
+            np.maximum(dots[place, columns[firsts]], line, out=line)
+            dots[place, columns[firsts]] = line
+
+
+def _scale(
+    scores: npt.NDArray[np.int16], query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], window: int
+) -> tuple[float, float]:
+    """Return the score of a window that chance often reaches, and that of a window of equal residues."""
+    shares = [np.bincount(codes, minlength=len(scores)) / max(1, len(codes)) for codes in (query, target)]
+    mean = float(shares[0] @ scores @ shares[1])
+    spread = float(np.sqrt(max(shares[0] @ scores.astype(np.float64) ** 2 @ shares[1] - mean**2, 0.0)))
+    usual = window * mean + 2 * np.sqrt(window) * spread
+    full = window * float(shares[0] @ np.diag(scores))
+    return usual, max(full, usual + 1.0)

@@ -1,0 +1,115 @@
+"""The score histogram of a query among its targets, with the curve that its statistics expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.runs import open_run
+
+from .. import words
+from .histogram import NO_SCORE, Curve, Histogram, finite, joined
+
+SHORTEST_CURVE = 2
+"""Bars that a curve needs at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairHistogram(Histogram):
+    """Scores in units of the matrix.
+
+    Attributes
+    ----------
+    statistics, fitted : dict or None
+        What E-values come from, and what was fitted to the scores of the run.
+    expected_counts : float64[n]
+        How many targets each score would have by chance, from `first_expected` on.
+    first_expected : int
+    """
+
+    statistics: dict[str, Any] | None = None
+    fitted: dict[str, Any] | None = None
+    expected_counts: npt.NDArray[np.float64] | None = None
+    first_expected: int = 0
+
+    @property
+    def step(self) -> float:
+        """By how much a key moves a threshold."""
+        return 1.0
+
+    def curve(self, name: str) -> Curve | None:
+        """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
+        if self.expected_counts is None or not self.statistics or len(self.counts) < SHORTEST_CURVE:
+            return None
+        if name != ("fit" if self.statistics["kind"] == "fitted" else "calibration"):
+            return None
+        # A bar from a to b counts the scores a, a + 1, ..., b - 1.
+        sums = np.concatenate([[0.0], np.cumsum(self.expected_counts)])
+        places = np.clip(self.edges - self.first_expected, 0, len(self.expected_counts)).astype(np.int64)
+        middles, expected = (self.edges[:-1] + self.edges[1:]) / 2, np.diff(sums[places])
+        # Left of its dip the curve is of targets shorter than BLAST's length adjustment, where it says nothing.
+        peak = int(expected.argmax())
+        dip = next((i for i in range(peak, 0, -1) if expected[i - 1] > expected[i]), 0)
+        return middles[dip:], expected[dip:]
+
+    def by_chance(self, score: float) -> float | None:
+        """Return how many targets would have at least a score by chance; None if that is not known."""
+        if self.expected_counts is None:
+            return None
+        first = int(np.clip(np.ceil(score) - self.first_expected, 0, len(self.expected_counts)))
+        return float(self.expected_counts[first:].sum())
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return what the curve is, and beside published statistics what a fit would give."""
+        shown, fitted = self.statistics, self.fitted
+        if not shown:
+            return []
+        of = {
+            "published": "Expected by the published statistics of this scoring",
+            "computed": "Expected by statistics computed from the matrix",
+            "fitted": f"Fitted to {words.plural(shown.get('n_fitted') or 0, 'score')} of this run",
+        }
+        lines = [("fit" if shown["kind"] == "fitted" else "calibration", f"{of[shown['kind']]}: {_numbers(shown)}")]
+        if fitted and shown["kind"] != "fitted":
+            lines.append(("note", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
+        return lines
+
+    def _bounds(self, low: float, high: float) -> str:
+        last = round(high) - 1
+        return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
+
+
+def _numbers(statistics: dict[str, Any]) -> str:
+    return f"lambda {statistics['lambda']:.3f}, K {statistics['k']:.3g}"
+
+
+def read_pair_histogram(path: Path, query: int) -> PairHistogram:
+    """Read the histogram of a query."""
+    with open_run(path) as run:
+        card = run.card(query)
+        left, bins = run.histogram(query)
+        n_targets = float(run.fact("n_targets") or 0)
+    scored = left > NO_SCORE
+    left, bins = left[scored], bins[scored]
+    edges, counts = joined(left, bins, float(card["histogram_bin"]))
+    curve = card.get("curve")
+    return PairHistogram(
+        edges=edges,
+        counts=counts,
+        n_scores=int(bins.sum()),
+        n_searched=n_targets or float(bins.sum()),
+        calibration=None,
+        fit=None,
+        cutoffs={},
+        report_score=finite(card.get("histogram_report_score")),
+        include_score=float("-inf"),
+        kind="raw",
+        statistics=card.get("statistics"),
+        fitted=card.get("fitted"),
+        expected_counts=np.array(curve["counts"], np.float64) if curve else None,
+        first_expected=int(curve["first"]) if curve else 0,
+    )

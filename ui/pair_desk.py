@@ -1,0 +1,218 @@
+"""Comparisons of sequences: their sheet, the dot plots of their hits, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QApplication, QFileDialog
+from shiboken6 import isValid
+
+from clalign.pairwise_specs import PairwiseSpec
+
+from . import words
+from .models.dot_plot import DotPlot, read_dot_plot
+from .models.pair_run_view import PairRunView
+from .models.reader import Reader
+
+if TYPE_CHECKING:
+    from .conductor import Conductor
+    from .views.pair_card import PairCard
+    from .views.pair_page import PairPage
+    from .views.pair_sheet import PairSheet
+    from .views.pictures import Picture
+
+PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
+
+KEPT = ("queries", "targets", "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list",
+        "in_step")  # fmt: skip
+"""Fields of a spec that belong to its files; the others are remembered for the next comparison."""
+
+
+class PairDesk(QObject):
+    """Prepares comparisons and shows more of their hits."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__(conductor)
+        self._conductor = conductor
+        self._reader: Reader | None = None
+        self._pasted = ""
+        self._options: dict[str, Any] = {}
+        conductor.inspector.file_read.connect(self._take_pasted)
+
+    @property
+    def reader(self) -> Reader:
+        """A thread of its own: comparing long sequences must not keep tables waiting."""
+        if self._reader is None:
+            self._reader = Reader(self)
+        return self._reader
+
+    def leave(self) -> None:
+        """End the thread, when the window closes."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    # --- starting ---
+
+    @property
+    def sheet(self) -> PairSheet | None:
+        """The sheet, if it is open."""
+        from .views.pair_sheet import PairSheet
+
+        sheet = self._conductor.window.sheets.sheet
+        return sheet if isinstance(sheet, PairSheet) else None
+
+    def compare(self) -> None:
+        """Open the sheet, or start the comparison if it is open."""
+        sheet = self.sheet
+        if sheet is None:
+            self.open_sheet()
+        else:
+            sheet.run_button.click()
+
+    def search_with(self, path: str) -> None:
+        """Open the sheet with a file as queries."""
+        space = self._conductor.workspace
+        if space.sequences_path == path:
+            others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and s.path != path]
+            space.sequences_path = others[-1] if others else path
+        space.choose_queries(path)
+        self.open_sheet()
+
+    def search_with_chosen(self) -> None:
+        """Open the sheet with the chosen sequences as queries."""
+        chosen = self._conductor.workspace.sequences
+        if chosen is not None:
+            self.search_with(chosen.path)
+
+    def open_sheet(self, **options: Any) -> None:
+        """Show the sheet with the options of the last comparison."""
+        from .views.pair_sheet import PairSheet
+
+        self._conductor.sources.look_again()
+        self._conductor.workspace.propose_queries()
+        sheet = PairSheet(self._conductor.workspace, {**self._options, **options})
+        sheet.run_asked.connect(self.start)
+        sheet.open_asked.connect(self._conductor.sources.open_files)
+        sheet.paste_asked.connect(self._keep_pasted)
+        sheet.resized.connect(self._conductor.window.sheets.fit)
+        self._conductor.window.sheets.open_sheet(sheet)
+
+    def _keep_pasted(self, text: str) -> None:
+        path = self._conductor.sources.keep_pasted("query", text)
+        if path:
+            self._pasted = path
+            self._conductor.sources.open_quietly([path])
+
+    def _take_pasted(self, path: str) -> None:
+        if path != self._pasted:
+            return
+        self._pasted = ""
+        space = self._conductor.workspace
+        if space.sequences_path == path:
+            others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and s.path != path]
+            space.sequences_path = others[-1] if others else ""
+        space.choose_queries(path)
+
+    def start(self, spec: PairwiseSpec) -> None:
+        """Start a comparison and show its results."""
+        defaults = PairwiseSpec("", "")
+        values = spec.to_dict()
+        self._options = {k: v for k, v in values.items() if k not in KEPT and v != getattr(defaults, k)}
+        self._conductor.search.start(spec)
+
+    def compare_wider(self, spec: dict[str, Any]) -> None:
+        """Open the sheet with the files of a run and a higher limit."""
+        self._conductor.sources.open_quietly([spec["queries"], spec["targets"]])
+        space = self._conductor.workspace
+        space.choose(spec["targets"])
+        space.choose_queries(spec["queries"])
+        values = {k: v for k, v in spec.items() if k not in KEPT}
+        self.open_sheet(**{**values, "evalue": spec["evalue"] * 10, "score": None})
+
+    # --- results ---
+
+    def connect_page(self, page: PairPage) -> None:
+        """Do what the card of a page asks for."""
+        page.card_made.connect(lambda card: self._connect_card(page, card))
+
+    def _connect_card(self, page: PairPage, card: PairCard) -> None:
+        card.dots_asked.connect(lambda: self._fill_dots(page, card))
+        card.alignment_picture_asked.connect(self.save_alignment)
+        card.dots_picture_asked.connect(self.save_dots)
+
+    def _fill_dots(self, page: PairPage, card: PairCard) -> None:
+        """Compare the two sequences of the hit in view; the window does not wait."""
+        run = page.run
+        hit, row = run.hit, run.hit_row
+        if hit is None or row is None:
+            return
+
+        def take(answer: DotPlot | Exception) -> None:
+            if not isValid(card) or run.hit is not hit:
+                return
+            if isinstance(answer, Exception):
+                self._conductor.say("stop", f"The dot plot of {hit.name} could not be made because: {answer}.")
+            else:
+                card.show_dots(answer)
+
+        path, number = run.path, row.profile
+        self.reader.ask((id(card), "dots"), lambda: read_dot_plot(path, number, hit), take)
+
+    # --- pictures ---
+
+    def save_alignment(self) -> None:
+        """Save the alignment of the hit in view as a picture."""
+        from .views.pair_pictures import AlignmentPicture
+
+        page = self._conductor.page
+        if page is None or page.run.hit is None or not isinstance(page.run, PairRunView):
+            return
+        run, scheme = page.run, self._conductor.settings.preferences.scheme
+        hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
+        self._save(f"{hit.name}-alignment", lambda: AlignmentPicture(hit, card, is_nucleic, scheme))
+
+    def save_dots(self) -> None:
+        """Save the dot plot of the hit in view as a picture, as far as it is in view."""
+        from .views.pair_card import PairCard
+        from .views.pair_pictures import DotPicture
+
+        page = self._conductor.page
+        if page is None or page.run.hit is None or not isinstance(page.hit, PairCard):
+            return
+        canvas = page.hit.dots.canvas
+        if canvas.plot is None:
+            return
+        plot, least, shown = canvas.plot, canvas.least, canvas.shown
+        self._save(f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))
+
+    def _save(self, name: str, make: Callable[[], Picture]) -> None:
+        proposed = str(Path.home() / f"{name.replace('/', '_').replace('|', '_')}.svg")
+        path, _ = QFileDialog.getSaveFileName(self._conductor.window, "Save picture as", proposed, PICTURE_FILTER)
+        if path:
+            self.write_picture(make, path)
+
+    def write_picture(self, make: Callable[[], Picture], path: str) -> None:
+        """Write a picture; the ending of the file name decides the format."""
+        from .views.pictures import FORMATS, save_picture
+
+        path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
+        font = QFont(QApplication.font())
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
+
+        def write() -> None:
+            save_picture(make(), path, font)
+
+        def tell(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                why = getattr(answer, "strerror", None) or answer
+                self._conductor.say("stop", f"{path} could not be written because: {why}.")
+            else:
+                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
+                self._conductor.say("good", f"Picture written to {words.short_path(path)}.", way)
+
+        self.reader.ask((path, "picture"), write, tell)

@@ -1,0 +1,114 @@
+"""How the lines of an alignment are painted, on the screen and in pictures."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from .. import theme
+from ..models.alignment_layout import Line, confidence
+from ..models.residue_colors import background_of, letter_on
+
+NUMBERS = 7
+"""Columns that the numbers after a line need."""
+
+
+class LinePainter:
+    """Paints lines below each other.
+
+    Parameters
+    ----------
+    font : QFont
+        Monospaced, for everything but titles.
+    title_font : QFont
+    """
+
+    def __init__(self, font: QFont, title_font: QFont) -> None:
+        self.font, self.title_font = font, title_font
+        self.scheme, self.nucleic = "clustal", False
+        self.colors = theme.current()
+        metrics = QFontMetricsF(font)
+        self.cell = max(metrics.horizontalAdvance("M"), 1.0)
+        self.height = metrics.height() + 1
+        self.baseline = metrics.ascent()
+        self.margin = 0.0
+
+    def in_font(self, font: QFont) -> LinePainter:
+        """Return the same in letters of another size."""
+        made = LinePainter(font, self.title_font)
+        made.scheme, made.nucleic = self.scheme, self.nucleic
+        return made
+
+    def make_room(self, names: list[str], most: int) -> None:
+        """Leave so much room on the left that names fit, if they are not longer than `most` letters."""
+        letters = min(most, max((len(name) for name in names), default=0))
+        self.margin = (letters + NUMBERS + 1) * self.cell
+
+    def paint(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
+        """Draw a line."""
+        colors = self.colors
+        base = y + self.baseline
+        if shown.kind == "title":
+            painter.setPen(QColor(colors.text))
+            painter.setFont(self.title_font)
+            painter.drawText(QPointF(x, base), shown.text)
+            return
+        painter.setFont(self.font)
+        painter.setPen(QColor(colors.muted))
+        self._paint_margins(painter, shown, x, y)
+        left = x + self.margin
+        if shown.kind in ("model", "target"):
+            self._paint_residues(painter, shown.text, left, y)
+            return
+        if shown.kind == "posterior":
+            self._paint_confidence(painter, shown.text, left, y)
+            return
+        painter.setPen(QColor(colors.muted if shown.kind == "ruler" else colors.accent))
+        for column, letter in enumerate(shown.text):
+            if letter != " ":
+                painter.drawText(QPointF(left + column * self.cell, base), letter)
+
+    def paint_mark(self, painter: QPainter, column: int, x: float, y: float, n_lines: int) -> None:
+        """Frame a column of some lines."""
+        painter.setPen(QPen(QColor(self.colors.text), 1.5))
+        left = x + self.margin + column * self.cell
+        painter.drawRect(QRectF(left - 0.5, y, self.cell + 1, n_lines * self.height))
+
+    def _paint_margins(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
+        right_side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        names = QRectF(x, y, self.margin - (NUMBERS + 1) * self.cell, self.height)
+        fits = len(shown.label) * self.cell <= names.width() + 4
+        # Of "sp|P69905|HBA_HUMAN" the last part says most.
+        label = shown.label if fits else shown.label.rstrip("|").rpartition("|")[2]
+        label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()) + 4)
+        painter.drawText(names.adjusted(0, 0, 4, 0), Qt.AlignmentFlag.AlignVCenter, label)
+        if shown.first is not None:
+            numbers = QRectF(x, y, self.margin - self.cell, self.height)
+            painter.drawText(numbers, right_side, str(shown.first))
+        if shown.last is not None:
+            end = x + self.margin + (len(shown.text) + 1) * self.cell
+            painter.drawText(QPointF(end, y + self.baseline), str(shown.last))
+
+    def _paint_confidence(self, painter: QPainter, text: str, left: float, y: float) -> None:
+        """Draw marks on a ground that is the stronger the surer the column is."""
+        colors = self.colors
+        for column, letter in enumerate(text):
+            share = confidence(letter)
+            x = left + column * self.cell
+            if share is not None:
+                ground = theme.blend(colors.accent, colors.surface, 0.5 * share**1.5)
+                painter.fillRect(QRectF(x, y, self.cell + 0.5, self.height), ground)
+            painter.setPen(QColor(colors.text if share is not None else colors.muted))
+            painter.drawText(QPointF(x, y + self.baseline), letter)
+
+    def _paint_residues(self, painter: QPainter, text: str, left: float, y: float) -> None:
+        ink = QColor(self.colors.text)
+        for column, letter in enumerate(text):
+            x = left + column * self.cell
+            back = background_of(letter, self.scheme, self.nucleic) if letter.isalpha() else None
+            if back is not None:
+                painter.fillRect(QRectF(x, y, self.cell + 0.5, self.height), QColor(back))
+                painter.setPen(QColor(letter_on(back)))
+            else:
+                painter.setPen(ink)
+            painter.drawText(QPointF(x, y + self.baseline), letter)

@@ -1,0 +1,133 @@
+"""Pictures as files: SVG, PDF or PNG, as the ending of the file name says."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
+from PySide6.QtGui import QFont, QImage, QPageSize, QPainter, QPdfWriter
+
+from .. import theme
+
+FORMATS = (".svg", ".pdf", ".png")
+
+PDF_DPI = 96
+
+MOST_PIXELS = 60_000_000
+LONGEST_SIDE = 30_000
+
+
+class Picture(Protocol):
+    """A picture in rows; a long one goes over several pages of a PDF.
+
+    Attributes
+    ----------
+    title : str
+    width : float
+        Pixels.
+    n_rows : int
+    """
+
+    title: str
+    width: float
+    n_rows: int
+
+    def height(self, n_rows: int) -> float:
+        """Return the pixels that rows need, title included."""
+        ...
+
+    def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
+        """Draw some rows below the title."""
+        ...
+
+
+def save_picture(picture: Picture, path: str, font: QFont) -> None:
+    """Write a picture.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    write = {".svg": _svg, ".pdf": _pdf, ".png": _png}[Path(path).suffix.lower()]
+    content = write(picture, font)
+    part = Path(f"{path}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _svg(picture: Picture, font: QFont) -> bytes:
+    from PySide6.QtSvg import QSvgGenerator
+
+    width, height = math.ceil(picture.width), math.ceil(picture.height(picture.n_rows))
+    buffer = _opened()
+    generator = QSvgGenerator()
+    generator.setOutputDevice(buffer)
+    generator.setSize(QSize(width, height))
+    generator.setViewBox(QRectF(0, 0, width, height))
+    generator.setTitle(picture.title)
+    generator.setDescription("Made by clalign")
+    painter = QPainter(generator)
+    painter.setFont(font)
+    picture.paint(painter, 0, picture.n_rows)
+    painter.end()
+    return _content(buffer)
+
+
+def _pdf(picture: Picture, font: QFont) -> bytes:
+    """Return pages as wide as a row, of the shape of A4 held upright or higher if one row needs it."""
+    room = max(picture.width * math.sqrt(2.0), picture.height(1))
+    per_page = 1
+    while per_page < picture.n_rows and picture.height(per_page + 1) <= room:
+        per_page += 1
+    height = picture.height(min(per_page, picture.n_rows))
+    buffer = _opened()
+    writer = QPdfWriter(buffer)
+    writer.setTitle(picture.title)
+    writer.setCreator("clalign")
+    writer.setResolution(PDF_DPI)
+    points = QSizeF(picture.width, height) * (72.0 / PDF_DPI)
+    writer.setPageSize(QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch))
+    writer.setPageMargins(QMarginsF(0, 0, 0, 0))
+    painter = QPainter(writer)
+    painter.setFont(font)
+    for first in range(0, picture.n_rows, per_page):
+        if first:
+            writer.newPage()
+        picture.paint(painter, first, per_page)
+    painter.end()
+    return _content(buffer)
+
+
+def _png(picture: Picture, font: QFont) -> bytes:
+    """Return a picture with twice the pixels, or fewer where it would become too large."""
+    width, height = picture.width, picture.height(picture.n_rows)
+    scale = min(2.0, math.sqrt(MOST_PIXELS / (width * height)), LONGEST_SIDE / max(width, height))
+    image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
+    image.fill(theme.QColor(theme.LIGHT.surface))
+    painter = QPainter(image)
+    painter.scale(scale, scale)
+    painter.setFont(font)
+    picture.paint(painter, 0, picture.n_rows)
+    painter.end()
+    buffer = _opened()
+    if not image.save(buffer, "PNG"):
+        raise OSError(0, "there is too little memory for a picture of this size")
+    return _content(buffer)
+
+
+def _opened() -> QBuffer:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    return buffer
+
+
+def _content(buffer: QBuffer) -> bytes:
+    data: QByteArray = buffer.data()
+    return bytes(data.data())

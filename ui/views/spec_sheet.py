@@ -1,0 +1,172 @@
+"""What the sheets that start a search share: a form, a device, notices, and the same as a command."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QGridLayout, QVBoxLayout, QWidget
+
+from .. import theme, words
+from ..forms.option_form import OptionForm
+from ..forms.scripts import Spec, as_command, as_python
+from ..models import device_words
+from ..models.workspace import Notice, Source, SourceKind, Workspace
+from .parts import button, clear_layout, label, notice_row, row
+from .sheet import Sheet
+
+NOTHING = "Choose or open a file"
+
+
+def source_words(source: Source) -> str:
+    """Return a file as the sheet lists it."""
+    if source.kind == "sequences" and source.report:
+        return f"{source.name} – {words.plural(source.report['n_sequences'], 'sequence')}"
+    if source.kind == "profiles" and source.cards:
+        names = source.cards[0]["name"] if len(source.cards) == 1 else words.plural(len(source.cards), "profile")
+        return f"{source.name} – {names}"
+    return source.name
+
+
+class SpecSheet(Sheet):
+    """Asks for nothing that is already known; what is missing is said.
+
+    Parameters
+    ----------
+    form : OptionForm
+    texts : tuple of str
+        Heading, what stands above the form, and the words of the button that starts.
+    tip : str
+        Tooltip of that button.
+    """
+
+    run_asked = Signal(object)
+    open_asked = Signal()
+    action_asked = Signal(str)
+    resized = Signal()
+
+    def __init__(self, workspace: Workspace, form: OptionForm, texts: tuple[str, str, str], tip: str) -> None:
+        super().__init__(texts[0], 680)
+        self.workspace = workspace
+        self.spec: Spec | None = None
+        self.form, self.devices = form, QComboBox()
+        self.devices.setAccessibleName("Device")
+        self.command = label("", "muted", wrap=True, selectable=True)
+        self.command.setFont(theme.mono_font(9))
+        self.estimate = label("", "muted")
+        self.run_button = button(texts[2], self._run, "primary", tip)
+        self._run_tip = tip
+        self.setFocusProxy(self.run_button)
+        self._notices = QVBoxLayout()
+        self._build(texts[1])
+        self._connect()
+        self.show_workspace()
+
+    def _build(self, how: str) -> None:
+        self.body.addWidget(label("What", "muted"))
+        self.body.addWidget(self._what())
+        self.body.addSpacing(8)
+        self.body.addWidget(label(how, "muted"))
+        self.body.addWidget(self.form)
+        self.body.addSpacing(8)
+        self.body.addWidget(label("Where", "muted"))
+        self.body.addWidget(self.devices)
+        self.body.addLayout(self._notices)
+        self.body.addStretch(1)
+        self.foot.addWidget(self.command)
+        copy_command = button("Copy as command", self.copy_command, "flat")
+        copy_python = button("Copy as Python", self.copy_python, "flat")
+        self.foot.addLayout(row(copy_command, copy_python, None, self.estimate, self.run_button))
+
+    def _what(self) -> QWidget:
+        """Return the files to choose."""
+        raise NotImplementedError
+
+    def _files_grid(self, files: tuple[tuple[str, QComboBox], ...]) -> tuple[QWidget, QGridLayout]:
+        made = QWidget()
+        grid = QGridLayout(made)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(8)
+        grid.setColumnStretch(1, 1)
+        grid.setColumnMinimumWidth(0, 90)
+        for place, (text, box) in enumerate(files):
+            words_ = label(text)
+            words_.setBuddy(box)
+            box.setAccessibleName(text)
+            grid.addWidget(words_, place, 0)
+            grid.addWidget(box, place, 1)
+            grid.addWidget(button("Open…", self.open_asked.emit), place, 2)
+        return made, grid
+
+    def _connect(self) -> None:
+        self.devices.activated.connect(lambda: self.workspace.choose_device(self.devices.currentData()))
+        self.form.changed.connect(self.show_spec)
+        self.form.resized.connect(self.resized)
+        for signal in (
+            self.workspace.sources_changed,
+            self.workspace.choice_changed,
+            self.workspace.devices_changed,
+        ):
+            signal.connect(self.show_workspace)
+
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+        """Show the open files of a kind."""
+        box.clear()
+        for source in self.workspace.of_kind(kind):
+            box.addItem(source_words(source), source.path)
+        if not box.count():
+            box.addItem(NOTHING, "")
+        box.setCurrentIndex(max(0, box.findData(path)))
+
+    def show_workspace(self) -> None:
+        """Show the files and devices there are."""
+        space = self.workspace
+        self.devices.clear()
+        self.devices.addItem(f"Automatic ({device_words.title(space.auto_device())})", "auto")
+        for device in space.devices:
+            self.devices.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
+        self.devices.setCurrentIndex(max(0, self.devices.findData(space.device_id)))
+        self.show_spec()
+
+    def show_spec(self) -> None:
+        """Show command, notices and estimate of what is filled in."""
+        raise NotImplementedError
+
+    def _say(self, reason: str, estimate: str) -> None:
+        """Let the search start, or say why it cannot."""
+        self.run_button.setEnabled(not reason)
+        self.run_button.setToolTip(reason or self._run_tip)
+        self.command.setText(as_command(self.spec) if self.spec else reason)
+        self.estimate.setText(estimate)
+
+    def _show_notices(self, problem: str, found: list[Notice]) -> None:
+        clear_layout(self._notices)
+        if problem:
+            self._notices.addWidget(notice_row("stop", problem))
+        for notice in found:
+            buttons = []
+            if notice.action:
+                buttons = [button(notice.action_text, partial(self.action_asked.emit, notice.action))]
+            self._notices.addWidget(notice_row(notice.severity, notice.text, *buttons))
+
+    def _run(self) -> None:
+        if self.spec is not None and self.run_button.isEnabled():
+            self.run_asked.emit(self.spec)
+
+    def copy_command(self) -> None:
+        """Copy the command."""
+        if self.spec:
+            QGuiApplication.clipboard().setText(as_command(self.spec))
+
+    def copy_python(self) -> None:
+        """Copy the same as a Python program."""
+        if self.spec:
+            QGuiApplication.clipboard().setText(as_python(self.spec))
+
+
+def time_words(seconds: float) -> str:
+    """Return an estimate in whole seconds, or in rounder words."""
+    whole = math.ceil(seconds)
+    return f"about {whole}{words.THIN}s" if whole < 10 else f"about {words.duration(whole)}"
