@@ -219,9 +219,16 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
         qtbot.waitUntil(lambda: conductor.queue.current is None and conductor.page is not None, timeout=30000)
         run = conductor.page.run
-        qtbot.waitUntil(lambda: run.is_complete and not run.hits.is_busy, timeout=30000)
-        qtbot.waitUntil(lambda: run.counts["report"] == run.hits.n_all, timeout=30000)
-        qtbot.waitUntil(lambda: not run.is_due, timeout=30000)
+        qtbot.waitUntil(
+            lambda: (
+                run.is_complete
+                and not run.is_due
+                and not run.hits.is_busy
+                and run.counts["report"] == run.hits.n_all
+                and conductor.reader.is_idle
+            ),
+            timeout=30000,
+        )
         return conductor.page
 
     return search

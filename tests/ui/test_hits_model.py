@@ -197,3 +197,15 @@ def test_the_numbers_of_the_rows_are_as_wide_as_the_last_one(model: HitsModel) -
     wide = header.sizeHint().width()
     assert wide >= header.fontMetrics().horizontalAdvance(str(model.n_shown))
     assert set(asked) <= {model.n_shown - 1}
+
+
+def test_a_hit_chosen_while_a_question_is_on_its_way_is_found_again(qtbot: Any, model: HitsModel) -> None:
+    chosen = model.row_at(7).id
+    model.refresh()
+    model.keep(chosen)
+    settled(qtbot, model)
+    assert model.kept_row == 7
+    model.refresh()
+    model.keep(None)
+    settled(qtbot, model)
+    assert model.kept_row is None
