@@ -16,11 +16,11 @@
      sizes      int2[groups]               blocks that the longest query and target of each group take
      next       uint[1]                    in: 0; the next group to be taken
      kinds      uchar[2][N_CODES]          number of each letter code in queries, in targets
-     matrix     char[N_CODES][N_CODES]     what such numbers score, query by target; not used if EQUAL
+     matrix     char[N_CODES][N_CODES]     what such numbers score, target by query; not used if EQUAL
      worth      int[6]                     to be added: the first residue of a gap, a further one, equal letters,
                                            others; the same of gaps before a sequence begins
      most       the highest score that is exact
-     scratch    `room` vectors for each work-item
+     scratch    room for `room` vectors of LANES scores for each work-item
      rows, columns   blocks of a long pair
      wave       blocks whose numbers of row and column add up to this are filled
      pair       scratch: letters and edges of a long pair
@@ -30,7 +30,7 @@
 
    Macros
      WIDTH, LANES                 see common/saturated_sums.h
-     BLOCK, LINEAR, EQUAL, ENDS   see common/pair_blocks.h
+     BLOCK, ROWS, LINEAR, EQUAL, ENDS   see common/pair_blocks.h
      SABOTAGE                     1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; one work-item in all for `prepare` and `trace_long`. */
@@ -170,8 +170,9 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
         walk_t *w = walks + lane;
         *w = (walk_t){spans[lane].y, spans[lane].w, 0, 0, {0, 0, FROM_NOTHING, paths + ends[lane]}, 0, 0, 0, 0, 0};
         const int score = best[lane] - ZERO;
-        const int is_exact = ENDS != 0 || (score > 0 && score <= most);
-        is_active[lane] = w->m > 0 && is_exact && next_block(w, group, lane, best[lane]);
+        is_active[lane] = w->m > 0;
+        if (ENDS == 0 && (score <= 0 || score > most)) is_active[lane] = 0;
+        if (is_active[lane]) is_active[lane] = next_block(w, group, lane, best[lane]);
         if (is_active[lane])
             gather(slots, lane, group, w->a, w->b, lane, w->m, w->n);
         else

@@ -70,12 +70,13 @@ def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
             plan.session.check()
             found.append((np.array([row]), plan.long_pair(pairs.select(np.array([row])), int(widths[row]))))
         traces = joined(found, len(pairs))
-        most = np.array([plan.most(width) for width in widths.tolist()])
-        again = np.flatnonzero(traces.results[:, 0] > most)
-        if not len(again):
+        is_high = np.zeros(len(pairs), bool)
+        for width in np.unique(widths).tolist():
+            is_high |= (widths == width) & (traces.results[:, 0] > plan.most(width))
+        if not is_high.any():
             return traces
+        exact, again = np.flatnonzero(~is_high), np.flatnonzero(is_high)
         wider = _traced(plan, pairs.select(again), 2 * widths[again])()
-        exact = np.flatnonzero(traces.results[:, 0] <= most)
         kept = Traces(traces.results[exact], traces.ends[exact], traces.paths)
         return joined([(exact, kept), (again, wider)], len(pairs))
 

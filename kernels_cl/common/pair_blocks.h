@@ -6,7 +6,8 @@
    left of it, for each row, the score and the best gap in the query that goes on into the next column.
 
    Macros
-     BLOCK   rows and columns, a multiple of 4; up to 64 where scores have 8 bits
+     BLOCK   rows and columns, a multiple of ROWS; up to 64 where scores have 8 bits
+     ROWS    that are filled together, in registers
      LINEAR  1 if the first residue of a gap costs as much as each further one
      EQUAL   1 if there is one score for equal letters and one for all else, and no table
      ENDS    where alignments end: 0 anywhere, and no score is below 0; 1 where either sequence ends; 2 where both do */
@@ -24,7 +25,9 @@
 #define ENDS 0
 #endif
 
+#ifndef ROWS
 #define ROWS 4
+#endif
 
 /* Where sums saturate, the least number stands for a score of 0 that no score is below. */
 #if ENDS == 0 && WIDTH != 32

@@ -25,7 +25,7 @@ SMALL_LANES = {"LANE_BACKEND": 0, "LANES": 4, "ROWS": 2, "COLUMNS": 16}
 """Blocks so small that short sequences have many."""
 
 SHAPES = [
-    ("vector", {}), ("vector", {"LANES": 8, "BLOCK": 8}), ("vector", {"WIDTH": 32, "LANES": 4, "BLOCK": 16}),
+    ("vector", {}), ("vector", {"WIDTH": 32, "LANES": 4, "BLOCK": 16}),
     ("lanes", SMALL_LANES), ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "ROWS": 9}),
 ]  # fmt: skip
 
