@@ -21,6 +21,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "examples"
 PROTEINS = "swissprot_sample.fasta.gz"
+QUERIES = "three_proteins.fasta"
+QUERY_NAMES = ("sp|P68250|1433B_BOVIN", "sp|P29274|AA2AR_HUMAN", "sp|P01009|A1AT_HUMAN")
 EVERY = 4
 """Of the Swiss-Prot file every fourth sequence is taken, and every one that a profile hits."""
 
@@ -115,6 +117,7 @@ def sample_proteins(swissprot: Path, profiles: list[str], folder: Path) -> None:
     found = {hit[0] for profile in profiles for hit in search(profile, whole, folder)[0]}
     kept = [record for i, record in enumerate(records) if i % EVERY == 0 or record[0].split()[0] in found]
     write_fasta(FOLDER / PROTEINS, kept)
+    write_fasta(FOLDER / QUERIES, [record for record in records if record[0].split()[0] in QUERY_NAMES])
     print(f"{PROTEINS}: {len(kept)} of {len(records)} sequences")
 
 

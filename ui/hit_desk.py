@@ -43,7 +43,7 @@ class HitDesk(QObject):
         if page is None:
             return
         hits = page.run.hits
-        counts = {"all": hits.n_all, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
+        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
         sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms))

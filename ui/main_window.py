@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.formats.examples import load_examples
+from clalign.formats.examples import load_examples, load_pair_examples
 
 from . import theme, words
 from .actions import Actions
@@ -81,7 +81,9 @@ class MainWindow(QMainWindow):
     def _make_center(self) -> None:
         self.messages = MessageBar()
         self.center = QStackedWidget()
-        self.start = StartPage(self.conductor.workspace, list(load_examples()), self.settings.preferences.show_start)
+        first, *others = load_examples()
+        examples = [first, *load_pair_examples(), *others]
+        self.start = StartPage(self.conductor.workspace, examples, self.settings.preferences.show_start)
         self.center.addWidget(self.start)
         self.jobs = JobStrip(self.conductor.queue)
         stage, middle = QWidget(), QWidget()
@@ -150,6 +152,7 @@ class MainWindow(QMainWindow):
         start, data, devices, details = self.start, self.data, self.devices, self.details
         start.open_asked.connect(conductor.sources.open_files)
         start.paste_asked.connect(conductor.sources.paste_sequences)
+        start.compare_asked.connect(conductor.pairs.open_sheet)
         start.example_asked.connect(conductor.sources.open_example)
         start.recent_asked.connect(lambda path: conductor.sources.open_paths([path]))
         start.pin_asked.connect(self._pin)

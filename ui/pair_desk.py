@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
+from clalign.formats.examples import PairExample
 from clalign.pairwise_specs import PairwiseSpec
 
 from . import words
@@ -101,6 +102,18 @@ class PairDesk(QObject):
         sheet.paste_asked.connect(self._keep_pasted)
         sheet.resized.connect(self._conductor.window.sheets.fit)
         self._conductor.window.sheets.open_sheet(sheet)
+
+    def open_example(self, example: PairExample) -> None:
+        """Open a bundled example: its files fill the sheet in when they are read."""
+        paths = [str(example.queries), str(example.targets)]
+        self._conductor.sources.open_quietly(paths)
+        space = self._conductor.workspace
+        space.choose(paths[1])
+        space.choose_queries(paths[0])
+        self.open_sheet()
+        sheet = self.sheet
+        if sheet is not None and self._conductor.settings.preferences.run_examples:
+            sheet.run_when_ready()
 
     def _keep_pasted(self, text: str) -> None:
         path = self._conductor.sources.keep_pasted("query", text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.formats.examples import Example
+from clalign.formats.examples import Example, PairExample
 
 from . import words
 from .models.workspace import Source
@@ -150,8 +150,11 @@ class SourceDesk(QObject):
             return ""
         return str(path)
 
-    def open_example(self, example: Example) -> None:
+    def open_example(self, example: Example | PairExample) -> None:
         """Open a bundled example: its files fill the search sheet in."""
+        if isinstance(example, PairExample):
+            self._conductor.pairs.open_example(example)
+            return
         paths = [str(example.profiles), *([str(example.targets)] if example.targets else [])]
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._conductor.workspace.sources)

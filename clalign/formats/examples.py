@@ -67,6 +67,38 @@ class Example:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class PairExample:
+    """A bundled example that compares sequences.
+
+    Attributes
+    ----------
+    id, title, text : str
+        Its name for the program, its name for people, and what it shows.
+    queries, targets : Path
+        Sequence files.
+    seconds : float
+        About how long it takes on a CPU.
+    """
+
+    id: str
+    title: str
+    text: str
+    queries: Path
+    targets: Path
+    seconds: float
+
+
+@cache
+def load_pair_examples() -> tuple[PairExample, ...]:
+    """Return the bundled examples that compare sequences; see `load_examples`."""
+    listed = json.loads(_path("pair_examples.json").read_text(encoding="utf-8"))
+    return tuple(
+        PairExample(**{**entry, "queries": _path(entry["queries"]), "targets": _path(entry["targets"])})
+        for entry in listed
+    )
+
+
 @cache
 def load_examples() -> tuple[Example, ...]:
     """Return the bundled examples; their files are real files until the program ends."""

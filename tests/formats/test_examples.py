@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from clalign.formats.examples import Example, load_examples
+from clalign.formats.examples import Example, load_examples, load_pair_examples
 
 SEARCHES = [example for example in load_examples() if example.targets]
 OLDER = [example for example in SEARCHES if example.profiles.read_text().startswith("HMMER2")]
 
 
 def test_every_listed_file_is_there_and_no_other():
-    listed = {"README.md", "examples.json"}
+    listed = {"README.md", "examples.json", "pair_examples.json"}
+    for pair in load_pair_examples():
+        listed |= {pair.queries.name, pair.targets.name}
     for example in load_examples():
         listed.add(example.profiles.name)
         if example.targets:
@@ -23,6 +25,15 @@ def test_every_listed_file_is_there_and_no_other():
             listed |= {example.targets.name, f"{stem}.hits.tsv", f"{stem}.domains.tsv"}
     folder = load_examples()[0].profiles.parent
     assert {path.name for path in folder.iterdir() if path.is_file()} == listed
+
+
+def test_the_queries_of_pairs_are_among_their_targets():
+    for pair in load_pair_examples():
+        with gzip.open(pair.targets, "rt") as packed:
+            targets = packed.read()
+        records = pair.queries.read_text().split("\n>")
+        assert len(records) == 3
+        assert all(record.lstrip(">").strip() in targets for record in records)
 
 
 def test_ids_are_unique():

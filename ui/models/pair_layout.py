@@ -23,7 +23,9 @@ def pair_title(row: PairRow) -> list[str]:
         f"identities {pair.n_identical}/{n} ({row.identity:.0f}{words.THIN}%)",
         f"positives {pair.n_positive}/{n} ({row.positives:.0f}{words.THIN}%)",
     )
-    gaps = f"{words.plural(pair.n_gaps, 'gap')} ({words.plural(pair.n_gap_residues, 'column')})"
+    gaps = "no gaps"
+    if pair.n_gaps:
+        gaps = f"{words.plural(pair.n_gaps, 'gap')} ({words.plural(pair.n_gap_residues, 'column')})"
     return [head, *shares, gaps, *pair_places(row)]
 
 

@@ -148,6 +148,8 @@ class PairRunView(RunView):
     def _scope(self) -> str:
         finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
         if self.is_complete and finished:
+            if self.is_pairs:
+                return f"in {words.duration(finished['seconds'])} on {finished['device']}"
             queries = words.plural(finished["n_queries"], "query", "queries")
             searched = f"{queries} against {words.plural(finished['n_sequences'], 'sequence')}"
             return f"{searched} in {words.duration(finished['seconds'])} on {finished['device']}"

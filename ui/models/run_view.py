@@ -243,6 +243,15 @@ class RunView(QObject):
         return {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
 
     @property
+    def n_hits(self) -> int:
+        """Number of reported hits of all profiles together."""
+        if self._run is None:
+            return 0
+        with self._reading():
+            return self._run.n_hits()
+        return self.hits.n_all
+
+    @property
     def thresholds_moved(self) -> bool:
         """Whether a threshold is not where the search had it."""
         return self.thresholds != self._own_thresholds()

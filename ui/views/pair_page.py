@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import Signal
 
+from ..models.pair_run_view import PairRunView
 from .hits_table import HitsPanel
 from .pair_card import PairCard
 from .results_page import TABS, ResultsPage
@@ -17,6 +18,8 @@ class PairPage(ResultsPage):
     TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name not in ("profile", "funnel")}
 
     card_made = Signal(object)
+
+    run: PairRunView
 
     def _made_hits(self) -> HitsPanel:
         made = super()._made_hits()
@@ -42,5 +45,7 @@ class PairPage(ResultsPage):
     def _show_strands(self) -> None:
         table = self.hits.table
         place = table.kind.place("strand")
-        if place is not None and getattr(self.run, "shows_strands", False):
+        if place is not None and table.isColumnHidden(place) and self.run.shows_strands:
             table.setColumnHidden(place, False)
+            header = table.horizontalHeader()
+            header.moveSection(header.visualIndex(place), 2)

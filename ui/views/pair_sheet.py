@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QVBoxLayout, QWidget
 
 from clalign.errors import ClalignError
@@ -45,6 +45,7 @@ class PairSheet(SpecSheet):
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
         self.queries, self.targets = QComboBox(), QComboBox()
         self.scoring = label("", "muted", wrap=True)
+        self._waits = False
         form = PairForm()
         form.set_values(options)
         texts = ("Compare sequences", "How they are scored, and what is reported", "Compare")
@@ -121,7 +122,17 @@ class PairSheet(SpecSheet):
         self.scoring.setText(scoring)
         self._say(problem or space.reason_not_to_compare(), self._estimate())
         self._show_notices(problem, pair_notices(space.queries, space.sequences, space.device))
+        if self._waits and self.run_button.isEnabled():
+            self._waits = False
+            QTimer.singleShot(0, self, self.run_button.click)
         self.resized.emit()
+
+    def run_when_ready(self) -> None:
+        """Start as soon as the files are read."""
+        if self.run_button.isEnabled():
+            self.run_button.click()
+        else:
+            self._waits = True
 
     def _alphabet(self) -> str:
         """Return what the user said of either file."""

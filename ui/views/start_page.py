@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.formats.examples import Example
+from clalign.formats.examples import Example, PairExample
 
 from .. import theme, words
 from ..models import device_words
@@ -31,7 +31,7 @@ COLUMN_WIDTH = 420
 class ExampleCard(QPushButton):
     """A button with a title, a sentence and a duration."""
 
-    def __init__(self, example: Example) -> None:
+    def __init__(self, example: Example | PairExample) -> None:
         super().__init__()
         self.example = example
         self.setProperty("role", "card")
@@ -70,13 +70,14 @@ class StartPage(QScrollArea):
 
     open_asked = Signal()
     paste_asked = Signal()
+    compare_asked = Signal()
     example_asked = Signal(object)
     recent_asked = Signal(str)
     lab_asked = Signal(str)
     pin_asked = Signal(str, bool)
     show_start_changed = Signal(bool)
 
-    def __init__(self, workspace: Workspace, examples: list[Example], show_start: bool) -> None:
+    def __init__(self, workspace: Workspace, examples: list[Example | PairExample], show_start: bool) -> None:
         super().__init__()
         self.workspace = workspace
         self.cards = [ExampleCard(example) for example in examples]
@@ -129,8 +130,12 @@ class StartPage(QScrollArea):
             "Open files…", self.open_asked.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
-        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), None))
-        hint = "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …)."
+        compare = button("Compare sequences…", self.compare_asked.emit, tip="Smith-Waterman: sequences with sequences")
+        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), compare, None))
+        hint = (
+            "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …), a "
+            "comparison two sequence files, or one and a sequence that is pasted."
+        )
         box.addWidget(label(hint, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
