@@ -42,6 +42,10 @@ def _load(path: Path) -> ModuleType:
 
 FAKE = _load(WORKER)
 HMMER3 = _load(Path(__file__).with_name("hmmer3_runs.py"))
+PAIRS = _load(Path(__file__).with_name("pair_runs.py"))
+
+
+HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
 
 
 @pytest.fixture
@@ -130,6 +134,18 @@ def hmmer3_run(tmp_path: Path) -> Callable[..., Path]:
         return HMMER3.make_run(tmp_path / f"{name}.clalign", **wishes)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def pair_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Run files of small comparisons of sequences, by name."""
+    return PAIRS.make_runs(tmp_path_factory.mktemp("pairwise"))
+
+
+@pytest.fixture(scope="session")
+def hits_of() -> HitsOf:
+    """Reads card and hits of a query."""
+    return PAIRS.hits_of
 
 
 @pytest.fixture

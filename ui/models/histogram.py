@@ -117,6 +117,11 @@ class Histogram:
         return 0.5
 
     @property
+    def last_shown(self) -> float:
+        """Up to where the scores are shown at first."""
+        return float(self.edges[-1])
+
+    @property
     def bar_width(self) -> float:
         """Width of a bar in bits."""
         return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
@@ -205,9 +210,9 @@ def calibration_of(card: dict[str, Any]) -> Calibration | None:
 
 
 def joined(
-    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000
+    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000, most: int = MAX_BARS
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return bounds and counts of at most `MAX_BARS` bars of equal width, empty ones included.
+    """Return bounds and counts of not too many bars of equal width, empty ones included.
 
     Parameters
     ----------
@@ -216,10 +221,12 @@ def joined(
     counts : int64[n]
     width : float
         Of a bin; 1/4 bit.
+    most : int
+        Bars at most.
     """
     if not len(edges):
         return np.zeros(0), np.zeros(0, np.int64)
-    while (edges[-1] - edges[0]) / width >= MAX_BARS - 2:
+    while (edges[-1] - edges[0]) / width >= most - 2:
         width *= 2
     places = np.floor(edges / width).astype(np.int64)
     first, n_bars = places[0], int(places[-1] - places[0]) + 1

@@ -14,6 +14,12 @@ from clalign.runs import open_run
 from .. import words
 from .histogram import NO_SCORE, Curve, Histogram, finite, joined
 
+MAX_BARS = 2000
+"""Bars are joined only where there are more scores than that."""
+
+REACH = 3.0
+"""The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
+
 SHORTEST_CURVE = 2
 """Bars that a curve needs at least."""
 
@@ -40,6 +46,23 @@ class PairHistogram(Histogram):
     def step(self) -> float:
         """By how much a key moves a threshold."""
         return 1.0
+
+    @property
+    def last_shown(self) -> float:
+        """Up to where the scores are shown at first: relatives far to the right would squeeze what chance gives."""
+        if not np.isfinite(self.report_score) or self.report_score <= self.usual:
+            return float(self.edges[-1])
+        return min(float(self.edges[-1]), self.report_score + REACH * (self.report_score - self.usual))
+
+    @property
+    def usual(self) -> float:
+        """The score that most targets have."""
+        return float(self.edges[int(self.counts.argmax())])
+
+    @property
+    def n_beyond(self) -> int:
+        """Number of targets to the right of `last_shown`."""
+        return int(self.counts[self.edges[:-1] >= self.last_shown].sum()) if len(self.counts) else 0
 
     def curve(self, name: str) -> Curve | None:
         """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
@@ -95,7 +118,7 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
         n_targets = float(run.fact("n_targets") or 0)
     scored = left > NO_SCORE
     left, bins = left[scored], bins[scored]
-    edges, counts = joined(left, bins, float(card["histogram_bin"]))
+    edges, counts = joined(left, bins, float(card["histogram_bin"]), MAX_BARS)
     curve = card.get("curve")
     return PairHistogram(
         edges=edges,

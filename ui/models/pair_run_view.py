@@ -125,7 +125,9 @@ class PairRunView(RunView):
         strand = ", each on its better strand" if self.shows_strands else ""
         has_line = math.isfinite(self.thresholds["report"])
         line = " Drag the line, or double-click to type a score." if has_line else ""
-        return f"{which}{strand}. {self.statistics_words()}{line}".strip()
+        beyond = data.n_beyond if isinstance(data, PairHistogram) else 0
+        more = f" {words.plural(beyond, 'target')} further right: turn the wheel to see." if beyond else ""
+        return f"{which}{strand}. {self.statistics_words()}{line}{more}".strip()
 
     def statistics_words(self) -> str:
         """Return which statistics are shown, or why there are none."""

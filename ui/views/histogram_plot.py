@@ -198,7 +198,7 @@ class ScorePlot(pg.GraphicsView):
             self._show_all(data)
 
     def _show_all(self, data: Histogram) -> None:
-        ends = [data.edges[0], data.edges[-1], *data.cutoffs.values()]
+        ends = [data.edges[0], data.last_shown, *data.cutoffs.values()]
         ends += [line.value() for line in self.lines.values() if line.isVisible()]
         # The long left tail of a global model says nothing about hits; wheel and drag still reach it.
         middle = float(np.average(data.edges[:-1], weights=data.counts))

@@ -1,0 +1,344 @@
+"""Comparisons of sequences: what the window makes of their run files."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from clalign.formats.pairwise_rows import PairRow
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
+from clalign.ui.forms.scripts import as_command, as_python, spec_of
+from clalign.ui.models.alignment_layout import as_text
+from clalign.ui.models.dot_plot import MOST_DOTS, DotPlot, dotted, path_of, read_dot_plot
+from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
+from clalign.ui.models.hits_model import HitsModel
+from clalign.ui.models.pair_columns import PAIR_TABLE
+from clalign.ui.models.pair_histogram import read_pair_histogram
+from clalign.ui.models.pair_layout import lay_out_pair, pair_fasta
+from clalign.ui.models.pair_run_view import PairRunView
+from clalign.ui.models.reader import Reader
+from clalign.ui.models.workspace import Source, Workspace, pair_notices
+
+LEFT = Qt.MouseButton.LeftButton
+
+HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
+
+
+@pytest.fixture
+def view_of(pair_runs: dict[str, Path], reader: Reader, qtbot: Any) -> Iterator[Callable[[str], PairRunView]]:
+    """Reads a run; nothing is asked any more when the test ends."""
+    made: list[PairRunView] = []
+
+    def read(name: str) -> PairRunView:
+        view = PairRunView(pair_runs[name], reader)
+        made.append(view)
+        view.refresh()
+        qtbot.waitUntil(lambda: reader.is_idle and not view.hits.is_busy, timeout=10000)
+        return view
+
+    yield read
+    qtbot.waitUntil(lambda: reader.is_idle, timeout=10000)
+    for view in made:
+        view.close()
+
+
+# --- models ---
+
+
+def test_cells_say_what_the_tables_of_the_command_line_say(
+    hits_of: HitsOf, pair_runs: dict[str, Path], reader: Reader, qtbot: Any
+) -> None:
+    card, hits = hits_of(pair_runs["proteins"])
+    model = HitsModel(pair_runs["proteins"], reader, None, PAIR_TABLE)
+    model.set_profile(0, [card])
+    qtbot.waitUntil(lambda: model.n_shown == len(hits), timeout=10000)
+    for place, hit in enumerate(hits):
+        row = PairRow(card, hit, hit.domains[0])
+        cells = {c.key: model.data(model.index(place, i)) for i, c in enumerate(PAIR_TABLE.columns)}
+        assert cells["name"] == hit.name
+        assert cells["identity"] == f"{row.identity:.0f}"
+        assert cells["positives"] == f"{row.positives:.0f}"
+        assert cells["query_coverage"] == f"{row.query_coverage:.0f}"
+        assert cells["target_coverage"] == f"{row.target_coverage:.0f}"
+        assert cells["cigar"] == hit.domains[0].cigar
+        assert cells["raw"] == str(hit.raw)
+        ranking = row.query_coverage / 2 + row.identity / 4 + row.positives / 4
+        assert cells["ranking"] == f"{ranking:.1f}"
+    model.close()
+
+
+@pytest.mark.parametrize("key", ["identity", "positives", "query_coverage", "target_coverage", "ranking", "gaps"])
+def test_the_database_sorts_as_the_cells_say(hits_of: HitsOf, pair_runs: dict[str, Path], key: str) -> None:
+    card, hits = hits_of(pair_runs["proteins"])
+    rows = [PairRow(card, hit, hit.domains[0]) for hit in hits]
+    values = {
+        "ranking": lambda r: r.query_coverage / 2 + r.identity / 4 + r.positives / 4,
+        "gaps": lambda r: r.pair.n_gaps,
+    }.get(key, lambda r: getattr(r, key))
+    pages = HitPages(HitQuery(pair_runs["proteins"], 0, sort=key, descending=True, is_pairwise=True))
+    order = [row.name for row in pages.rows(0, 100)]
+    pages.close()
+    worth = {row.hit.name: values(row) for row in rows}
+    assert [worth[name] for name in order] == pytest.approx(sorted(worth.values(), reverse=True))
+
+
+def test_filters_know_identity_and_coverage(
+    hits_of: HitsOf, pair_runs: dict[str, Path], reader: Reader, qtbot: Any
+) -> None:
+    card, hits = hits_of(pair_runs["proteins"])
+    model = HitsModel(pair_runs["proteins"], reader, None, PAIR_TABLE)
+    model.set_profile(0, [card])
+    wanted = sum(PairRow(card, hit, hit.domains[0]).identity >= 60 for hit in hits)
+    assert 0 < wanted < len(hits)
+    assert not model.set_filter("id>=60").problem
+    qtbot.waitUntil(lambda: not model.is_busy and model.n_shown == wanted, timeout=10000)
+    assert "Known: E, bits" in model.set_filter("bias>3").problem
+    model.close()
+
+
+def test_hits_of_all_queries_stand_together(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
+    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, is_pairwise=True))
+    found = [(row.profile, row.name) for row in pages.rows(0, 100)]
+    pages.close()
+    assert found == [(number, hit.name) for number in (0, 1) for hit in hits_of(pair_runs["proteins"], number)[1]]
+    assert {number for number, _ in found} == {0, 1}
+
+
+def test_a_bar_expects_what_the_curve_says_of_its_scores(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
+    card, hits = hits_of(pair_runs["proteins"])
+    data = read_pair_histogram(pair_runs["proteins"], 0)
+    assert card["statistics"]["kind"] == "published"
+    curve = data.curve("calibration")
+    assert curve is not None
+    assert data.curve("fit") is None
+    first, counts = card["curve"]["first"], card["curve"]["counts"]
+    for score, expected in zip(*curve, strict=True):
+        low, high = round(score - data.bar_width / 2), round(score + data.bar_width / 2)
+        assert expected == pytest.approx(sum(counts[max(0, low - first) : max(0, high - first)]))
+    assert data.by_chance(first) == pytest.approx(sum(counts))
+    assert data.by_chance(first + 10.5) == pytest.approx(sum(counts[11:]))
+    assert data.n_scores == 31
+    assert f"lambda {card['statistics']['lambda']:.3f}" in data.legend()[0][1]
+    assert data.bar_width == 1
+    assert data.report_score < data.last_shown < data.edges[-1]
+    assert data.n_beyond == sum(hit.raw >= data.last_shown for hit in hits) > 0
+    assert "with a score of" in data.bar_at(float(data.edges[0]) + 0.5)
+
+
+def test_without_statistics_there_is_no_curve_and_no_line(
+    pair_runs: dict[str, Path], view_of: Callable[[str], PairRunView]
+) -> None:
+    data = read_pair_histogram(pair_runs["scores"], 0)
+    assert data.legend() == []
+    assert data.curve("calibration") is data.curve("fit") is None
+    assert data.by_chance(5) is None
+    assert data.last_shown == data.edges[-1]
+    view = view_of("scores")
+    assert view.thresholds["report"] == -np.inf
+    assert view.tag("report", True) == ""
+    assert "No E-values" in view.statistics_words()
+    assert view.summary().startswith("5 hits (the most that were asked for)")
+
+
+def test_given_pairs_have_no_histogram_and_say_so(view_of: Callable[[str], PairRunView]) -> None:
+    view = view_of("pairs")
+    assert view.shows_all
+    assert view.histogram is None
+    heading, text = view.no_histogram_words() or ("", "")
+    assert heading == "Only pairs were aligned"
+    assert "no sample" in text
+    assert view.summary().startswith("2 pairs aligned")
+
+
+def test_moving_the_threshold_filters_by_raw_score(
+    hits_of: HitsOf, pair_runs: dict[str, Path], view_of: Callable[[str], PairRunView], qtbot: Any
+) -> None:
+    _, hits = hits_of(pair_runs["proteins"])
+    view = view_of("proteins")
+    least = hits[1].raw
+    view.set_threshold("report", least)
+    wanted = sum(hit.raw >= least for hit in hits)
+    assert 0 < wanted < len(hits)
+    qtbot.waitUntil(lambda: view.hits.n_shown == view.counts["report"] == wanted, timeout=10000)
+    assert view.tag("report", True).startswith(f"≥ {least} · {wanted} hits · ")
+    assert view.thresholds_moved
+    view.reset_thresholds()
+    assert view.thresholds["report"] == view.card["histogram_report_score"]
+
+
+def test_an_empty_result_names_the_best_target(view_of: Callable[[str], PairRunView]) -> None:
+    heading, text = view_of("empty").empty_words()
+    assert heading == "No hits at E ≤ 1e-200"
+    assert "like1_0 with E = " in text
+
+
+def test_recomputed_scores_are_counted(view_of: Callable[[str], PairRunView]) -> None:
+    view = view_of("proteins")
+    view.facts["finished"].update(n_in_16_bits=0, n_in_32_bits=12)
+    assert view.summary().endswith(" · 12 sequences recomputed in 32 bits")
+
+
+@pytest.mark.parametrize("name", ["proteins", "dna", "pairs"])
+def test_lines_hold_the_alignment_as_the_query_runs(hits_of: HitsOf, pair_runs: dict[str, Path], name: str) -> None:
+    card, hits = hits_of(pair_runs[name])
+    for hit in hits:
+        lines = lay_out_pair(hit, card, 25)
+        for place, domain in enumerate(hit.domains):
+            row = PairRow(card, hit, domain)
+            for kind, text, ends in (("model", row.rows[0], row.query_ends), ("target", row.rows[2], row.target_ends)):
+                own = [line for line in lines if (line.kind, line.domain) == (kind, place)]
+                assert "".join(line.text for line in own) == text
+                numbered = [line for line in own if line.first is not None]
+                assert (numbered[0].first, numbered[-1].last) == ends
+                assert [line.begin for line in own] == list(range(0, len(text), 25))
+
+
+def test_both_strands_are_told_apart(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
+    card, hits = hits_of(pair_runs["dna"])
+    by_name = {hit.name: hit for hit in hits}
+    assert by_name["minus"].domains[0].pair.strand == -1
+    assert {domain.pair.strand for domain in by_name["both"].domains} == {1, -1}
+    text = as_text(lay_out_pair(by_name["minus"], card, 60))
+    assert "minus strand" in text
+    assert "target 74–5" in text
+    assert pair_fasta(card, by_name["minus"]).startswith(">minus/74-5 ")
+    plus, minus = (pair_fasta(card, by_name[name]).split(">")[1].splitlines() for name in ("plus", "minus"))
+    assert (plus[0], minus[0]) == ("plus/5-74 made up", "minus/74-5 made up")
+    assert plus[1:] == minus[1:]
+
+
+# --- dot plots ---
+
+
+@pytest.mark.parametrize("name", ["proteins", "dna"])
+def test_dots_are_dark_along_the_path(hits_of: HitsOf, pair_runs: dict[str, Path], name: str) -> None:
+    card, hits = hits_of(pair_runs[name])
+    for hit in hits[:3]:
+        plot = read_dot_plot(pair_runs[name], 0, hit)
+        assert plot.dots is not None
+        assert plot.dots.shape == (card["length"], hit.length)
+        path = path_of(hit.domains[0])
+        assert tuple(sorted((int(path[0][1]), int(path[-1][1])))) == hit.domains[0].target_range
+        assert (int(path[0][0]), int(path[-1][0])) == hit.domains[0].profile_range
+        steps = np.abs(np.diff(path, axis=0)).sum(axis=1) == 2
+        corners = np.minimum(path[:-1], path[1:])[steps][8:-8]
+        along = plot.dots[corners[:, 0], corners[:, 1]]
+        assert along.mean() > 5 * plot.dots.mean()
+
+
+def test_a_click_finds_the_nearest_column(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
+    _, hits = hits_of(pair_runs["dna"])
+    hit = next(hit for hit in hits if len(hit.domains) == 2)
+    plot = read_dot_plot(pair_runs["dna"], 0, hit)
+    for number, path in enumerate(plot.paths):
+        for column in (0, len(path) // 2, len(path) - 2):
+            place = plot.place_of(number, column)
+            assert place is not None
+            assert plot.nearest(*place) == (number, column)
+    assert plot.says(0, 0).startswith(f"query {plot.query[0]} 1 · target {plot.target[0]} 1")
+    assert plot.says(-1, 0) == ""
+
+
+def test_long_sequences_are_binned(pair_runs: dict[str, Path]) -> None:
+    from clalign.formats.matrices import load_matrix
+    from clalign.sequences import Sequence
+
+    codes = np.random.default_rng(3).integers(0, 20, 3000).astype(np.uint8)
+    sequence = Sequence("long", "", codes)
+    plot = dotted(DotPlot("a", "b", 3000, 3000, ()), sequence, sequence, [codes], load_matrix("BLOSUM62"), 11)
+    assert plot.dots is not None
+    assert max(plot.dots.shape) == MOST_DOTS
+    assert np.diag(plot.dots)[4:-4].min() > 150
+    assert np.median(plot.dots) < 100
+
+
+def test_without_its_files_a_dot_plot_has_only_the_path(
+    hits_of: HitsOf, pair_runs: dict[str, Path], tmp_path: Path
+) -> None:
+    _, hits = hits_of(pair_runs["proteins"])
+    queries = pair_runs["proteins"].parent / "queries.fasta"
+    kept = queries.rename(tmp_path / "away.fasta")
+    try:
+        gone = read_dot_plot(pair_runs["proteins"], 0, hits[0])
+        queries.write_text(">another\nMKVLAAGIVLMKVLAAGIVL\n")
+        other = read_dot_plot(pair_runs["proteins"], 0, hits[0])
+    finally:
+        kept.rename(queries)
+    for plot, words in ((gone, "there is no such file"), (other, "have changed")):
+        assert plot.dots is None
+        assert "Only the path is drawn" in plot.problem
+        assert words in plot.problem
+        assert len(plot.paths[0]) > 10
+
+
+# --- forms and scripts ---
+
+
+def test_the_form_has_every_option_and_asks_for_whole_numbers(qtbot: Any) -> None:
+    form = PairForm()
+    qtbot.addWidget(form)
+    values, problem = form.values()
+    assert not problem
+    assert PairwiseSpec("a", "b", **values) == PairwiseSpec("a", "b")
+    assert not {f.name for f in option_fields()} & set(LEFT_OUT)
+    form._editors["gap_first"].setText("1.5")
+    assert "whole number from 0" in form.values()[1]
+    form._editors["gap_first"].setText("")
+    form._editors["mismatch"].setText("-4")
+    assert form.values()[0]["mismatch"] == -4
+    form._editors["evalue"].setText("0")
+    assert "above 0" in form.values()[1]
+
+
+def test_matrices_and_strands_fit_the_sequences(qtbot: Any) -> None:
+    form = PairForm()
+    qtbot.addWidget(form)
+    box = form._editors["matrix"]
+    assert box.findData("BLOSUM45") > 0
+    assert not form._editors["strand"].isEnabled()
+    form.offer_matrices(True)
+    assert box.findData("BLOSUM45") < 0
+    assert box.findData("NUC.4.4") > 0
+    form.set_values({"strand": "plus"})
+    assert form.values()[0]["strand"] == "plus"
+    form.offer_matrices(False)
+    assert form.values()[0]["strand"] == "auto"
+
+
+def test_a_comparison_as_command_and_program() -> None:
+    spec = PairwiseSpec("my query.fasta", "b.fasta", mode="global", gap_first=10, gap_next=2)
+    assert as_command(spec) == "clalign sw --gap-first 10 --gap-next 2 --mode global 'my query.fasta' b.fasta"
+    assert "mode='global'" in as_python(spec)
+    compile(as_python(spec), "program", "exec")
+    assert spec_of(spec.to_dict()) == spec
+
+
+def sequences(name: str, alphabet: str = "amino", n: int = 500, **more: Any) -> Source:
+    report = {"alphabet": alphabet, "n_sequences": n, "n_residues": 300 * n}
+    return Source(name, "sequences", "ready", report=report, **more)
+
+
+def test_notices_about_two_files() -> None:
+    assert pair_notices(sequences("a"), sequences("b"), None) == []
+    assert "look like DNA" in pair_notices(sequences("a", "dna"), sequences("b"), None)[0].text
+    assert "Only 3 targets" in pair_notices(sequences("a"), sequences("b", n=3), None)[0].text
+    both = pair_notices(sequences("a", alphabet="amino"), sequences("b"), None)
+    assert not any(notice.blocks for notice in both)
+
+
+def test_the_smallest_file_is_proposed_as_query(qtbot: Any) -> None:
+    space = Workspace()
+    assert space.reason_not_to_compare() == "Choose queries and targets first."
+    space.put(sequences("small", n=2))
+    space.propose_queries()
+    assert space.queries is None
+    space.put(sequences("large"))
+    space.propose_queries()
+    assert (space.queries_path, space.sequences_path) == ("small", "large")
+    assert space.reason_not_to_compare() == ""
+    space.remove("small")
+    assert space.queries is None

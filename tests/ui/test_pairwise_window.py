@@ -1,0 +1,237 @@
+"""Comparisons of sequences in the window: sheet, results, dot plot, pictures."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+
+from clalign.formats.examples import load_pair_examples
+from clalign.ui import theme
+from clalign.ui.bridge import default_worker
+from clalign.ui.main_window import MainWindow
+from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
+from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.pair_columns import PAIR_TABLE
+from clalign.ui.settings import Settings
+from clalign.ui.views.pair_card import PairCard
+from clalign.ui.views.pair_page import PairPage
+from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
+from clalign.ui.views.pair_sheet import PairSheet
+from clalign.ui.views.pictures import FORMATS, save_picture
+
+LEFT = Qt.MouseButton.LeftButton
+
+HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
+
+# --- the window ---
+
+
+@pytest.fixture
+def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callable[[str], PairPage]:
+    """Opens a run file and waits for its hits."""
+
+    def open_run(name: str) -> PairPage:
+        window.conductor.sources.open_paths([str(pair_runs[name])])
+        page = window.conductor.page
+        assert isinstance(page, PairPage)
+        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
+        qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
+        return page
+
+    return open_run
+
+
+def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    table = page.hits.table
+    shown = [PAIR_TABLE.columns[place].title for place in table.visible_columns()]
+    assert shown[:8] == ["Target", "E-value", "Bits", "Score", "Identity %", "Positives %", "Gaps", "Query %"]
+    assert page.tabs.count() == 4
+    assert "published for BLOSUM62" in page._statistics.text()
+    page.run.set_profile(ALL_PROFILES)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"
+    assert not page._small_holder.isVisible()
+    page.run.set_profile(1)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    assert page.run.hits.row_at(0).name == "like2_0"
+    assert page._small_holder.isVisible()
+
+
+def test_strands_are_shown_where_there_are_two(opened: Callable[[str], PairPage]) -> None:
+    page = opened("dna")
+    keys = [PAIR_TABLE.columns[place].key for place in page.hits.table.visible_columns()]
+    assert "strand" in keys[:3]
+
+
+def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage],
+                                               press: Callable[..., None]) -> None:  # fmt: skip
+    page = opened("empty")
+    assert page.empty.isVisible()
+    press(page, "Search with a higher limit…")
+    sheet = window.conductor.pairs.sheet
+    assert isinstance(sheet, PairSheet)
+    assert sheet.form.values()[0]["evalue"] == pytest.approx(1e-199)
+
+
+def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
+    page.hits.table.choose_row(row)
+    page.show_tab("alignment")
+    card = page.hit
+    assert isinstance(card, PairCard)
+    qtbot.waitUntil(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None, timeout=10000)
+    return card
+
+
+def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    card = dots_of(qtbot, opened("proteins"), 0)
+    canvas = card.dots.canvas
+    chosen: list[tuple[int, int]] = []
+    canvas.column_chosen.connect(lambda *found: chosen.append(found))
+    place = canvas.plot.place_of(0, 40)
+    frame, shown = canvas.frame, canvas.shown
+    spot = QPointF(
+        frame.left() + (place[1] - shown.left()) * frame.width() / shown.width(),
+        frame.top() + (place[0] - shown.top()) * frame.height() / shown.height(),
+    ).toPoint()
+    QTest.mouseMove(canvas, spot)
+    QTest.mouseClick(canvas, LEFT, pos=spot)
+    assert len(chosen) == 1
+    number, column = chosen[0]
+    assert number == 0
+    assert abs(column - 40) <= 2
+    row, within = card.alignment._marked
+    assert card.alignment._lines[row].begin + within == column
+    assert canvas.mark == canvas.plot.place_of(number, column)
+
+
+def test_a_click_in_the_alignment_marks_the_dot_plot(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    card = dots_of(qtbot, opened("proteins"), 1)
+    view = card.alignment
+    row = next(i for i, line in enumerate(view._lines) if line.kind == "target")
+    x = 12 + view.lines.margin + 6.5 * view.lines.cell
+    QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(12 + (row + 0.5) * view.lines.height)))
+    assert card.dots.canvas.mark == card.dots.canvas.plot.place_of(0, view._lines[row].begin + 6)
+
+
+def test_keys_zoom_and_move_the_dot_plot(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    canvas = dots_of(qtbot, opened("proteins"), 0).dots.canvas
+    whole = canvas.shown
+    QTest.keyClick(canvas, Qt.Key.Key_Plus)
+    assert canvas.shown.width() < whole.width()
+    left = canvas.shown.left()
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    assert canvas.shown.left() > left
+    QTest.keyClick(canvas, Qt.Key.Key_0)
+    assert canvas.shown == whole
+    said: list[str] = []
+    canvas.hovered.connect(said.append)
+    QTest.mouseMove(canvas, canvas.frame.center().toPoint())
+    qtbot.waitUntil(lambda: bool(said), timeout=5000)
+    assert said[-1].startswith("query ")
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_pictures_of_alignment_and_dots(
+    hits_of: HitsOf, qtbot: Any, pair_runs: dict[str, Path], tmp_path: Path, ending: str
+) -> None:
+    card, hits = hits_of(pair_runs["dna"])
+    plot = read_dot_plot(pair_runs["dna"], 0, hits[0])
+    for name, picture in (
+        ("alignment", AlignmentPicture(hits[0], card, True, "clustal")),
+        ("dots", DotPicture(plot, 60)),
+        ("bare", DotPicture(bare_plot(card, hits[0]), 60)),
+    ):
+        path = tmp_path / f"{name}{ending}"
+        save_picture(picture, str(path), theme.mono_font())
+        assert path.read_bytes()[:4] == {".svg": b"<?xm", ".pdf": b"%PDF", ".png": b"\x89PNG"}[ending]
+        if ending == ".png":
+            image = QImage(str(path)).convertToFormat(QImage.Format.Format_RGB32)
+            colors = {image.pixel(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)}
+            assert len(colors) > 3
+
+
+def test_exports_are_those_of_comparisons(
+    hits_of: HitsOf, window: MainWindow, opened: Callable[[str], PairPage]
+) -> None:
+    from clalign.search.pairwise_export import WRITERS
+
+    page = opened("proteins")
+    page.hits.table.choose_row(0)
+    QTest.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    sheet = window.sheets.sheet
+    assert {what for what, _, _ in sheet._choices.forms} == set(WRITERS)
+    assert sheet._choices.counts["all"] == sum(len(hits_of(page.run.path, number)[1]) for number in (0, 1))
+
+
+def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.hits.table.choose_row(0)
+    window.actions_.update()
+    for name, words in (
+        ("show_tab:profile", "neither"), ("show_tab:funnel", "neither"), ("filters.explain_hit", "have filters"),
+        ("hits.sort_hits:bias", "no such column"),
+    ):  # fmt: skip
+        action = window.actions_.by_id[name]
+        assert not action.isEnabled()
+        assert words in action.toolTip()
+    window.actions_.by_id["hits.sort_hits:identity"].trigger()
+    assert page.run.hits.query.sort == "identity"
+
+
+def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("report")
+    texts = [label.text() for label in page.report.findChildren(type(page.waiting._heading))]
+    assert any("12 for the first residue" in text for text in texts)
+    assert any(text.startswith("clalign sw ") for text in texts)
+
+
+@pytest.fixture
+def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
+    theme.apply("light")
+    window = MainWindow(Settings(tmp_path / "config", tmp_path / "data"), default_worker())
+    window.resize(1280, 800)
+    window.show()
+    yield window
+    window.close()
+
+
+def test_from_the_example_to_hits_with_the_real_worker(
+    qtbot: Any, real_window: MainWindow, pair_runs: dict[str, Path], press: Callable[..., None]
+) -> None:
+    """A click on the example, a sequence that is pasted, a click on Compare, and hits."""
+    window, conductor = real_window, real_window.conductor
+    conductor.workspace.set_devices([])
+    conductor.workspace.choose_device("reference")
+    example = load_pair_examples()[0]
+    card = next(card for card in window.start.cards if card.example == example)
+    QTest.mouseClick(card, LEFT)
+    sheet = conductor.pairs.sheet
+    assert isinstance(sheet, PairSheet)
+    qtbot.waitUntil(lambda: sheet.run_button.isEnabled(), timeout=60000)
+    assert "BLOSUM62; a gap costs 12 for its first residue" in sheet.scoring.text()
+    assert sheet.command.text().startswith("clalign sw ")
+    folder = pair_runs["proteins"].parent
+    conductor.sources.open_quietly([str(folder / "targets.fasta")])
+    press(sheet, "Paste a query…")
+    sheet.text.setPlainText((folder / "queries.fasta").read_text().split(">")[1].split("\n", 1)[1])
+    press(sheet, "Use as query")
+    qtbot.waitUntil(lambda: conductor.inspector.is_idle, timeout=60000)
+    conductor.workspace.choose(str(folder / "targets.fasta"))
+    qtbot.waitUntil(lambda: "query.fasta" in sheet.command.text(), timeout=60000)
+    press(sheet, "Compare")
+    qtbot.waitUntil(lambda: isinstance(conductor.page, PairPage), timeout=60000)
+    run = conductor.page.run
+    qtbot.waitUntil(lambda: run.is_complete and run.hits.n_shown > 3 and not run.is_due, timeout=120000)
+    assert [run.hits.row_at(place).name for place in range(3)] == ["like1_0", "like1_1", "like1_2"]
+    qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=30000)
+    item = conductor.queue.items[-1]
+    assert item.title == "Compare query.fasta with targets.fasta"
+    assert "hits in 31 sequences" in item.message
+    conductor.desk.verify(str(run.path), None)
+    qtbot.waitUntil(lambda: any("all equal" in m.text for m in window.messages.messages), timeout=60000)
