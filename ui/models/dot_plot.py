@@ -186,9 +186,9 @@ def _add_dots(
 ) -> None:
     """Mark windows of two sequences that are more alike than chance lets expect."""
     scores = matrix.scores.astype(np.int16)
-    usual, full = _scale(scores, query, target, window)
     n_places = len(target) - window + 1
     stride = max(1, -(-len(query) * len(target) // MOST_CELLS))
+    usual, full = _scale(scores, query, target, window, per_dot[0] * per_dot[1] / stride)
     starts = np.arange(0, len(query) - window + 1, stride)
     columns = ((np.arange(n_places) + window // 2) / per_dot[1]).astype(np.int64)
     firsts = np.flatnonzero(np.diff(columns, prepend=-1))
@@ -208,12 +208,16 @@ def _add_dots(
 
 
 def _scale(
-    scores: npt.NDArray[np.int16], query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], window: int
+    scores: npt.NDArray[np.int16],
+    query: npt.NDArray[np.uint8],
+    target: npt.NDArray[np.uint8],
+    window: int,
+    per_dot: float,
 ) -> tuple[float, float]:
-    """Return the score of a window that chance often reaches, and that of a window of equal residues."""
+    """Return the score that the best of the windows in a dot often has by chance, and that of equal residues."""
     shares = [np.bincount(codes, minlength=len(scores)) / max(1, len(codes)) for codes in (query, target)]
     mean = float(shares[0] @ scores @ shares[1])
     spread = float(np.sqrt(max(shares[0] @ scores.astype(np.float64) ** 2 @ shares[1] - mean**2, 0.0)))
-    usual = window * mean + 2 * np.sqrt(window) * spread
+    usual = window * mean + (2 + np.sqrt(2 * np.log(max(1.0, per_dot)))) * np.sqrt(window) * spread
     full = window * float(shares[0] @ np.diag(scores))
     return usual, max(full, usual + 1.0)

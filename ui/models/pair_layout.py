@@ -68,7 +68,7 @@ def _blocks(row: PairRow, place: int, width: int) -> list[Line]:
             _ends(in_query, begin, end, first, 1), _ends(in_target, begin, end, row.target_ends[0], row.pair.strand)
         )  # fmt: skip
         lines += [
-            Line("ruler", ruler(query[begin:end], numbers[begin:], "-"), domain=place, begin=begin),
+            Line("ruler", ruler(query[begin:end], numbers[begin : end + 1], "-"), domain=place, begin=begin),
             Line("model", query[begin:end], row.card["name"], *upper, place, begin),
             Line("match", middle[begin:end], domain=place, begin=begin),
             Line("target", target[begin:end], row.hit.name, *lower, place, begin),

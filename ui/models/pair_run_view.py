@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 from clalign.formats.pairwise_text import MODES
 from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import open_run
+from clalign.runs import RunFile, open_run
 
 from .. import words
 from .histogram import Histogram, finite
@@ -16,6 +17,8 @@ from .hit_pages import ALL_PROFILES, count_hits
 from .pair_columns import PAIR_TABLE
 from .pair_histogram import PairHistogram, read_pair_histogram
 from .run_view import RunView, stem
+
+_CARDS = "SELECT json_remove(card, '$.curve') FROM profiles"
 
 
 class PairRunView(RunView):
@@ -40,6 +43,19 @@ class PairRunView(RunView):
     def all_words(self) -> str:
         """What the hits of all queries together are called."""
         return "All queries" if len(self.cards) > 1 else ""
+
+    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+        """Return the cards without their curves; while nothing begins or ends only that in view is read again.
+
+        Hundreds of queries would otherwise keep the window busy.
+        """
+        if not self.cards or state != self.facts.get("state"):
+            return [json.loads(card) for (card,) in run.connection.execute(f"{_CARDS} ORDER BY id")]
+        cards = list(self.cards)
+        if not self.shows_all:
+            (card,) = run.connection.execute(f"{_CARDS} WHERE id = ?", (self.profile,)).fetchone()
+            cards[self.profile] = json.loads(card)
+        return cards
 
     def _first_profile(self) -> int:
         return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else 0

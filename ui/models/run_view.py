@@ -140,11 +140,14 @@ class RunView(QObject):
         facts = {name: run.fact(name) for name in self.FACTS}
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
-        cards = run.profiles()
+        cards = self._read_cards(run, facts["state"])
         # Whether it is live decides what the state means, and changes without a change of the file.
         if (facts, cards, self.is_live) != (self.facts, self.cards, self._was_live):
             self.facts, self.cards, self._was_live = facts, cards, self.is_live
             self.facts_changed.emit()
+
+    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+        return run.profiles()
 
     @property
     def card(self) -> dict[str, Any]:

@@ -57,24 +57,49 @@ def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, width * ratio))
 
 
-def dot_image(plot: DotPlot, style: DotStyle) -> QImage | None:
-    """Return the dots as an image with a color for each level."""
+@dataclass(frozen=True, slots=True)
+class DotImage:
+    """The dots as pixels.
+
+    Attributes
+    ----------
+    per_row, per_column : float
+        Residues in a pixel.
+    """
+
+    image: QImage
+    per_row: float
+    per_column: float
+
+
+def shrinking(plot: DotPlot, frame: QRectF, shown: QRectF) -> tuple[int, int]:
+    """Return how many rows and columns of dots fall into a pixel of the screen."""
+    down = shown.height() / plot.per_row / max(1.0, frame.height())
+    across = shown.width() / plot.per_column / max(1.0, frame.width())
+    return max(1, int(down)), max(1, int(across))
+
+
+def dot_image(plot: DotPlot, style: DotStyle, shrink: tuple[int, int] = (1, 1)) -> DotImage | None:
+    """Return the dots with a color for each level; of those in a pixel the strongest is seen."""
     if plot.dots is None or not plot.dots.size:
         return None
-    rows, columns = plot.dots.shape
-    padded = np.zeros((rows, -(-columns // 4) * 4), np.uint8)
-    padded[:, :columns] = plot.dots
-    image = QImage(padded.data, columns, rows, padded.shape[1], QImage.Format.Format_Indexed8).copy()
+    down, across = shrink
+    rows, columns = (-(-n // step) for n, step in zip(plot.dots.shape, shrink, strict=True))
+    # Qt wants lines that begin at multiples of four bytes.
+    room = np.zeros((rows * down, -(-columns // 4) * 4 * across), np.uint8)
+    room[: plot.dots.shape[0], : plot.dots.shape[1]] = plot.dots
+    pooled = np.ascontiguousarray(room.reshape(rows, down, -1, across).max(axis=(1, 3)))
+    image = QImage(pooled.data, columns, rows, pooled.shape[1], QImage.Format.Format_Indexed8).copy()
     table = []
     for level in range(LEVELS + 1):
         share = 0.0 if level < style.least else 0.3 + 0.7 * (level - style.least) / max(1, LEVELS - style.least)
         table.append(theme.blend(style.colors.accent, style.colors.surface, share).rgb())
     image.setColorTable(table)
-    return image
+    return DotImage(image, plot.per_row * down, plot.per_column * across)
 
 
 def paint_dots(
-    painter: QPainter, area: QRectF, plot: DotPlot, image: QImage | None, shown: QRectF, style: DotStyle
+    painter: QPainter, area: QRectF, plot: DotPlot, image: DotImage | None, shown: QRectF, style: DotStyle
 ) -> QRectF:
     """Draw the part of a plot that is shown; returns where its dots are."""
     colors, frame = style.colors, frame_of(area, shown)
@@ -82,10 +107,10 @@ def paint_dots(
     painter.fillRect(frame, QColor(colors.surface))
     if image is not None:
         source = QRectF(
-            shown.left() / plot.per_column, shown.top() / plot.per_row, shown.width() / plot.per_column,
-            shown.height() / plot.per_row,
+            shown.left() / image.per_column, shown.top() / image.per_row, shown.width() / image.per_column,
+            shown.height() / image.per_row,
         )  # fmt: skip
-        painter.drawImage(frame, image, source)
+        painter.drawImage(frame, image.image, source)
     painter.setClipRect(frame)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for path in plot.paths:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.dot_plot import LEVELS, DotPlot
-from .dot_painter import USUAL_LEVEL, DotStyle, dot_image, frame_of, paint_dots, whole
+from .dot_painter import USUAL_LEVEL, DotImage, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
 from .parts import ElidedLabel, IconButton, label, row
 
 ZOOM = 1.3
@@ -34,7 +34,8 @@ class DotCanvas(QWidget):
         self.least = USUAL_LEVEL
         self.mark: tuple[float, float] | None = None
         self.shown = QRectF(0, 0, 1, 1)
-        self._image: QImage | None = None
+        self._image: DotImage | None = None
+        self._shrunk: tuple[int, int] | None = None
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self.setMouseTracking(True)
@@ -95,8 +96,16 @@ class DotCanvas(QWidget):
         return DotStyle(theme.current(), self.least, self.mark)
 
     def _draw_dots(self) -> None:
-        self._image = dot_image(self.plot, self._style()) if self.plot else None
+        self._image = self._shrunk = None
         self.update()
+
+    def _fit_image(self) -> None:
+        """Make the image anew if other dots fall together at this zoom."""
+        if self.plot is None:
+            return
+        shrink = shrinking(self.plot, self.frame, self.shown)
+        if shrink != self._shrunk:
+            self._image, self._shrunk = dot_image(self.plot, self._style(), shrink), shrink
 
     @property
     def frame(self) -> QRectF:
@@ -113,6 +122,7 @@ class DotCanvas(QWidget):
         """Draw the plot."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(theme.current().surface))
+        self._fit_image()
         if self.plot is not None:
             paint_dots(painter, QRectF(self.rect()), self.plot, self._image, self.shown, self._style())
 

@@ -14,7 +14,7 @@ from ..models.alignment_layout import Line
 from ..models.dot_plot import DotPlot
 from ..models.pair_layout import lay_out_pair
 from .alignment_painter import NUMBERS, LinePainter
-from .dot_painter import DotStyle, dot_image, paint_dots, whole
+from .dot_painter import BOTTOM, TOP, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
 
 EDGE, HEAD = 16.0, 24.0
 
@@ -74,14 +74,16 @@ class DotPicture:
         self.title = f"{plot.query_name} and {plot.target_name}"
         self.width = DOT_PLOT_SIDE + 2 * EDGE
         self._plot, self._shown, self._style = plot, shown or whole(plot), DotStyle(theme.LIGHT, least)
+        self._frame = frame_of(QRectF(0, 0, DOT_PLOT_SIDE, DOT_PLOT_SIDE), self._shown)
 
     def height(self, n_rows: int) -> float:
         """Return the pixels of the plot, title included."""
-        return EDGE + HEAD + DOT_PLOT_SIDE + EDGE
+        return EDGE + HEAD + TOP + self._frame.height() + BOTTOM + EDGE
 
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw the plot."""
         painter.setPen(theme.QColor(theme.LIGHT.text))
         painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
         area = QRectF(EDGE, EDGE + HEAD, DOT_PLOT_SIDE, DOT_PLOT_SIDE)
-        paint_dots(painter, area, self._plot, dot_image(self._plot, self._style), self._shown, self._style)
+        image = dot_image(self._plot, self._style, shrinking(self._plot, self._frame, self._shown))
+        paint_dots(painter, area, self._plot, image, self._shown, self._style)
