@@ -77,7 +77,7 @@ def odd_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:
         inner[:, [MM, MI, MD]] = [0.4, 0.01, 0.59]
         inner[:, [DM, DD]] = [0.02, 0.98]
     if kind == 3:  # steps that differ much from node to node
-        inner[:] = np.exp(-30 * rng.random(inner.shape))
+        inner[:] = np.exp(-30 * rng.random(inner.shape)) / 3  # no three of them are more than 1 together
     return to_local_profile(hmm)
 
 
