@@ -24,7 +24,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from clalign.formats.examples import load_examples
+from clalign.formats.examples import load_examples, load_pair_examples
 from clalign.ui.app import make_application, open_window
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
@@ -33,6 +33,8 @@ from clalign.ui.views.calibrate_sheet import CalibrateSheet
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.explain_sheet import ExplainSheet
 from clalign.ui.views.ladder_page import LadderPage
+from clalign.ui.views.pair_card import PairCard
+from clalign.ui.views.pair_page import PairPage
 from clalign.ui.views.results_page import ResultsPage
 
 WAIT_SECONDS = 600
@@ -138,6 +140,7 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     conductor.devices.device_details()
     shots.take("device")
     window.sheets.close_sheet()
+    photograph_pairs(window, shots, folder)
     conductor.show_run(str(page.run.path))
     photograph_hmmer3(window, shots, folder)
     photograph_laboratory(window, shots, folder)
@@ -189,6 +192,33 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     wait_until(lambda: bool(sheet.value), "The explanation")
     shots.take("explain")
     window.sheets.close_sheet()
+
+
+def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> None:
+    """Compare three proteins with many, and look at the hits of one."""
+    conductor = window.conductor
+    wait_until(lambda: conductor.workspace.devices_known, "The devices")
+    queries, targets = str(folder / "three_proteins.fasta"), str(folder / "swissprot_sample.fasta.gz")
+    conductor.sources.open_quietly([queries, targets])
+    wait_until(lambda: conductor.inspector.is_idle, "The sequences")
+    conductor.workspace.choose(targets)
+    conductor.workspace.choose_queries(queries)
+    conductor.pairs.open_sheet()
+    shots.take("compare")
+    conductor.pairs.compare()
+    wait_until(lambda: conductor.queue.current is None and isinstance(conductor.page, PairPage), "The comparison")
+    page = conductor.page
+    assert isinstance(page, PairPage)
+    wait_until(lambda: page.run.is_complete and page.run.hits.n_all > 0, "The hits")
+    page.run.set_profile(2)
+    wait_until(lambda: not page.run.hits.is_busy and page.run.histogram is not None, "The hits of the last query")
+    page.hits.table.choose_row(5)
+    shots.take("hits-pairs")
+    page.show_tab("alignment")
+    assert isinstance(page.hit, PairCard)
+    canvas = page.hit.dots.canvas
+    wait_until(lambda: canvas.plot is not None and canvas.plot.dots is not None, "The dot plot")
+    shots.take("dot-plot")
 
 
 def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path) -> None:
@@ -243,7 +273,8 @@ def make_files(folder: Path) -> Path:
             lines = examples[name].profiles.read_text().splitlines(keepends=True)
             models += [f"NAME  {name}_{number}\n" if line.startswith("NAME") else line for line in lines]
     (folder / "domains.hmm").write_text("".join(models))
-    for path in (examples["rrm_1"].profiles, examples["rrm_1"].targets, examples["thioesterase"].profiles):
+    pairs = load_pair_examples()[0].queries
+    for path in (examples["rrm_1"].profiles, examples["rrm_1"].targets, examples["thioesterase"].profiles, pairs):
         shutil.copy(path, folder)
     (folder / "picture.fasta").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
     (folder / "doubtful.fasta").write_text(">a first\nMKVLAAGIV1LLSA\n>a second\nMKJJLLSAQQ*PRT\n>empty\n")
@@ -256,6 +287,7 @@ def main() -> int:
     parser.add_argument("--size", default="1280x800", help="width x height in pixels")
     parser.add_argument("--theme", choices=("light", "dark", "both"), default="both")
     parser.add_argument("--hmmer3", action="store_true", help="only those of HMMER3 profiles, without the ladder")
+    parser.add_argument("--pairs", action="store_true", help="only those of comparisons of sequences")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     options = parser.parse_args()
     width, height = (int(part) for part in options.size.split("x"))
@@ -271,7 +303,7 @@ def main() -> int:
             settings.change(theme=theme)
             window = open_window(settings, default_worker(), [])
             window.resize(width, height)
-            walk = photograph_search if options.hmmer3 else photograph
+            walk = photograph_search if options.hmmer3 else photograph_pairs if options.pairs else photograph
             walk(window, Photographer(window, options.out, theme), make_files(folder))
             window.close()
             QApplication.sendPostedEvents()

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from clalign.ui.main_window import MainWindow
-from clalign.ui.models.hits_model import COLUMNS
+from clalign.ui.models.hit_columns import COLUMNS
 from clalign.ui.views.results_page import ResultsPage
 
 PROFILE = next(place for place, column in enumerate(COLUMNS) if column.key == "profile")
