@@ -142,10 +142,10 @@ def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
 
 def _opened(path: str, form: str, alphabet: str, digest: str | None) -> SequenceDatabase:
     if path == "-":
-        raise InputError("standard input", "what came from there was not kept.", "")
+        raise InputError("standard input", "what came from there was not kept.", "Give it as a file next time.")
     database, _ = load_database(path, alphabet=alphabet, sequence_format=form)
     if digest and database.digest != digest:
-        raise InputError(path, "the sequences have changed since this run.", "")
+        raise InputError(path, "the sequences have changed since this run.", "Put the old file back to see dots.")
     return database
 
 

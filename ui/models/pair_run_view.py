@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,7 @@ class PairRunView(RunView):
 
 
 def is_pairwise_run(path: Path) -> bool:
-    """Return whether a run file is one of sequences against sequences.
+    """Return whether a run file is one of sequences against sequences; what is damaged inside is told later.
 
     Raises
     ------
@@ -261,4 +262,7 @@ def is_pairwise_run(path: Path) -> bool:
         It is no readable run file.
     """
     with open_run(path) as run:
-        return bool(run.fact("direction") == "pairwise")
+        try:
+            return bool(run.fact("direction") == "pairwise")
+        except sqlite3.DatabaseError:
+            return False
