@@ -11,7 +11,8 @@ from clalign.profiles import Hmm
 
 from .models.logo_figure import logo_figure
 from .views.logo_painter import letter_path
-from .views.logo_pictures import FORMATS, PictureChoices, save_logo
+from .views.logo_pictures import PictureChoices, save_logo
+from .views.pictures import FORMATS
 
 __all__ = ["FORMATS", "PictureChoices", "has_fonts", "write_logo"]
 
