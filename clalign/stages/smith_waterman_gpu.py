@@ -41,8 +41,6 @@ HIGHEST_WORD = 32767
 MOST_FACTOR_GAIN, LEAST_FACTOR_GAIN = 31, -32
 """What a byte holds four times over."""
 
-EVERYTHING = object()
-
 STRIP_OVERHEAD = 4.0
 """What goes on between the rows of a strip takes as long as so many rows."""
 
@@ -113,18 +111,18 @@ def start_gpu(
     """
     query = _Query(session, model)
     if not model.scoring.is_floored or choices.get("WIDE"):
-        outcome = _Outcome(session, batch, "all", None)
+        outcome = _Outcome(session, batch, None)
         rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
         _launch_lanes(query, _listed(session, batch, rows), outcome, {**choices, "WIDE": 1})
         return _collected(batch, model, [outcome])
     layout = _layout_of(session, batch, model.scoring.matrix, shape)
-    by_items = _Outcome(session, batch, "items", None)
+    by_items = _Outcome(session, batch, None)
     outcomes = [by_items]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
     for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
         if len(rows):
-            beside = session.resident(f"queue of the {name}", EVERYTHING, session.beside)
-            outcomes.append(_Outcome(beside, batch, name, rows))
+            beside = session.resident(f"queue of the {name}", session, session.beside)
+            outcomes.append(_Outcome(beside, batch, rows))
             _launch_lanes(query, _listed(beside, batch, rows), outcomes[-1], {**choices, "WIDE": 0}, lanes)
     if layout.n:
         _launch_item(query, layout, by_items, choices)
@@ -140,9 +138,9 @@ class _Outcome:
     `rows` are those that it scores; None if it is all that no other queue does.
     """
 
-    def __init__(self, session: Any, batch: SequenceBatch, name: str, rows: Rows | None) -> None:
+    def __init__(self, session: Any, batch: SequenceBatch, rows: Rows | None) -> None:
         n = len(batch)
-        self.session, self.batch, self.name, self.rows = session, batch, name, rows
+        self.session, self.batch, self.rows = session, batch, rows
         self.scores, self.again, self.n_again = session.allocate(4 * n), session.allocate(4 * n), session.zeros(4)
 
     def fetch(self) -> Callable[[], tuple[npt.NDArray[np.int32], int]]:
@@ -156,7 +154,7 @@ class _Outcome:
         device, size = self.session.device, 1 << max(10, (n_bytes - 1).bit_length())
         if device.max_buffer_bytes and size > device.max_buffer_bytes:
             size = n_bytes
-        return self.session.resident(f"edges of {self.name}, {size}", EVERYTHING, lambda: self.session.allocate(size))
+        return self.session.resident(f"edges of {size}", self.session, lambda: self.session.allocate(size))
 
 
 class _Listed:

@@ -32,8 +32,6 @@ VECTOR_BITS = 512
 MOST_BYTE_SCORE = 20
 """Where two letters can score more, the scores of many sequences do not fit a byte."""
 
-EVERYTHING = object()
-
 
 def limit_of(width: int, model: PairwiseQuery) -> int:
     """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
@@ -143,8 +141,8 @@ def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: C
 
 
 def _memory(session: Any, n_bytes: int) -> Any:
-    """Return scratch memory of at least so many bytes, kept for the next launch."""
+    """Return scratch memory of at least so many bytes, kept for the next launch in the same queue."""
     size = 1 << max(16, (n_bytes - 1).bit_length())
     if session.device.max_buffer_bytes and size > session.device.max_buffer_bytes:
         size = n_bytes
-    return session.resident(f"smith-waterman memory of {size}", EVERYTHING, lambda: session.allocate(size))
+    return session.resident(f"smith-waterman memory of {size}", session, lambda: session.allocate(size))
