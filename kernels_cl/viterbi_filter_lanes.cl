@@ -144,7 +144,8 @@ __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter_skewed(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                            __global const int *rows, __global const uint *n, __global int4 *pieces,
                            __global uint *counters, __global const int4 *steps, __global const int4 *packed,
-                           const int begin, const int least, const int reach, __global int *bests)
+                           const int begin, const int least, const int reach, const int trusted,
+                           __global int *bests)
 {
     __local int scratch[LANES];
     const uint lane = get_local_id(0) % LANES, n_more = counters[3];
@@ -179,11 +180,11 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
             gather_notes(&w.b, lane, scratch);
             if (next != p) {
                 if (lane == 0 && w.a.number >= 0) {
-                    put_stretch(&w.a, reach, pieces);
+                    put_stretch(&w.a, reach, best_a, trusted, pieces);
                     atomic_max(bests + w.a.place, best_a);
                 }
                 if (lane == 0 && w.b.number >= 0) {
-                    put_stretch(&w.b, reach, pieces);
+                    put_stretch(&w.b, reach, best_b, trusted, pieces);
                     atomic_max(bests + w.b.place, best_b);
                 }
                 p = next;

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clalign.alignments import AlignmentText
+from clalign.errors import RunBusy
 from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, PairFacts
 from clalign.run_files.limits import DomainLimits
 
@@ -97,6 +98,8 @@ class HitRows:
         found = self._connection.execute(f"SELECT {_HIT_COLUMNS} FROM hits WHERE id {chosen}", ids).fetchall()
         self._check_counts()
         hits = {row[0]: self._hit(row, domains[row[0]]) for row in found}
+        if len(hits) < len(set(ids)):
+            raise RunBusy("The search has replaced hits while they were read.", "Try again when it is done.")
         return [hits[number] for number in ids]
 
     def _hit(self, row: tuple[Any, ...], domains: list[tuple[Any, ...]]) -> Hit:

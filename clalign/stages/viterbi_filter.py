@@ -208,7 +208,8 @@ def _launch_skewed(
     )  # fmt: skip
     launch(
         "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
-        *skewed_tables(session, profile, pairs, form["LANES"]), np.int32(pairs.begin), least, np.int32(reach), bests,
+        *skewed_tables(session, profile, pairs, form["LANES"]),
+        np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
     )  # fmt: skip
     launch(
         "finish", rows.offsets, rows.moves, *listed, least, counters, pieces, spans, bests, again, rows.scores,

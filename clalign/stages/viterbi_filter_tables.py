@@ -136,6 +136,8 @@ class PairSteps:
         What M is kept from falling below.
     lowest : int
         What no step and no match costs more than.
+    trusted : int
+        As long as no M is higher, no sum wraps around.
     """
 
     steps: Wide
@@ -143,6 +145,7 @@ class PairSteps:
     begin: int
     least: int
     lowest: int
+    trusted: int
 
     @property
     def longest_alignment(self) -> int | None:
@@ -195,7 +198,21 @@ def pair_steps(scores: WordScores) -> PairSteps | None:
     inserted = np.maximum(t[IM, 1:] + t[MI, 1:], lowest)
     steps = np.stack([t[MM, 1:], inserted, from_delete, np.append(begin[1:], least), t[II, 1:], on])
     match = np.maximum(scores.match[:, 1:].astype(np.int64), lowest)
-    return PairSteps(steps, match, int(begin[0]), least, lowest)
+    return PairSteps(steps, match, int(begin[0]), least, lowest, _trusted(from_delete, on, match))
+
+
+def _trusted(from_delete: Wide, on: Wide, match: Wide) -> int:
+    """Return up to what M no sum wraps around at the upper end.
+
+    D, kept without the step into it, is more than the highest M by an excess that grows where going on gains;
+    what M of the next node can come from is more only where leaving D costs less than that.
+    """
+    excess, excesses = 0, []
+    for gain in on:
+        excesses.append(excess)
+        excess = max(0, excess + int(gain))
+    left = max(0, int((np.array(excesses) + from_delete).max()))
+    return HIGHEST_WORD - max(*excesses, excess, left + max(0, int(match.max())))
 
 
 def pairs_of(session: Any, profile: LocalProfile) -> PairSteps | None:

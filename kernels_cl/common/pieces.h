@@ -53,9 +53,10 @@ void gather_notes(piece_t *s, uint lane, __local int *scratch)
 }
 
 /* Write the stretch to which J may matter: from where an alignment may begin, which has up to `reach` residues and
-   reaches an M so high, to the last such M. */
-void put_stretch(const piece_t *s, int reach, __global int4 *pieces)
+   reaches an M so high, to the last such M; to the end if that is not for sure, since `best`, the highest of all, is
+   beyond what is `trusted`. */
+void put_stretch(const piece_t *s, int reach, int best, int trusted, __global int4 *pieces)
 {
-    const int from = max(s->first - reach, 0), to = min(s->last, s->length);
+    const int from = max(s->first - reach, 0), to = best > trusted ? s->length : min(s->last, s->length);
     pieces[s->number] = s->last > 0 ? (int4)(s->place, s->from + from, to - from, 0) : (int4)(s->place, 0, 0, 0);
 }

@@ -70,6 +70,13 @@ def test_many_hits_are_read_in_the_order_of_their_ids_or_any_other(run: RunFile)
     assert list(run.hits_at([])) == []
 
 
+def test_hits_that_the_search_replaces_while_they_are_read(run: RunFile) -> None:
+    run.add_batch(batch(0, [5000] * 3, tuple(hit(row, 5.0, row) for row in range(3))))
+    run.connection.execute("DELETE FROM hits WHERE row = 1")
+    with pytest.raises(RunBusy, match="replaced"):
+        list(run.hits_at([1, 2, 3]))
+
+
 def test_a_batch_is_stored_whole_or_not_at_all(run: RunFile) -> None:
     twice = hit(0, 5.0, 0)
     with pytest.raises(OutputError, match="Another worker"):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from clalign.alphabets import AMINO
 from clalign.local_profiles import (
     LOOP_COST,
     WORD_E_MOVE,
@@ -164,6 +165,38 @@ def test_the_highest_deletes_do_not_wrap_around(opencl_session: Session) -> None
     assert most - 500 < above[0] < above[1] <= most
     shape, defines = SHAPES[4] if opencl_session.device.kind == "cpu" else (None, {})
     assert n_differing(ViterbiFilterStage(shape, **defines), opencl_session, batch, profile) == 0
+
+
+def profile_that_wraps_around() -> LocalProfile:
+    """Return a model whose first nodes make M too high for 16 bits, while the best alignment goes on by a delete."""
+    hmm, word = random_local_hmm(np.random.default_rng(11), 72), "WCHMWCW"
+    n, least = len(word), 1e-7
+    steps = hmm.transitions
+    steps[0, [MM, MI, MD]] = [1 - 2 * least, least, least]
+    steps[1:72] = [1 - 2 * least, least, least, 0.5, 0.5, 0.5, 0.5]
+    steps[n - 1, [MM, MI, MD]] = [0.997 - least, least, 0.003]
+    steps[n, [MM, MI, MD, DM, DD]] = [0, 0, 1, 0.99, 0.01]
+    steps[n + 1, [MM, MI, MD, DM, DD]] = [1, 0, 0, 0, 1]
+    steps[n + 2, [MM, MI, MD, DM, DD]] = [1 - 2 * least, least, least, 0.5, 0.5]
+    hmm.match[1:] = 2e-5
+    for node, letter in [*enumerate(word, 1), (n + 3, "Y")]:
+        hmm.match[node, AMINO.canonical.index(letter)] = 0.99
+    return to_local_profile(hmm)
+
+
+@pytest.mark.parametrize(("shape", "defines"), [SHAPES[0], *(shape for shape in SHAPES if shape[0] == "lanes")])
+def test_scores_beyond_those_that_wrap_around(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
+    """Wherever in a block of rows M becomes too high, what comes after it counts."""
+    if shaped_session.device.kind == "reference":
+        return
+    profile = profile_that_wraps_around()
+    pairs = pair_steps(word_scores(profile))
+    assert pairs is not None
+    assert pairs.trusted < 32767
+    texts = ["A" * before + "WCHMWCWY" + "A" * 100 for before in range(60, 96)]
+    assert (
+        n_differing(ViterbiFilterStage(shape, **defines), shaped_session, SequenceBatch.from_texts(texts), profile) == 0
+    )
 
 
 def test_j_and_overflow(session: Session) -> None:

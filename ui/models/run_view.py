@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, RunBusy
 from clalign.hits import Hit
 from clalign.runs import RunFile, open_run
 
@@ -294,7 +294,7 @@ class RunView(QObject):
         """Choose a hit; its alignments are read from the file."""
         self.hit_row, self.hit = row, None
         if row is not None and self._run is not None:
-            with self._reading():
+            with self._reading(), contextlib.suppress(RunBusy):  # better hits may have taken its place
                 self.hit = self._run.hit(row.id)
         self.hit_changed.emit()
 

@@ -251,13 +251,13 @@ class ResultsPage(QWidget):
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
-        assert self.hits
+        self.hits.update()  # made since it is asked for
         next_turn(self, lambda: self.strip)
 
     def _look(self) -> None:
         """Make what is looked at now."""
         if self.tab == "histogram":
-            assert self.histogram
+            self.histogram.update()
         elif self.tab == "profile":
             self.profile_asked.emit()
         elif self.tab == "funnel":
