@@ -26,6 +26,9 @@ SCRATCH_BYTES: Mapping[str, int] = {"sampling_lanes": 160}
 """Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here. (The ratios of the 32
 letters of a sampled segment are looked up by letter.)"""
 
+ENVIRONMENT = dict(os.environ)
+"""Of the compilers: other tests change that of this process while threads start them."""
+
 CPU_SHAPE = "_vector"
 """Kernels of this shape are made for CPUs: they must compile for a card, but nobody looks at their figures there."""
 
@@ -58,7 +61,7 @@ def compile_for(
     source.write_text(text, "utf-8")
     command = [compiler, "-x", "cl", "-cl-std=CL1.2", effort, "-target", "amdgcn-amd-amdhsa", f"-mcpu={card}"]
     command += [f"--rocm-device-lib-path={DEVICE_LIBRARIES}", *options(defines), "-S", str(source), "-o", str(target)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
     return target.read_text("utf-8")
 
 
