@@ -29,13 +29,16 @@
      paths      uchar[]                    out: letters M, I and D
 
    Macros
-     WIDTH, LANES                 see common/saturated_sums.h
+     WIDTH, LANES                 see common/saturated.h
      BLOCK, ROWS, LINEAR, EQUAL, ENDS   see common/pair_blocks.h
      SABOTAGE                     1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; one work-item in all for `prepare` and `trace_long`. */
 
-#include "common/saturated_sums.h"
+#ifndef LANES
+#define LANES 32
+#endif
+#include "common/saturated.h"
 #include "common/pair_directions.h"
 #include "common/pair_blocks.h"
 #include "common/pair_letters.h"
