@@ -1,4 +1,4 @@
-/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane (needs common/saturated_sums.h and
+/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane (needs common/saturated.h and
    common/pair_directions.h).
 
    A block is BLOCK rows (residues of the query) by BLOCK columns (of the target). What goes into it is at its

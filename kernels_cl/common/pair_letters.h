@@ -1,4 +1,4 @@
-/* What the letters of a block score, for all lanes (needs common/saturated_sums.h).
+/* What the letters of a block score, for all lanes (needs common/saturated.h).
 
    A row of the matrix has the scores of one letter of a target with each of a query. Where the processor has byte
    shuffles, they look up 32 rows of a block in it at once; what is found lane by lane is then transposed. */
