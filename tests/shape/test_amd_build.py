@@ -9,6 +9,7 @@ import os
 import pkgutil
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -82,9 +83,13 @@ def builds(
 ) -> Iterator[dict[str, Future[str]]]:
     """The assembly that each of the chosen tests looks at; as many are made at a time as there are processors."""
 
+    # Made here: pytest's factory of folders is not for several threads.
+    folder = tmp_path_factory.mktemp("builds")
+
     def build(kernel: str, defines: dict[str, object], card: str) -> str:
         effort = "-O1" if is_for_cpus(kernel) else "-O3"
-        return compile_for(amd_compiler, card, assemble(kernel), defines, tmp_path_factory.mktemp("build"), effort)
+        own = Path(tempfile.mkdtemp(dir=folder))
+        return compile_for(amd_compiler, card, assemble(kernel), defines, own, effort)
 
     chosen = [item for item in request.session.items if getattr(item, "function", None) is test_kernel_compiles]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
