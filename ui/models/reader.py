@@ -7,12 +7,16 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 SWITCH_SECONDS = 0.0005
-"""The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up."""
+"""The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up.
+
+This is one setting of the whole interpreter: the first reader changes it, the last one puts it back.
+"""
 
 
 class Reader(QObject):
@@ -22,6 +26,8 @@ class Reader(QObject):
     """
 
     _answered = Signal(object, object, object)
+    _open: ClassVar[WeakSet[Reader]] = WeakSet()
+    _usual_seconds: ClassVar[float]
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +38,10 @@ class Reader(QObject):
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
-        sys.setswitchinterval(SWITCH_SECONDS)
+        if not Reader._open:
+            Reader._usual_seconds = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH_SECONDS)
+        Reader._open.add(self)
 
     def ask(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         """Call `question` in the thread, then `answer` with its result here.
@@ -60,7 +69,16 @@ class Reader(QObject):
         self._waiting.clear()
         self._next.stop()
         self._answers.clear()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            self._take_usual_turns()
+
+    def _take_usual_turns(self) -> None:
+        if self in Reader._open:
+            Reader._open.remove(self)
+            if not Reader._open:
+                sys.setswitchinterval(Reader._usual_seconds)
 
     def _work(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         try:

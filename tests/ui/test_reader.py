@@ -1,0 +1,63 @@
+"""The thread that reads for the window leaves the interpreter as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clalign.ui.models.reader import SWITCH_SECONDS, Reader
+
+USUAL_SECONDS = 0.008
+
+
+@pytest.fixture
+def usual() -> Iterator[float]:
+    """A switch interval that is neither Python's nor the reader's."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(USUAL_SECONDS)
+    yield pytest.approx(USUAL_SECONDS)
+    sys.setswitchinterval(before)
+
+
+def test_the_last_reader_puts_the_switch_interval_back(qtbot: Any, usual: float) -> None:
+    first, second = Reader(), Reader()
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+    first.close()
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS), "the second one still reads"
+    first.close()
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS), "closing twice counts once"
+    second.close()
+    assert sys.getswitchinterval() == usual
+    third = Reader()
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+    third.close()
+    assert sys.getswitchinterval() == usual
+
+
+def test_the_switch_interval_is_put_back_after_a_question_that_fails(qtbot: Any, usual: float) -> None:
+    reader = Reader()
+    came: list[Any] = []
+    reader.ask("key", lambda: 1 // 0, came.append)
+    qtbot.waitUntil(lambda: len(came) == 1, timeout=10000)
+    assert isinstance(came[0], ZeroDivisionError)
+    reader.close()
+    assert sys.getswitchinterval() == usual
+
+
+def test_the_switch_interval_is_put_back_when_the_end_fails(
+    qtbot: Any, usual: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader()
+
+    def interrupted(**_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reader._pool, "shutdown", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reader.close()
+    assert sys.getswitchinterval() == usual
+    reader.close()
