@@ -1,0 +1,65 @@
+"""What every output asks of a run, however many hits a query has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from clalign.formats.tables import Card
+from clalign.hits import Hit, Scores
+from clalign.jobs import QuietContext
+from clalign.runs import BatchResult, RunFile, create_run
+from clalign.search.export_source import HITS_KEPT, Choice, hits, open_source, profile_queries
+from clalign.specs import SearchSpec
+
+OTHERS = 3
+"""Hits of the second query."""
+
+
+def names_of(scores: npt.NDArray[np.int64]) -> list[str]:
+    """Return the names of targets, best score first, and of equal ones the first in the input first."""
+    return [f"t{row}" for row in np.argsort(-scores, kind="stable")]
+
+
+@pytest.fixture
+def scores(request: pytest.FixtureRequest) -> npt.NDArray[np.int64]:
+    """Scores of so many targets of the first query, many of them equal."""
+    return np.random.default_rng(7).integers(0, 300, HITS_KEPT + request.param)
+
+
+@pytest.fixture
+def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
+    """A run of two queries whose hits were stored in the order of the input."""
+    card: Card = {"name": "p", "accession": "", "description": "", "length": 3, "origin": "hmmer2", "cutoffs": {}}
+    with create_run(tmp_path / "a.clalign", spec=SearchSpec("p.hmm", "t.fa").to_dict(), state="done") as made:
+        made.set_profiles([card, {**card, "name": "q"}])
+        for profile, values in enumerate([scores, np.arange(OTHERS)]):
+            found = [
+                Hit(row, row, f"t{row}", "", "", 10, float(score), 0.0, 1e-3, int(score), (), 0)
+                for row, score in enumerate(values)
+            ]
+            stored = Scores(np.arange(len(values)), values.astype(np.int32))
+            made.add_batch(BatchResult(profile, 0, len(values), stored, tuple(found), 1.0, 1.0, "device"))
+        yield made
+
+
+@pytest.mark.parametrize("scores", [-1, 0, 1, 700], indirect=True)
+def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray[np.int64]) -> None:
+    source = open_source(run, Choice(), QuietContext())
+    both = list(profile_queries(source))
+    expected = [names_of(scores), names_of(np.arange(OTHERS))]
+    for query in (0, 0, 1, 0, 1):
+        assert [hit.name for _, hit in hits(source, both[query])] == expected[query]
+
+
+@pytest.mark.parametrize(("scores", "n_kept"), [(0, [HITS_KEPT]), (1, [])], indirect=["scores"])
+def test_only_few_hits_are_kept(run: RunFile, n_kept: list[int]) -> None:
+    source = open_source(run, Choice(), QuietContext())
+    first, second = profile_queries(source)
+    for query, n in [(first, n_kept), (second, [OTHERS]), (first, n_kept)]:
+        assert sum(1 for _ in hits(source, query)) == len(query.keys)
+        assert [len(kept) for kept in source.kept.values()] == n
