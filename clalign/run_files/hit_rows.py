@@ -39,6 +39,7 @@ class HitRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._limits: dict[int, DomainLimits | None] = {}
+        self._include_scores: dict[int, float] = {}
         self._stamp: tuple[int, int] | None = None
         self._is_scan = False
         self._counts: dict[int, int] = {}
@@ -52,11 +53,18 @@ class HitRows:
     def forget_limits(self) -> None:
         """Take the limits from the cards of the profiles again when they are next needed."""
         self._limits.clear()
+        self._include_scores.clear()
 
     def _limits_of(self, profile: int) -> DomainLimits | None:
         if profile not in self._limits:
             self._limits[profile] = DomainLimits.from_card(self.card(profile))
         return self._limits[profile]
+
+    def _include_score(self, profile: int) -> float:
+        """Return what makes a hit of a file of version 1 significant, which its hits do not say themselves."""
+        if profile not in self._include_scores:
+            self._include_scores[profile] = self.card(profile).get("include_score") or -math.inf
+        return self._include_scores[profile]
 
     def add(self, profile: int, hits: Sequence[Hit]) -> None:
         """Write the hits of a profile; the caller has opened a transaction."""
@@ -105,7 +113,7 @@ class HitRows:
     def _hit(self, row: tuple[Any, ...], domains: list[tuple[Any, ...]]) -> Hit:
         profile, score, included, said, filters = row[1], row[8], row[14], row[15:20], row[20:24]
         if included is None:  # written by version 1
-            included = score >= (self.card(profile).get("include_score") or -math.inf)
+            included = score >= self._include_score(profile)
         limits, n_reported = self._limits_of(profile), 0
         if limits is not None and limits.n_targets is None:
             n_reported = self._counted(profile, row[2])

@@ -222,6 +222,18 @@ def test_a_run_of_version_1_is_read(old_run: Path) -> None:
     assert old_run.read_bytes() == before, "reading leaves it alone"
 
 
+def test_the_cards_of_version_1_are_read_once(old_run: Path) -> None:
+    asked: list[str] = []
+    with open_run(old_run, writable=True) as run:
+        run.connection.set_trace_callback(asked.append)
+        assert [found.is_included for found in run.hits_at([1, 2, 1])] == [False, True, False]
+        assert [found.is_included for found in run.hits_at([2])] == [True]
+        assert 1 <= sum("card FROM profiles" in question for question in asked) <= 2, "whatever the number of hits"
+        run.connection.set_trace_callback(None)
+        run.set_card(0, {**run.card(0), "include_score": 8.0})
+        assert [found.is_included for found in run.hits_at([1, 2])] == [False, False]
+
+
 def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
     with open_run(old_run, writable=True) as run:
         run.add_batch(batch(3, [9000], (hit(3, 9.0, 3),)))
