@@ -19,6 +19,7 @@ from clalign.devices import Device
 from clalign.hits import PairScores, Scores
 from clalign.scoring import MODES, PairwiseQuery, SubstitutionMatrix
 from clalign.sequences import SequenceBatch
+from clalign.stages.smith_waterman_pieces import Pieces, pieces_of
 from clalign.stages.smith_waterman_tuning import pair_tuning_of
 from clalign.stages.viterbi_shapes import lane_backend
 
@@ -84,6 +85,8 @@ class _Layout:
         Rows with letters that have no class.
     long, longest_ones : int32[]
         Rows for few and for many lanes, falling by length.
+    by_few : float
+        Up to what length they go to few.
     """
 
     n: int
@@ -95,6 +98,7 @@ class _Layout:
     n_rare: Any
     long: Rows
     longest_ones: Rows
+    by_few: float
 
 
 def start_gpu(
@@ -119,11 +123,12 @@ def start_gpu(
     by_items = _Outcome(session, batch, None)
     outcomes = [by_items]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
+    pieces = pieces_of(session, batch, layout.longest_ones, model, layout.by_few)
     for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
         if len(rows):
             beside = session.resident(f"queue of the {name}", session, session.beside)
-            outcomes.append(_Outcome(beside, batch, rows))
-            _launch_lanes(query, _listed(beside, batch, rows), outcomes[-1], {**choices, "WIDE": 0}, lanes)
+            outcomes.append(_Outcome(beside, batch, rows, pieces if lanes == MOST_LANES else None))
+            _launch_long(query, outcomes[-1], rows, choices, lanes)
     if layout.n:
         _launch_item(query, layout, by_items, choices)
         _launch_lanes(query, _Listed(layout.rare, layout.n_rare, batch), by_items, {**choices, "WIDE": 1})
@@ -132,15 +137,31 @@ def start_gpu(
     return _collected(batch, model, outcomes)
 
 
+def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: int) -> None:
+    """Enqueue lanes for long targets, or for their pieces."""
+    pieces, session = outcome.pieces, outcome.session
+
+    def make() -> _Listed:
+        if pieces is None:
+            return _listed(session, outcome.batch, rows)
+        return _listed(session, pieces.batch, np.argsort(-pieces.batch.lengths, kind="stable").astype(np.int32))
+
+    listed = session.resident("listed", rows if pieces is None else pieces, make)
+    lanes = lanes if pieces is None else FEWEST_LANES
+    _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, lanes)
+
+
 class _Outcome:
     """What one queue of a device finds: scores, and the rows that 16 bits may not have held.
 
-    `rows` are those that it scores; None if it is all that no other queue does.
+    `rows` are those that it scores; None if it is all that no other queue does. If they are in pieces, it is these
+    that are scored.
     """
 
-    def __init__(self, session: Any, batch: SequenceBatch, rows: Rows | None) -> None:
-        n = len(batch)
-        self.session, self.batch, self.rows = session, batch, rows
+    def __init__(self, session: Any, batch: SequenceBatch, rows: Rows | None, pieces: Pieces | None = None) -> None:
+        self.session, self.rows, self.pieces = session, rows, pieces
+        self.batch = pieces.batch if pieces else batch
+        n = len(self.batch)
         self.scores, self.again, self.n_again = session.allocate(4 * n), session.allocate(4 * n), session.zeros(4)
 
     def fetch(self) -> Callable[[], tuple[npt.NDArray[np.int32], int]]:
@@ -181,7 +202,7 @@ def _collected(batch: SequenceBatch, model: PairwiseQuery, outcomes: list[_Outco
         values = values.copy()
         for outcome, fetch in zip(outcomes[1:], fetched[1:], strict=True):
             theirs, n_more = fetch()
-            values[outcome.rows] = theirs[outcome.rows]
+            values[outcome.rows] = outcome.pieces.best(theirs) if outcome.pieces else theirs[outcome.rows]
             n_again += n_more
             outcomes[0].session.join(outcome.session)
         values[batch.lengths == 0] = empty
@@ -245,7 +266,7 @@ def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, s
             )  # fmt: skip
         longest = int(lengths[rows].max(initial=0))
         long, longest_ones = falling[(ordered > by_items) & (ordered <= by_few)], falling[ordered > by_few]
-        return _Layout(len(rows), longest, chosen, bases, words, rare, n_rare, long, longest_ones)
+        return _Layout(len(rows), longest, chosen, bases, words, rare, n_rare, long, longest_ones, by_few)
 
     layout: _Layout = session.resident(f"pairs of {classes.tobytes().hex()} {shape}", batch, make)
     return layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from clalign.hits import PairScores, Scores
 from clalign.reference.smith_waterman import pair_score
 from clalign.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
 from clalign.sequences import SequenceBatch
+from clalign.stages.smith_waterman_pieces import pieces_of
 
 Choices = Mapping[str, int]
 
@@ -99,6 +100,24 @@ def start_vector(
     session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
     """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
+    n_lanes = max(1, session.device.n_compute_units) * VECTOR_BITS // 8
+    everything = np.arange(len(batch), dtype=np.int32)
+    pieces = pieces_of(session, batch, everything, model, batch.n_cells(1) / n_lanes)
+    if pieces is None:
+        return _start_whole(session, batch, model, choices)
+    fetch = _start_whole(session, pieces.batch, model, choices)
+
+    def result() -> PairScores:
+        found = fetch()
+        return replace(found, scores=Scores(batch.targets, pieces.best(found.scores.values)))
+
+    return result
+
+
+def _start_whole(
+    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+) -> Callable[[], PairScores]:
+    """Enqueue the kernels on targets as they are."""
     lengths = batch.lengths
     listed, count = _order(session, batch)
     scores = session.allocate(4 * len(batch))
