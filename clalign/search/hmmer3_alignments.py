@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from clalign.local_profiles import LocalProfile
 
 SYNONYMS = {"dna": {"U": "T", "X": "N", "I": "A"}, "rna": {"T": "U", "X": "N", "I": "A"}}
 """Letters that HMMER3 shows as others."""
+
+COLUMNS_AT_ONCE = 1 << 18
+"""Columns of the alignments that are made together; each takes some 30 bytes meanwhile."""
 
 _MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 _UPPER = np.uint8(0xDF)  # clears the bit that makes an ASCII letter lower case
@@ -33,8 +37,8 @@ def hmmer3_alignment_texts(
     posteriors: Sequence[str],
     profile: LocalProfile,
     targets: Sequence[npt.NDArray[np.uint8]],
-) -> list[AlignmentText]:
-    """Return the rows of alignments, made all at once.
+) -> Iterator[AlignmentText]:
+    """Yield the rows of alignments, of which many are made at once.
 
     Parameters
     ----------
@@ -45,8 +49,27 @@ def hmmer3_alignment_texts(
     targets : sequence of uint8[length]
         Letter codes of the whole target of each.
     """
-    if not paths:
-        return []
+    for some in _portions(paths):
+        yield from _made_together(paths[some], posteriors[some], profile, targets[some])
+
+
+def _portions(paths: Sequence[DomainPath]) -> Iterator[slice]:
+    """Yield which paths are made together: no more than `COLUMNS_AT_ONCE`, unless it is a single longer one."""
+    ends = list(itertools.accumulate(len(path.states) for path in paths))
+    start = 0
+    while start < len(paths):
+        before = ends[start - 1] if start else 0
+        end = max(start + 1, bisect.bisect_right(ends, before + COLUMNS_AT_ONCE))
+        yield slice(start, end)
+        start = end
+
+
+def _made_together(
+    paths: Sequence[DomainPath],
+    posteriors: Sequence[str],
+    profile: LocalProfile,
+    targets: Sequence[npt.NDArray[np.uint8]],
+) -> list[AlignmentText]:
     ends = np.cumsum([len(path.states) for path in paths])
     states = np.frombuffer("".join(path.states for path in paths).encode("ascii"), np.uint8)
     matches, inserts, deletes = states == _MATCH, states == _INSERT, states == _DELETE

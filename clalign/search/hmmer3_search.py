@@ -245,13 +245,11 @@ class Hmmer3Search:
             shown.append([n for n in range(len(found.envelopes)) if n not in hidden])
         pairs = [(candidates[place], n) for place, numbers in zip(reported, shown, strict=True) for n in numbers]
         envelopes = [candidate.found.envelopes[n] for candidate, n in pairs]
-        texts = iter(
-            hmmer3_alignment_texts(
-                [envelope.path for envelope in envelopes],
-                [envelope.posterior for envelope in envelopes],
-                self.profile,
-                [self.targets.database.residues(candidate.row) for candidate, _ in pairs],
-            )
+        texts = hmmer3_alignment_texts(
+            [envelope.path for envelope in envelopes],
+            [envelope.posterior for envelope in envelopes],
+            self.profile,
+            [self.targets.database.residues(candidate.row) for candidate, _ in pairs],
         )
         log_pvalues = hmmer3_log_tail(scores.domain_score, self.thresholds.calibration).tolist()
         numbers = list(zip(scores.domain_score.tolist(), scores.domain_bias.tolist(), log_pvalues, strict=True))
