@@ -159,9 +159,8 @@ class Conductor(QObject):
         except ClalignError as error:
             self.say("stop", str(error))
             return
-        page = self._made_page(path, is_pairwise)
+        page = self._made_page(path, is_pairwise, item is not None)
         run = page.run
-        run.is_live = item is not None
         self._connect_page(page)
         self.pages[path] = page
         self.window.center.addWidget(page)
@@ -173,13 +172,15 @@ class Conductor(QObject):
         self.sources.add_recent(path, "run")
         run.begin()
 
-    def _made_page(self, path: str, is_pairwise: bool) -> ResultsPage:
+    def _made_page(self, path: str, is_pairwise: bool, is_live: bool) -> ResultsPage:
         from .views.pair_page import PairPage
         from .views.results_page import ResultsPage
 
-        if not is_pairwise:
-            return ResultsPage(RunView(Path(path), self.reader, self))
-        page = PairPage(PairRunView(Path(path), self.reader, self))
+        run = (PairRunView if is_pairwise else RunView)(Path(path), self.reader, self)
+        run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
+        if not isinstance(run, PairRunView):
+            return ResultsPage(run)
+        page = PairPage(run)
         self.pairs.connect_page(page)
         return page
 

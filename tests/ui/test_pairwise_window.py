@@ -49,7 +49,7 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     page = opened("proteins")
     table = page.hits.table
     shown = [PAIR_TABLE.columns[place].title for place in table.visible_columns()]
-    assert shown[:8] == ["Target", "E-value", "Bits", "Score", "Identity %", "Positives %", "Gaps", "Query %"]
+    assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Positives %", "Gaps"]
     assert page.tabs.count() == 4
     assert "published for BLOSUM62" in page._statistics.text()
     page.run.set_profile(ALL_PROFILES)
@@ -60,6 +60,46 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert page.run.hits.row_at(0).name == "like2_0"
     assert page._small_holder.isVisible()
+
+
+def test_the_description_has_room_in_a_small_window(
+    qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]
+) -> None:
+    table = opened("proteins").hits.table
+    place = table._place("description")
+    for width in (1280, 1920, 900):
+        window.resize(width, 800)
+        qtbot.waitUntil(lambda: table.columnWidth(place) >= 100, timeout=5000)
+        if width > 1000:
+            assert table.horizontalHeader().length() == table.viewport().width()
+    table.show_set("all")
+    table.show_set("short")
+    assert table.columnWidth(place) >= 100
+
+
+def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
+    qtbot: Any, opened: Callable[[str], PairPage]
+) -> None:
+    page = opened("proteins")
+    table, query = page.hits.table, page.hits.table._place("profile")
+    next(action for action in table.column_menu().actions() if action.text() == "Query").trigger()
+    page.show_facts()
+    assert not table.isColumnHidden(query)
+    page.run.set_profile(ALL_PROFILES)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    table.show_set("short")
+    assert not table.isColumnHidden(query)
+
+
+@pytest.mark.parametrize("name", ["pairs", "scores"])
+def test_without_statistics_there_are_no_columns_of_dashes(opened: Callable[[str], PairPage], name: str) -> None:
+    page = opened(name)
+    keys = [PAIR_TABLE.columns[place].key for place in page.hits.table.visible_columns()]
+    assert "raw" in keys
+    assert not {"evalue", "bits"} & set(keys)
+    if name == "pairs":
+        assert page.run.hits.n_shown == 2
+        assert page.run.hits.rule(1) == ""
 
 
 def test_strands_are_shown_where_there_are_two(opened: Callable[[str], PairPage]) -> None:

@@ -35,6 +35,8 @@ class Column:
         Cell text of a row, given the model.
     sort : str
         The key of its order in `hit_pages.SORTS`; empty: cannot be sorted.
+    head : str
+        Fewer letters than the title has, for the head of a narrow column.
     small_first : bool
         Whether the first click puts the smallest first, though it is a number.
     """
@@ -48,6 +50,7 @@ class Column:
     shown: bool = False
     width: int = 80
     small_first: bool = False
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)

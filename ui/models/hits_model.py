@@ -59,6 +59,7 @@ class HitsModel(QAbstractTableModel):
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
         self.problem = ""
+        self.shows_groups = True
         self._busy = False
 
     @property
@@ -212,7 +213,7 @@ class HitsModel(QAbstractTableModel):
 
     def starts_group(self, row: int) -> bool:
         """Return whether another sequence, or the hits of another query, begin with a row."""
-        if row == 0 or not self.is_grouped:
+        if row == 0 or not self.is_grouped or not self.shows_groups:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
         if here is None or before is None:
@@ -275,9 +276,10 @@ class HitsModel(QAbstractTableModel):
             return words.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
         column = self.table.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
+            return column.head or column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{column.tip}." + SORT_TIP * bool(column.sort)
+            title = f"{column.title}: " if column.head else ""
+            return f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)

@@ -72,6 +72,12 @@ class PairRunView(RunView):
         """Whether hits may be on either strand."""
         return len(self.facts.get("strands") or ()) > 1
 
+    @property
+    def has_no_statistics(self) -> bool:
+        """Whether it is known that there are neither E-values nor bits."""
+        none = not any(card.get("statistics") for card in self.cards)
+        return bool(self.cards) and none and (self.is_pairs or self.is_complete)
+
     # --- thresholds and histogram ---
 
     def _own_thresholds(self) -> dict[str, float]:
@@ -82,6 +88,7 @@ class PairRunView(RunView):
         """Read what is new; the threshold of fitted statistics is only known at the end of a query."""
         moved = bool(self.cards) and self.thresholds_moved
         super()._read_facts()
+        self.hits.shows_groups = not self.is_pairs
         if self.cards and not moved and self.thresholds != self._own_thresholds():
             self.thresholds = self._own_thresholds()
             self.thresholds_changed.emit()

@@ -91,6 +91,15 @@ class RowDelegate(QStyledItemDelegate):
             painter.restore()
 
 
+class NameDelegate(RowDelegate):
+    """Leaves out the middle of a name that is too long: beginnings are often all the same."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Take the other way to shorten text."""
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
 class DomainDelegate(RowDelegate):
     """Draws the number of domains and where they lie on the sequence."""
 

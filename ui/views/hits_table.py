@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
 
 from .. import theme, words
 from ..models.hit_columns import TableKind
 from ..models.hits_model import HitsModel
-from .domain_strip import DomainDelegate, RowDelegate
+from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
 from .parts import IconButton, label, row, set_role
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
+
+LEAST_FILLED = 100
+"""Pixels of the column that takes what room the others leave, if they leave less."""
 
 
 class RowNumbers(QHeaderView):
@@ -45,6 +48,10 @@ class HitsTable(QTableView):
         strip = self.kind.place("domains")
         if strip is not None:
             self.setItemDelegateForColumn(strip, DomainDelegate(self))
+        for key in ("name", "profile"):
+            self.setItemDelegateForColumn(self._place(key), NameDelegate(self))
+        self._filled: int | None = self._place("description")
+        self._together = False
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -67,12 +74,23 @@ class HitsTable(QTableView):
         header.customContextMenuRequested.connect(self._offer_columns)
         header.sectionClicked.connect(self.sort_column)
         header.sectionDoubleClicked.connect(self.resizeColumnToContents)
-        header.setMinimumSectionSize(48)
+        header.setMinimumSectionSize(40)
         for place, column in enumerate(self.kind.columns):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
-            if column.key == "description":
-                header.setSectionResizeMode(place, QHeaderView.ResizeMode.Stretch)
+        header.sectionResized.connect(lambda place, *_: place == self._filled or self._fill())
+
+    def _fill(self) -> None:
+        """Give one column the room that the others leave; unlike Qt's stretching never less than it needs."""
+        place, header = self._filled, self.horizontalHeader()
+        if place is not None and not self.isColumnHidden(place):
+            others = header.length() - header.sectionSize(place)
+            self.setColumnWidth(place, max(LEAST_FILLED, self.viewport().width() - others))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use the new room."""
+        super().resizeEvent(event)
+        self._fill()
 
     def _place(self, key: str) -> int:
         """Return the place of a column that every table has."""
@@ -117,11 +135,13 @@ class HitsTable(QTableView):
 
     def show_set(self, key: str) -> None:
         """Show the columns of a set, and no others; the description fills what a short set leaves."""
-        modes, place = QHeaderView.ResizeMode, self._place("description")
-        self.horizontalHeader().setSectionResizeMode(place, modes.Stretch if key == "short" else modes.Interactive)
+        place = self._place("description")
+        self._filled = place if key == "short" else None
         self.setColumnWidth(place, self.kind.columns[place].width)
         for place, column in enumerate(self.kind.columns):
-            self.setColumnHidden(place, column.key not in self.kind.sets[key][1])
+            needed = column.key == "profile" and self._together
+            self.setColumnHidden(place, column.key not in self.kind.sets[key][1] and not needed)
+        self._fill()
 
     def _offer_columns(self, place: QPoint) -> None:
         menu = self.column_menu()
@@ -130,18 +150,20 @@ class HitsTable(QTableView):
 
     def show_profiles(self, shown: bool) -> None:
         """Show whose hit a row is, before the name of the sequence or its description."""
-        place = self._place("profile")
-        if self.isColumnHidden(place) != shown:
+        if shown == self._together:
             return
+        self._together = shown
+        place = self._place("profile")
         self.setColumnHidden(place, not shown)
         header, front = self.horizontalHeader(), 0 if self.kind.query_first else 2
         header.moveSection(header.visualIndex(place), front if shown else len(self.kind.columns) - 1)
         if self.kind.query_first:
             return
         # It takes the room of the description, which would be the same in many rows.
-        modes = QHeaderView.ResizeMode
-        header.setSectionResizeMode(place, modes.Stretch if shown else modes.Interactive)
-        self.setColumnHidden(self._place("description"), shown)
+        description = self._place("description")
+        self._filled = place if shown else description
+        self.setColumnHidden(description, shown)
+        self._fill()
 
     def visible_columns(self) -> list[int]:
         """Return the shown columns in their order on the screen."""

@@ -21,6 +21,10 @@ class PairPage(ResultsPage):
 
     run: PairRunView
 
+    def __init__(self, run: PairRunView) -> None:
+        self._fitted: set[str] = set()
+        super().__init__(run)
+
     def _made_hits(self) -> HitsPanel:
         made = super()._made_hits()
         made.explain.hide()
@@ -33,19 +37,24 @@ class PairPage(ResultsPage):
         return made
 
     def show_facts(self) -> None:
-        """Show what is known about the run; strands only where there are two."""
+        """Show what is known about the run, in the columns that say something of it."""
         super().show_facts()
         if self._hits.content is not None:
-            self._show_strands()
+            self._fit_columns()
 
     def _make_hits(self) -> None:
         super()._make_hits()
-        self._show_strands()
+        self._fit_columns()
 
-    def _show_strands(self) -> None:
-        table = self.hits.table
-        place = table.kind.place("strand")
-        if place is not None and table.isColumnHidden(place) and self.run.shows_strands:
-            table.setColumnHidden(place, False)
-            header = table.horizontalHeader()
-            header.moveSection(header.visualIndex(place), 2)
+    def _fit_columns(self) -> None:
+        """Show strands where there are two, and E-values where there are any; once, for then the user may choose."""
+        table, header = self.hits.table, self.hits.table.horizontalHeader()
+        places = {column.key: place for place, column in enumerate(table.kind.columns)}
+        if self.run.shows_strands and "strand" not in self._fitted:
+            self._fitted.add("strand")
+            table.setColumnHidden(places["strand"], False)
+            header.moveSection(header.visualIndex(places["strand"]), header.visualIndex(places["evalue"]))
+        if self.run.has_no_statistics and "evalue" not in self._fitted:
+            self._fitted.add("evalue")
+            for key in ("evalue", "bits"):
+                table.setColumnHidden(places[key], True)
