@@ -13,32 +13,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.scoring import PairwiseQuery
+from clalign.scoring import PairwiseQuery, Scoring
 from clalign.sequences import SequenceBatch
+from clalign.stages.smith_waterman_trace_plan import Pairs, Traces
 
 LEAST_PIECE = 4
 """A piece is at least so many times as long as what it may share with the next one."""
 
+Codes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.int32]
 
 
-def longest_reach(model: PairwiseQuery) -> int | None:
+def longest_reach(query: Codes, scoring: Scoring) -> int | None:
     """Return from how many residues of a target a score above 0 may come at most; None if there is no limit.
 
     What the query's residues gain at best has to pay for the gap, or gaps, with the other residues of the target.
+
+    Parameters
+    ----------
+    query : uint8[length]
+        Letter codes.
+    scoring : Scoring
     """
-    scoring = model.scoring
+    length, gaps = len(query), scoring.gaps
     if scoring.mode == "ungapped":
-        return model.length
+        return length
     if not scoring.is_floored:
         return None
-    to_spend = int(np.maximum(model.profile.max(axis=1), 0).sum(dtype=np.int64)) - 1
-    if to_spend < scoring.gaps.first:
-        return model.length
-    if scoring.gaps.next == 0:
+    to_spend = int(np.maximum(scoring.matrix.scores.max(axis=1), 0)[query].sum(dtype=np.int64)) - 1
+    if to_spend < gaps.first:
+        return length
+    if gaps.next == 0:
         return None
-    return model.length + (to_spend - scoring.gaps.first) // scoring.gaps.next + 1
+    return length + (to_spend - gaps.first) // gaps.next + 1
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -56,7 +65,7 @@ class Pieces:
     """
 
     batch: SequenceBatch
-    firsts: npt.NDArray[np.int64]
+    firsts: Places
     most: int
 
     def best(self, scores: Scores) -> Scores:
@@ -65,18 +74,35 @@ class Pieces:
         return best
 
 
+def pieces_at(lengths: Places, most: Places, reach: Places) -> tuple[Places, Places, Places]:
+    """Return the pieces of targets, those of a target in their order.
+
+    Parameters
+    ----------
+    lengths, most, reach : int64[n]
+        Residues of each target, of its longest piece and of what its alignments span.
+
+    Returns
+    -------
+    of_target, begins, sizes : int64[n_pieces]
+        The target, and where in it the piece begins and how long it is.
+    """
+    step = most - reach + 1
+    counts = np.maximum(1, -(-(lengths - reach + 1) // step))
+    of_target = np.repeat(np.arange(len(lengths)), counts)
+    begins = (np.arange(len(of_target)) - np.repeat(np.cumsum(counts) - counts, counts)) * step[of_target]
+    return of_target, begins, np.minimum(lengths[of_target] - begins, most[of_target])
+
+
 def cut(batch: SequenceBatch, rows: Rows, most: int, reach: int) -> Pieces:
     """Cut chosen targets of a batch, at least one, into pieces of up to `most` residues, which is above `reach`."""
-    step = most - reach + 1
     lengths = batch.lengths[rows].astype(np.int64)
-    counts = np.maximum(1, -(-(lengths - reach + 1) // step))
-    firsts = np.cumsum(counts) - counts
-    row_of = np.repeat(rows, counts)
-    begins = (np.arange(len(row_of)) - np.repeat(firsts, counts)) * step
-    sizes = np.minimum(np.repeat(lengths, counts) - begins, most)
+    of_target, begins, sizes = pieces_at(lengths, np.full(len(rows), most), np.full(len(rows), reach))
+    row_of = rows[of_target]
     starts = batch.offsets[row_of] + begins
     codes = [batch.codes[start:end] for start, end in zip(starts.tolist(), (starts + sizes).tolist(), strict=True)]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    firsts = np.flatnonzero(begins == 0)
     return Pieces(SequenceBatch(np.concatenate(codes), offsets, row_of.astype(np.int64)), firsts, most)
 
 
@@ -85,7 +111,7 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
 
     None if they need not be cut, or cannot.
     """
-    reach = longest_reach(model)
+    reach = longest_reach(model.sequence.codes, model.scoring)
     if reach is None or not len(rows):
         return None
     shared = 1 << (reach - 1).bit_length()
@@ -96,3 +122,48 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
         f"pieces of {most} sharing {shared}", batch, lambda: cut(batch, rows, most, shared)
     )
     return pieces
+
+
+@dataclass(frozen=True, slots=True)
+class PiecesOfPairs:
+    """Pairs whose targets are in pieces.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        A pair for each piece, those of a target one after the other.
+    of_pair, begins : int64[n_pieces]
+        The whole pair, and where in its target the piece begins.
+    """
+
+    pairs: Pairs
+    of_pair: Places
+    begins: Places
+
+    def best(self, traces: Traces) -> Traces:
+        """Return the alignment of each whole pair: of the best ones that which ends nearest to the top left."""
+        score, _, to_i, _, to_j, _ = traces.results.T.astype(np.int64)
+        order = np.lexsort((to_i, to_i + to_j + self.begins, -score, self.of_pair))
+        chosen = order[np.flatnonzero(np.diff(self.of_pair[order], prepend=-1))]
+        results = traces.results[chosen]
+        results[:, [3, 4]] += self.begins[chosen, None].astype(np.int32)
+        return Traces(results, traces.ends[chosen], traces.paths)
+
+
+def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
+    """Return pairs with the targets that are much longer than their alignments in pieces; None if there are none."""
+    m, n = pairs.lengths
+    most = n.copy()
+    reach = np.ones_like(n)
+    for row in np.flatnonzero(n > LEAST_PIECE * m).tolist():
+        first, length = pairs.spans[row, :2].tolist()
+        span = longest_reach(pairs.batch.queries.codes[first : first + length], scoring)
+        if span is not None and n[row] > LEAST_PIECE * span:
+            most[row], reach[row] = LEAST_PIECE * span, span
+    if np.array_equal(most, n):
+        return None
+    of_pair, begins, sizes = pieces_at(n, most, reach)
+    spans = pairs.spans[of_pair]
+    spans[:, 2] += begins.astype(np.int32)
+    spans[:, 3] = sizes
+    return PiecesOfPairs(Pairs(pairs.batch, spans), of_pair, begins)

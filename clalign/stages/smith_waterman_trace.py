@@ -13,6 +13,7 @@ from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.scoring import PairwiseQuery, Scoring
 from clalign.sequences import Sequence
 from clalign.sessions import Check, nothing_to_check
+from clalign.stages.smith_waterman_pieces import cut_pairs
 from clalign.stages.smith_waterman_trace_lanes import start_lanes
 from clalign.stages.smith_waterman_trace_plan import Traces, chosen_pairs
 from clalign.stages.smith_waterman_trace_vector import start_vector
@@ -66,10 +67,14 @@ class SmithWatermanTraceStage:
         filled = np.flatnonzero((lengths[0] > 0) & (lengths[1] > 0))
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
         start_shape = {"vector": start_vector, "lanes": start_lanes}[shape]
-        fetch = start_shape(session, chosen_pairs(batch, filled), model, self.defines) if len(filled) else Traces.none
+        pairs = chosen_pairs(batch, filled)
+        pieces = cut_pairs(pairs, model)
+        of_all = pieces.pairs if pieces else pairs
+        fetch = start_shape(session, of_all, model, self.defines) if len(filled) else Traces.none
 
         def collect() -> Alignments:
-            alignments = fetch().alignments()
+            traces = pieces.best(fetch()) if pieces else fetch()
+            alignments = traces.alignments()
             if len(filled) == len(batch):
                 return alignments
             complete = [_without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]

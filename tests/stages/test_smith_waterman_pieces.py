@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.alphabets import encode
+from clalign.pair_batches import PairBatch
 from clalign.reference.smith_waterman import pair_score
 from clalign.scoring import GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
 from clalign.stages import smith_waterman_pieces
 from clalign.stages.smith_waterman import SmithWatermanStage
-from clalign.stages.smith_waterman_pieces import Pieces, cut, longest_reach
+from clalign.stages.smith_waterman_pieces import Pieces, cut, cut_pairs, longest_reach
+from clalign.stages.smith_waterman_trace import SmithWatermanTraceStage
+from clalign.stages.smith_waterman_trace_plan import chosen_pairs
 
 EQUAL = SubstitutionMatrix.match_mismatch(5, -4)
 
@@ -46,7 +49,7 @@ def test_best_of_pieces_is_that_of_the_whole(seed: int, length: int, room: int, 
         "".join(rng.choice(list("ACGT"), length)), GapCosts(next_cost + int(rng.integers(0, 6)), next_cost), mode
     )
     batch = SequenceBatch.from_texts(["".join(rng.choice(list("ACGT"), n)) for n in rng.integers(0, 150, 6)])
-    reach = longest_reach(query)
+    reach = longest_reach(query.sequence.codes, query.scoring)
     assert reach is not None
     expected = [pair_score(query, batch.residues(row)) for row in range(len(batch))]
     assert best_of_pieces(batch, query, reach + room, reach) == expected
@@ -55,7 +58,7 @@ def test_best_of_pieces_is_that_of_the_whole(seed: int, length: int, room: int, 
 def test_no_alignment_reaches_further_and_one_reaches_as_far():
     """Ten residues gain 50; a gap of 47 costs 3 + 46, so that 1 is left."""
     query = query_of("A" * 10, GapCosts(3, 1))
-    reach = longest_reach(query)
+    reach = longest_reach(query.sequence.codes, query.scoring)
     assert reach == 10 + 47
     # Without a residue of the target that is aligned with neither half, the two would score less by themselves.
     whole = query_of("A" * 6 + "C" * 6, GapCosts(2, 1))
@@ -78,7 +81,8 @@ def test_no_alignment_reaches_further_and_one_reaches_as_far():
     ],
 )
 def test_reach_is_limited_by_what_gaps_cost(gaps: GapCosts, mode: Mode, expected: int | None):
-    assert longest_reach(query_of("ACGT", gaps, mode)) == expected
+    query = query_of("ACGT", gaps, mode)
+    assert longest_reach(query.sequence.codes, query.scoring) == expected
 
 
 def test_targets_that_are_short_stay_whole():
@@ -111,3 +115,20 @@ def test_devices_score_targets_in_pieces(session: Session, shape: str, mode: Mod
     assert were_cut == ([] if session.device.kind == "reference" else [len(batch.residues(1))])
     assert found.scores.targets.tolist() == batch.targets.tolist()
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
+
+
+@pytest.mark.parametrize("shape", ["vector", "lanes"])
+@given(seed=st.integers(0, 2**32 - 1), length=st.integers(1, 9), mode=st.sampled_from(["local", "ungapped"]))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_alignments_in_pieces_are_those_of_the_whole(session: Session, shape: str, seed: int, length: int, mode: Mode):
+    """Few letters and equal parts make ties, also from piece to piece."""
+    rng = np.random.default_rng(seed)
+    letters = list("ACGT")[: int(rng.integers(1, 5))]
+    gaps = GapCosts(int(rng.integers(4, 7)), int(rng.integers(2, 5)))
+    queries = SequenceBatch.from_texts(["".join(rng.choice(letters, length)) for _ in range(4)])
+    targets = SequenceBatch.from_texts(["".join(rng.choice(letters, n)) for n in (400, 1, 300, 0)])
+    batch = PairBatch.in_step(queries, targets)
+    scoring = Scoring(EQUAL, gaps, mode)
+    stage = SmithWatermanTraceStage(shape)
+    assert cut_pairs(chosen_pairs(batch, np.array([0, 2])), scoring) is not None
+    assert session.run(stage, batch, scoring) == stage.reference(batch, scoring)
