@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,8 @@ from clalign.scoring import Scoring
 _RUN = re.compile(r"(\d+)([MID])")
 
 
-@dataclass(frozen=True, slots=True)
-class PairAlignment:
-    """The best alignment of a query and a target.
+class PairAlignment(NamedTuple):
+    """The best alignment of a query and a target; a tuple, since there may be millions.
 
     Attributes
     ----------

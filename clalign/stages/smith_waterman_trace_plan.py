@@ -85,14 +85,13 @@ class Traces:
 
     def alignments(self) -> list[PairAlignment]:
         """Return them as values."""
-        letters = self.paths.tobytes().decode("latin-1")  # there may be anything where no path is
-        starts = self.ends - self.results[:, 5]
-        return [
-            PairAlignment(score, (i, to_i), (j, to_j), letters[start:end])
-            for (score, i, to_i, j, to_j, _), start, end in zip(
-                self.results.tolist(), starts.tolist(), self.ends.tolist(), strict=True
-            )
-        ]
+        lengths = self.results[:, 5].astype(np.int64)
+        stops = np.cumsum(lengths)
+        places = np.repeat(self.ends - stops, lengths) + np.arange(stops[-1] if len(stops) else 0)
+        letters = self.paths[places].tobytes().decode("ascii")
+        paths = [letters[end - length : end] for length, end in zip(lengths.tolist(), stops.tolist(), strict=True)]
+        score, i, to_i, j, to_j, _ = self.results.T.tolist()
+        return list(map(PairAlignment, score, zip(i, to_i, strict=True), zip(j, to_j, strict=True), paths))
 
 
 @dataclass(frozen=True, slots=True)
