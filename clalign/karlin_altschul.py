@@ -258,20 +258,25 @@ class Statistics:
     words: str
     n_fitted: int = 0
 
+    @property
+    def _log_size(self) -> float:
+        """The natural logarithm of the E-value of a score of 0."""
+        return math.log(self.parameters.k * self.search_space)
+
     def bits(self, raw: float) -> float:
         """Return a raw score in bits."""
         p = self.parameters
         return (p.lambda_ * (raw // p.step * p.step) - math.log(p.k)) / math.log(2.0)
 
     def evalue(self, raw: float) -> float:
-        """Return the E-value of a raw score."""
+        """Return the E-value of a raw score; 0 where it is too small for a number."""
         p = self.parameters
-        return p.k * self.search_space * math.exp(-min(p.lambda_ * (raw // p.step * p.step), 700.0))
+        return math.exp(self._log_size - p.lambda_ * (raw // p.step * p.step))
 
     def least_raw(self, evalue: float) -> int:
         """Return the least raw score whose E-value is at most this."""
         p = self.parameters
-        raw = max(0, math.floor(math.log(p.k * self.search_space / evalue) / p.lambda_) - 1)
+        raw = max(0, math.floor((self._log_size - math.log(evalue)) / p.lambda_) - 1)
         raw = raw // p.step * p.step
         while self.evalue(raw) > evalue:
             raw += p.step

@@ -23,6 +23,9 @@ from clalign.sessions import Session, open_session
 from clalign.stages.smith_waterman import SMITH_WATERMAN
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
+LIKE_ROUNDING = 1e-9
+"""Logarithms and powers differ in their last digits from one computer to another by no larger share."""
+
 
 def verify_pairwise(
     run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
@@ -79,7 +82,7 @@ def _equal(domain: Domain, again: Domain) -> bool:
     if any(getattr(domain, name) != getattr(again, name) for name in same):
         return False
     both = ((domain.score, again.score), (domain.evalue, again.evalue))
-    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in both)
+    return all(math.isclose(a, b, rel_tol=LIKE_ROUNDING) or (math.isnan(a) and math.isnan(b)) for a, b in both)
 
 
 def _check_scores(

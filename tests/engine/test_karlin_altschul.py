@@ -221,3 +221,15 @@ def test_of_many_sequences_some_are_fitted_and_never_empty_ones() -> None:
     assert lengths[rows].min() == 1
     assert rows_to_fit(np.array([5, 0, 7])).tolist() == [0, 2]
     assert np.array_equal(rows, rows_to_fit(lengths))
+
+
+def test_evalues_go_on_to_zero_and_limits_below_all_numbers_have_a_score() -> None:
+    known = statistics()
+    values = [known.evalue(raw) for raw in range(2600, 3200, 50)]
+    assert values == sorted(values, reverse=True)
+    assert 0.0 < values[2] < 1e-300
+    assert values[-1] == 0.0
+    assert known.evalue(2650) == pytest.approx(known.evalue(2600) * math.exp(-0.267 * 50), rel=1e-9)
+    for limit in (1e-300, 5e-324):
+        least = known.least_raw(limit)
+        assert known.evalue(least) <= limit < known.evalue(least - 1)
