@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +13,8 @@ from clalign.specs import INPUT, REPORT, flag_words, option
 
 SCORING = "Scoring"
 PAIRS = "Pairs"
+
+MOST_HITS = 1_000_000_000
 
 Strand = Literal["auto", "both", "plus", "minus"]
 
@@ -102,10 +105,10 @@ class PairwiseSpec:
             GapCosts(self.gap_first, self.gap_next)
         if self.mode not in MODES:
             raise OptionError(f'There is no mode "{self.mode}".', f"Choose one of {', '.join(MODES)}.")
-        if not self.evalue > 0:
-            raise OptionError(f"-E is {self.evalue:g}: an E-value must be above 0.", "Give a larger number.")
-        if self.top < 1:
-            raise OptionError(f"--top is {self.top}.", "Give a whole number above 0.")
+        if not 0 < self.evalue < math.inf:
+            raise OptionError(f"-E is {self.evalue:g}.", "Give a number above 0.")
+        if not 0 < self.top <= MOST_HITS:
+            raise OptionError(f"--top is {self.top}.", f"Give a whole number above 0, at most {MOST_HITS:,}.")
 
     @property
     def is_pairs(self) -> bool:

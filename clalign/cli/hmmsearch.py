@@ -13,6 +13,7 @@ from clalign.cli.options import (
     add_output_options,
     add_progress_options,
     add_spec_options,
+    check_pairs,
     outputs_of,
     progress_mode,
     spec_of,
@@ -77,14 +78,15 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
     for path in (arguments.profiles, arguments.targets):
         if path != "-" and not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
-    outputs.check((arguments.profiles, arguments.targets))
     check_run(arguments.run_file)
+    outputs.check((arguments.profiles, arguments.targets), arguments.run_file)
     mode = progress_mode(arguments)
     if arguments.cpu is not None and mode in ("bar", "plain"):
         print(f"{command}: --cpu has no effect: a device uses all it has.", file=sys.stderr)
     place = run_place(arguments.run_file)
     try:
         profiles, targets = (in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
+        check_pairs(arguments, command, profiles)
         spec = spec_of(arguments, profiles, targets, direction)
     except BaseException:
         place.discard()

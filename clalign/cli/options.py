@@ -6,13 +6,14 @@ import argparse
 import dataclasses
 import os
 import sys
+from argparse import SUPPRESS
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser, UsageError, number, signed_number, whole_number
 from clalign.errors import OptionError
-from clalign.specs import FOUND, SearchSpec
+from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
 
 ProgressMode = Literal["auto", "bar", "plain", "json", "none"]
 
@@ -41,7 +42,10 @@ def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]
 def add_fields(
     parser: CommandParser, spec: type[Any], direction: Literal["search", "scan"] = "search"
 ) -> dict[str, argparse._ArgumentGroup]:
-    """Add a flag for each field of a spec that has one, and return their groups by title."""
+    """Add a flag for each field of a spec that has one, and return their groups by title.
+
+    Only what was given comes into the namespace; see `field_values`.
+    """
     hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
@@ -53,10 +57,10 @@ def add_fields(
         if field.name == "cutoff":
             _add_cutoffs(group, flag, text)
         elif field.default is False:
-            group.add_argument(flag, dest=field.name, action="store_true", help=text)
+            group.add_argument(flag, dest=field.name, action="store_true", default=SUPPRESS, help=text)
         elif choices := [c for c in get_args(hints[field.name]) if isinstance(c, str)]:
             group.add_argument(
-                flag, dest=field.name, choices=choices, default=field.default, metavar="|".join(choices), help=text
+                flag, dest=field.name, choices=choices, default=SUPPRESS, metavar="|".join(choices), help=text
             )
         else:
             kinds = (hints[field.name], *get_args(hints[field.name]))
@@ -65,7 +69,7 @@ def add_fields(
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
             flags = [flag, "--qformat"] if field.name == "sequence_format" and direction == "scan" else [flag]
             group.add_argument(
-                *flags, dest=field.name, type=kind, default=field.default, metavar="X", help=f"{text}{default}"
+                *flags, dest=field.name, type=kind, default=SUPPRESS, metavar="X", help=f"{text}{default}"
             )
     return groups
 
@@ -76,7 +80,7 @@ def _add_cutoffs(group: argparse._ArgumentGroup, flags: str, text: str) -> None:
     for flag in flags.split("|"):
         name = flag.removeprefix("--cut_")
         exclusive.add_argument(
-            flag, dest="cutoff", action="store_const", const=name, default="none", help=f"{text}: {names[name]}"
+            flag, dest="cutoff", action="store_const", const=name, default=SUPPRESS, help=f"{text}: {names[name]}"
         )
 
 
@@ -157,7 +161,36 @@ def spec_of(
 
 def field_values(arguments: argparse.Namespace, spec: type[Any]) -> dict[str, Any]:
     """Return what the flags of `add_fields` said, by the field."""
-    return {f.name: getattr(arguments, f.name) for f in dataclasses.fields(spec) if "flag" in f.metadata}
+    given = vars(arguments)
+    return {f.name: given.get(f.name, f.default) for f in dataclasses.fields(spec) if "flag" in f.metadata}
+
+
+def check_pairs(arguments: argparse.Namespace, command: str, profiles: str) -> None:
+    """Refuse options that take each other's place in a search with HMMER3 profiles, as HMMER does.
+
+    The first profile decides: for those of HMMER2 a score and an E-value both count.
+
+    Raises
+    ------
+    UsageError
+        If there are two of them.
+    """
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import opened
+
+    given = vars(arguments)
+    for replaced, other in replaced_by(given.keys()).items():
+        if replaced in given:
+            break
+    else:
+        return
+    with opened(profiles) as source:
+        if identify(source).format != "HMMER3":
+            return
+    first = f"--cut_{given[other]}" if other == "cutoff" else flag_of(other)
+    raise UsageError(
+        command, f"{first} and {flag_of(replaced)} exclude each other: {REPLACED[other][1]}. Leave one of them out."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +217,21 @@ class Outputs:
     accessions: bool = False
     columns: str = ""
 
-    def check(self, inputs: tuple[str, ...] = ()) -> None:
+    def check(self, inputs: tuple[str, ...] = (), run: str | None = None) -> None:
         """Refuse outputs that could not be written, before anything is computed.
 
         Parameters
         ----------
         inputs : tuple of str
             Files that must not be overwritten.
+        run : str, optional
+            The run file that will be made.
         """
         from clalign.formats.writers import check_writable
 
         taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
+        if run is not None:
+            taken[Path(run).resolve()] = "the run"
         for _, path in self.files:
             if path == "-":
                 continue

@@ -141,8 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
     for path in inputs:
         if path != "-" and not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
-    outputs.check(inputs)
     check_run(arguments.run_file)
+    outputs.check(inputs, arguments.run_file)
     place = run_place(arguments.run_file)
     try:
         queries, targets = (in_file(path, place.path) for path in (arguments.queries, arguments.targets))

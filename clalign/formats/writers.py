@@ -56,29 +56,42 @@ def whole_file(path: str) -> Iterator[TextIO]:
     ------
     OutputError
         If it cannot be written; nothing is left behind then.
+    BrokenPipeError
+        If the reader of a pipe has gone.
     """
     target = Path(path)
     if path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        with _told("Standard output"):
+            yield sys.stdout
+            sys.stdout.flush()
         return
     if _is_special(target):
-        with target.open("w", encoding="utf-8", newline="\n") as stream:
+        with _told(path), target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
     check_writable(path)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        part.replace(target)
+        with _told(path):
+            with part.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Turn what the system says of a file that cannot be written into an error for the user."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(
-            f"{path} could not be written ({reason}).", "Free space there, or choose another place."
+            f"{what} could not be written ({reason}).", "Free space there, or choose another place."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def fasta_record(name: str, description: str, text: str) -> str:

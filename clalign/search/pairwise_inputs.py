@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,7 +200,7 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     """Return what the user should know of the inputs and how they fit together."""
     queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
     kinds = {True: "nucleic acids", False: "proteins"}
-    texts = []
+    texts = [*_oddities(inputs.query_report), *_oddities(inputs.target_report)]
     if queries.alphabet.is_nucleic != targets.alphabet.is_nucleic:
         texts.append(
             f"The queries look like {queries.alphabet.label}, the targets like {targets.alphabet.label}; their letters"
@@ -218,13 +218,15 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
         )
     texts += _lacking(matrix, queries, "the queries", queries.n_residues)
     texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
-    names = Counter(queries.header(int(row))[0] for row in inputs.query_rows)
-    repeated = [name for name, n in names.items() if n > 1]
-    if repeated:
-        texts.append(f"Several queries have the same name: {', '.join(repeated[:3])}. Their results are kept apart.")
-    if queries.n_empty:
-        texts.append(f"Queries without residues: {queries.n_empty:,}. They find nothing.")
     return texts
+
+
+def _oddities(report: InputReport) -> Iterator[str]:
+    """Yield what is odd about a file and may change what is found, with its name and the first line of it."""
+    for issue in report.issues:
+        if issue.severity == "caution" or issue.kind == "digits":
+            line = f", line {issue.lines[0]:,}" if issue.lines else ""
+            yield f"{report.path}{line}: {issue.text}"
 
 
 def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str, n: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -203,8 +204,10 @@ def test_blast_gap_costs_and_ours_say_the_same(
         (["--match", "1", "--mismatch", "-1", "--matrix", "PAM30"], "Leave out --matrix"),
         (["--matrix", "BLOSUM63"], "Did you mean BLOSUM62"),
         (["--strand", "minus"], "proteins, which have one strand"),
-        (["-E", "0"], "must be above 0"),
+        (["-E", "0"], "Give a number above 0"),
         (["--top", "0"], "Give a whole number above 0"),
+        (["--top", "99999999999999999999"], "at most 1,000,000,000"),
+        (["--run", "same", "--tsv", "./same"], "./same is the run already"),
         (["--statistics", "published", "--mode", "global"], "no statistics of global alignments"),
         (["--pairs", "--pair-list", "x"], "either in step or from a list"),
         (["--pairs"], "holds 2"),
@@ -288,3 +291,27 @@ def test_queries_from_standard_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(QUERIES.encode())))
     assert sw("--tsv", "-", "-E", "1e-3", "-", inputs[1]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_what_is_odd_about_the_files_is_told_with_its_line(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd.fa"
+    odd.write_text(">t1\nMKVLAARTEWYG\nHH1KLMN\n>t1\nMKVLAA&TEW\n")
+    assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", inputs[0], str(odd)]) == 0
+    told = capsys.readouterr().err
+    assert f"{odd}, line 3: Digits among the residues were left out." in told
+    assert f'{odd}, line 5: Characters that are no protein residues: "&" (1).' in told
+    assert f'{odd}, line 4: Sequences with a name that another one had before: 1, for example "t1".' in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_told_and_the_run_kept(
+    inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert sw("--tsv", "/dev/full", *inputs) == ExitCode.CANNOT_WRITE
+    assert "/dev/full could not be written" in capsys.readouterr().err
+    (kept,) = tmp_path.glob("clalign-*/search.clalign")
+    assert main(["export", str(kept), "--outfmt", "6 sseqid", "-o", "-"]) == 0
+    assert capsys.readouterr().out.startswith("t1\n")

@@ -342,8 +342,8 @@ def test_what_does_not_fit_together_is_told(
         assert [text for _, _, text in run.messages()] == context.texts
     texts = "\n".join(context.texts)
     assert "O (1), U (2)" in texts
-    assert "same name: x" in texts
-    assert "Queries without residues: 1" in texts
+    assert 'a name that another one had before: 1, for example "x"' in texts
+    assert f"{odd}, line 5: Records without residues: 1." in texts
 
 
 def test_proteins_have_no_other_strand(proteins: tuple[Path, Path], tmp_path: Path) -> None:
