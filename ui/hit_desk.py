@@ -24,6 +24,7 @@ class HitDesk(QObject):
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self._conductor = conductor
+        self._columns = "std"
 
     def verify_run(self) -> None:
         """Compute a sample of the hits again."""
@@ -46,14 +47,15 @@ class HitDesk(QObject):
         counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
-        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms))
+        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms, self._columns))
         sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
         self._conductor.window.sheets.open_sheet(sheet)
 
-    def _export(self, page: ResultsPage, what: str, path: str, which: str) -> None:
+    def _export(self, page: ResultsPage, what: str, path: str, which: str, columns: str) -> None:
+        self._columns = columns or self._columns
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._conductor.window.sheets.close_sheet()
-        self._conductor.desk.export(str(page.run.path), what, path, ids)
+        self._conductor.desk.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "")
 
     def copy_hits(self) -> None:
         """Copy the selected hits as a table."""

@@ -125,9 +125,9 @@ class JobDesk(QObject):
         job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
-    def export(self, run: str, what: str, path: str, hits: list[int] | None) -> None:
-        """Write hits to a file."""
-        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits}
+    def export(self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "") -> None:
+        """Write hits to a file; `columns` are those of ``outfmt``."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns}
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:

@@ -138,14 +138,15 @@ class PairDesk(QObject):
         self._options = {k: v for k, v in values.items() if k not in KEPT and v != getattr(defaults, k)}
         self._conductor.search.start(spec)
 
-    def compare_wider(self, spec: dict[str, Any]) -> None:
+    def compare_wider(self, run: PairRunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
+        spec = run.facts["spec"]
         self._conductor.sources.open_quietly([spec["queries"], spec["targets"]])
         space = self._conductor.workspace
         space.choose(spec["targets"])
         space.choose_queries(spec["queries"])
         values = {k: v for k, v in spec.items() if k not in KEPT}
-        self.open_sheet(**{**values, "evalue": spec["evalue"] * 10, "score": None})
+        self.open_sheet(**{**values, "evalue": run.wider_evalue(), "score": None})
 
     # --- results ---
 

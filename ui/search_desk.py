@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer
 from clalign.specs import SearchSpec
 
 from .forms.scripts import Spec
+from .models.pair_run_view import PairRunView
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -89,8 +90,8 @@ class SearchDesk(QObject):
         if page is None:
             return
         spec = page.run.facts["spec"]
-        if spec.get("direction") == "pairwise":
-            self._conductor.pairs.compare_wider(spec)
+        if isinstance(page.run, PairRunView):
+            self._conductor.pairs.compare_wider(page.run)
             return
         self._conductor.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

@@ -44,6 +44,18 @@ def percent(fraction: float) -> str:
     return f"{math.floor(100 * fraction)}{THIN}%"
 
 
+def cells(number: float) -> str:
+    """Return a number of cells of matrices, in millions or billions."""
+    return f"{number / 1e9:.2f} billion cells" if number >= 1e9 else f"{number / 1e6:.2f} million cells"
+
+
+def share(percent: float) -> str:
+    """Return a number of percents without its sign; little is not nothing."""
+    if 0 < percent < 0.95:
+        return f"{percent:.1f}" if percent >= 0.05 else "<0.1"
+    return f"{percent:.0f}"
+
+
 def duration(seconds: float) -> str:
     """Return a time span in the two units that matter."""
     if seconds < 10:

@@ -217,14 +217,16 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
     profile = int(request.get("profile", 0))
     if "run" in request:
-        return explain_in_run(Path(request["run"]), profile, int(request["row"]), pick_device, job)
+        target = request["name"] if "name" in request else int(request["row"])
+        return explain_in_run(Path(request["run"]), profile, target, pick_device, job)
     return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], pick_device, job)
 
 
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.export import export
 
-    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job)
+    columns = request.get("columns", "")
+    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, columns=columns)
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 

@@ -24,9 +24,11 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from clalign.runs import create_run
 from clalign.specs import SearchSpec
 from clalign.ui import theme
+from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
+from clalign.ui.views.pair_page import PairPage
 
 WORKER = Path(__file__).with_name("fake_worker.py")
 
@@ -254,3 +256,29 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
 def page(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> Any:
     """The results after one more key."""
     return searched(loaded)
+
+
+@pytest.fixture
+def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
+    """The window with the real worker."""
+    theme.apply("light")
+    window = MainWindow(Settings(tmp_path / "config", tmp_path / "data"), default_worker())
+    window.resize(1280, 800)
+    window.show()
+    yield window
+    window.close()
+
+
+@pytest.fixture
+def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callable[[str], PairPage]:
+    """Opens a run file and waits for its hits."""
+
+    def open_run(name: str) -> PairPage:
+        window.conductor.sources.open_paths([str(pair_runs[name])])
+        page = window.conductor.page
+        assert isinstance(page, PairPage)
+        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
+        qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
+        return page
+
+    return open_run

@@ -144,3 +144,37 @@ def test_presets_are_recognized_and_only_offered_for_filters(qtbot: Any) -> None
     form.offer_presets(False)
     assert not form.presets.isEnabled()
     assert "no filters" in form.presets.toolTip()
+
+
+def test_options_that_take_each_others_place_are_never_both_given(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.offer_cutoffs({"ga": 25.0})
+    form.offer_presets(True)
+    form.set_values({"evalue": 1e-3, "score": 20.0, "inclusion_evalue": 1e-5})
+    assert (form.values()[0]["evalue"], form.values()[0]["score"]) == (10.0, 20.0)
+    assert not form._editors["evalue"].isEnabled()
+    assert "a score takes the place" in form._editors["evalue"].toolTip()
+    form._editors["evalue"].setText("many")
+    assert form.values()[1] == "", "what does not count need not make sense"
+    form._editors["evalue"].setText("0.002")
+    form.set_values({"cutoff": "ga"})
+    spec = SearchSpec("a", "b", **form.values()[0])
+    assert as_command(spec) == "clalign hmmsearch --cut_ga a b"
+    form.set_values({"cutoff": "none", "score": None})
+    assert as_command(SearchSpec("a", "b", **form.values()[0])) == "clalign hmmsearch -E 0.002 --incE 1e-05 a b"
+    assert form._editors["evalue"].isEnabled()
+    assert "at most this E-value" in form._editors["evalue"].toolTip()
+    form.set_values({"f1": 0.1, "without_bias_filter": True, "without_filters": True})
+    assert as_command(SearchSpec("a", "b", **form.values()[0])).split()[-3:] == ["--max", "a", "b"]
+    assert form.presets.currentData() == "max"
+
+
+def test_both_limits_count_for_hmmer2_profiles(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.set_values({"evalue": 1e-3, "score": 20.0})
+    form.offer_presets(True)
+    form.offer_presets(False)
+    assert form._editors["evalue"].isEnabled()
+    assert (form.values()[0]["evalue"], form.values()[0]["score"]) == (1e-3, 20.0)

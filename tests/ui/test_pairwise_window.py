@@ -1,6 +1,6 @@
 """Comparisons of sequences in the window: sheet, results, dot plot, pictures."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,10 @@ from PySide6.QtTest import QTest
 
 from clalign.formats.examples import load_pair_examples
 from clalign.ui import theme
-from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.pair_columns import PAIR_TABLE
-from clalign.ui.settings import Settings
 from clalign.ui.views.pair_card import PairCard
 from clalign.ui.views.pair_page import PairPage
 from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
@@ -26,23 +24,6 @@ from clalign.ui.views.pictures import FORMATS, save_picture
 LEFT = Qt.MouseButton.LeftButton
 
 HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
-
-# --- the window ---
-
-
-@pytest.fixture
-def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callable[[str], PairPage]:
-    """Opens a run file and waits for its hits."""
-
-    def open_run(name: str) -> PairPage:
-        window.conductor.sources.open_paths([str(pair_runs[name])])
-        page = window.conductor.page
-        assert isinstance(page, PairPage)
-        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
-        qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
-        return page
-
-    return open_run
 
 
 def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
@@ -115,7 +96,7 @@ def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, o
     press(page, "Search with a higher limit…")
     sheet = window.conductor.pairs.sheet
     assert isinstance(sheet, PairSheet)
-    assert sheet.form.values()[0]["evalue"] == pytest.approx(1e-199)
+    assert sheet.form.values()[0]["evalue"] > 1e-199
 
 
 def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
@@ -229,16 +210,6 @@ def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) ->
     texts = [label.text() for label in page.report.findChildren(type(page.waiting._heading))]
     assert any("12 for the first residue" in text for text in texts)
     assert any(text.startswith("clalign sw ") for text in texts)
-
-
-@pytest.fixture
-def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
-    theme.apply("light")
-    window = MainWindow(Settings(tmp_path / "config", tmp_path / "data"), default_worker())
-    window.resize(1280, 800)
-    window.show()
-    yield window
-    window.close()
 
 
 def test_from_the_example_to_hits_with_the_real_worker(

@@ -81,9 +81,13 @@ class OptionForm(QWidget):
             editor.setAccessibleName(field.metadata["label"])
             self._editors[field.name] = editor
             grid.addWidget(words, place, 0)
-            grid.addWidget(editor, place, 1)
+            grid.addWidget(self._with_more(field, editor), place, 1)
             grid.addWidget(label(field.metadata["flag"].replace("|", " "), "muted"), place, 2)
         return made
+
+    def _with_more(self, field: Field, editor: QWidget) -> QWidget:
+        """Return an editor with what else belongs on its line."""
+        return editor
 
     def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
         if field.name in self._choices:
@@ -128,16 +132,26 @@ class OptionForm(QWidget):
         elif editor is not None:
             editor.setText("" if value is None else _shown(value))
 
+    def _allow(self, name: str, reason: str) -> None:
+        """Let an option be chosen, or say why it cannot be; then it is at its default."""
+        field = next(f for f in self._fields if f.name == name)
+        self._editors[name].setEnabled(not reason)
+        self._editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
+
     def values(self) -> tuple[dict[str, Any], str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""
         values: dict[str, Any] = {}
         problem = ""
         for field in self._fields:
             editor = self._editors[field.name]
-            if isinstance(editor, QComboBox):
+            if not editor.isEnabledTo(self):
+                values[field.name] = field.default
+            elif isinstance(editor, QComboBox):
                 values[field.name] = editor.currentData()
             elif isinstance(editor, QCheckBox):
                 values[field.name] = editor.isChecked()
+            elif str(field.type).startswith("str"):
+                values[field.name] = editor.text().strip() or field.default
             else:
                 value, wrong = self._number(editor.text(), field)
                 set_role(editor, "state", "wrong" if wrong else "")
@@ -168,5 +182,5 @@ class OptionForm(QWidget):
         return value, ""
 
 
-def _shown(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
+def _shown(value: float | str) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

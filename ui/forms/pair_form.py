@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QWidget
 
 from clalign.formats.matrices import matrix_names
 from clalign.pairwise_specs import PairwiseSpec
 
+from ..views.parts import button, row
 from .option_form import Choices, Field, OptionForm
 
 FIRST = ("matrix", "mode", "evalue", "top")
 """Options shown at once; the others are behind More options."""
 
-LEFT_OUT = ("alphabet", "query_format", "sequence_format", "pair_list")
-"""Options that belong to the opened files, and the list that only the command line takes."""
+LEFT_OUT = ("alphabet", "query_format", "sequence_format")
+"""Options that belong to the opened files."""
+
+FILES = {"matrix": "Open a matrix", "pair_list": "Open a list of pairs"}
+"""Options that may be files, and the headings of the dialogs that ask for one."""
+
+PLACEHOLDERS = {
+    "match": "as the matrix has it", "mismatch": "as the matrix has it", "gap_first": "customary for the matrix",
+    "gap_next": "customary for the matrix", "score": "no limit", "pair_list": "no list: all queries with all targets",
+}  # fmt: skip
 
 MODE_WORDS = (
     ("local", "local: the best parts of both"),
@@ -54,15 +65,62 @@ class PairForm(OptionForm):
     def __init__(self) -> None:
         super().__init__(option_fields(), FIRST, CHOICES, "targets")
         self._is_nucleic: bool | None = None
+        self.changed.connect(self._show_unused)
         self.offer_matrices(False)
 
     def _placeholder(self, field: Field) -> str:
-        return {"score": "no limit"}.get(field.name, "as the matrix has it")
+        return PLACEHOLDERS.get(field.name, "")
 
-    def values(self) -> tuple[dict[str, Any], str]:
-        """Return the options by name; proteins have no strand to choose."""
-        values, problem = super().values()
-        return ({**values, "strand": "auto"} if not self._is_nucleic else values), problem
+    def _with_more(self, field: Field, editor: QWidget) -> QWidget:
+        if field.name not in FILES:
+            return editor
+        made = QWidget()
+        box = row(editor, button("Open…", partial(self._ask_file, field.name), tip=FILES[field.name]))
+        box.setStretch(0, 1)
+        made.setLayout(box)
+        return made
+
+    def _ask_file(self, name: str) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, FILES[name])
+        if path:
+            self._put(name, path)
+
+    def _put(self, name: str, value: Any) -> None:
+        if name == "matrix" and value is not None:
+            self._offer_matrix(value)
+        super()._put(name, value)
+
+    def _offer_matrix(self, name: str) -> None:
+        choice = self._editors["matrix"]
+        assert isinstance(choice, QComboBox)
+        if choice.findData(name) < 0:
+            choice.addItem(Path(name).name, name)
+
+    def _is_given(self, name: str) -> bool:
+        editor = self._editors[name]
+        if isinstance(editor, QCheckBox):
+            return editor.isChecked()
+        return isinstance(editor, QLineEdit) and bool(editor.text().strip())
+
+    def _show_unused(self) -> None:
+        """Let only be chosen what has a meaning beside the other options."""
+        mode = self._editors["mode"]
+        is_ungapped = isinstance(mode, QComboBox) and mode.currentData() == "ungapped"
+        is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
+        has_match = self._is_given("match") and self._is_given("mismatch")
+        reasons = {
+            "strand": "" if self._is_nucleic else "Proteins have one strand.",
+            "matrix": "Match and mismatch are given." if has_match else "",
+            "in_step": "The pairs are those of the list." if is_listed else "",
+            "pair_list": "The pairs are in step." if is_in_step and not is_listed else "",
+            **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
+            **dict.fromkeys(
+                ("top", "evalue", "score", "statistics"),
+                "All given pairs are reported, without E-values." if is_listed or is_in_step else "",
+            ),
+        }
+        for name, reason in reasons.items():
+            self._allow(name, reason)
 
     def offer_matrices(self, is_nucleic: bool) -> None:
         """Offer the matrices for proteins or for nucleic acids."""
@@ -72,13 +130,15 @@ class PairForm(OptionForm):
         choice = self._editors["matrix"]
         assert isinstance(choice, QComboBox)
         chosen = choice.currentData()
+        entries = [choice.itemData(place) for place in range(choice.count())]
+        names = {name for kind in (False, True) for name in matrix_names(kind)}
         choice.blockSignals(True)
         choice.clear()
         choice.addItem(USUAL[is_nucleic], None)
         for name in matrix_names(is_nucleic):
             choice.addItem(name, name)
+        for path in (entry for entry in entries if entry and entry not in names):
+            self._offer_matrix(path)
         choice.setCurrentIndex(max(0, choice.findData(chosen)))
         choice.blockSignals(False)
-        strand = self._editors["strand"]
-        strand.setEnabled(is_nucleic)
-        strand.setToolTip("Strands of the queries" if is_nucleic else "Proteins have one strand.")
+        self._show_unused()

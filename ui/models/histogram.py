@@ -117,6 +117,11 @@ class Histogram:
         return 0.5
 
     @property
+    def least_span(self) -> float:
+        """How many units of score are in view at least."""
+        return 0.0
+
+    @property
     def last_shown(self) -> float:
         """Up to where the scores are shown at first."""
         return float(self.edges[-1])

@@ -75,7 +75,7 @@ def _bits(row: HitRow, model: HitsModel) -> str:
 
 
 def _share(value: Callable[[HitRow, Span, PairFacts, HitsModel], float]) -> Callable[[HitRow, HitsModel], str]:
-    return _said(lambda row, span, pair, model: f"{value(row, span, pair, model):.0f}")
+    return _said(lambda row, span, pair, model: words.share(value(row, span, pair, model)))
 
 
 PAIR_COLUMNS = (

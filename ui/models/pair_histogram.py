@@ -20,6 +20,9 @@ MAX_BARS = 2000
 REACH = 3.0
 """The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
 
+LEAST_SPAN = 20.0
+"""Of few targets, or of many with the same score, whole numbers are shown on the axis, too."""
+
 SHORTEST_CURVE = 2
 """Bars that a curve needs at least."""
 
@@ -46,6 +49,11 @@ class PairHistogram(Histogram):
     def step(self) -> float:
         """By how much a key moves a threshold."""
         return 1.0
+
+    @property
+    def least_span(self) -> float:
+        """How many units of score are in view at least."""
+        return LEAST_SPAN
 
     @property
     def last_shown(self) -> float:

@@ -20,8 +20,8 @@ def pair_title(row: PairRow) -> list[str]:
     if not n:
         return [head, "no residues are aligned"]
     shares = (
-        f"identities {pair.n_identical}/{n} ({row.identity:.0f}{words.THIN}%)",
-        f"positives {pair.n_positive}/{n} ({row.positives:.0f}{words.THIN}%)",
+        f"identities {pair.n_identical}/{n} ({words.share(row.identity)}{words.THIN}%)",
+        f"positives {pair.n_positive}/{n} ({words.share(row.positives)}{words.THIN}%)",
     )
     gaps = "no gaps"
     if pair.n_gaps:
@@ -34,8 +34,8 @@ def pair_places(row: PairRow) -> list[str]:
     (query_from, query_to), (target_from, target_to) = row.query_ends, row.target_ends
     strand = "" if row.card["alphabet"] == "amino" else f" · {row.strand} strand"
     return [
-        f"query {query_from}–{query_to} ({row.query_coverage:.0f}{words.THIN}%)",
-        f"target {target_from}–{target_to} ({row.target_coverage:.0f}{words.THIN}%){strand}",
+        f"query {query_from}–{query_to} ({words.share(row.query_coverage)}{words.THIN}%)",
+        f"target {target_from}–{target_to} ({words.share(row.target_coverage)}{words.THIN}%){strand}",
     ]
 
 

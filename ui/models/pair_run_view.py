@@ -143,12 +143,16 @@ class PairRunView(RunView):
         if data is None:
             return ""
         which = f"The scores of all {words.plural(data.n_scores, 'target')}"
+        if data.n_scores == 1:
+            which = "The score of the only target"
         if not self.is_complete:
             total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
             which = f"The scores of the first {words.count(data.n_scores)} of {words.plural(total, 'target')}"
         strand = ", each on its better strand" if self.shows_strands else ""
-        has_line = math.isfinite(self.thresholds["report"])
-        line = " Drag the line, or double-click to type a score." if has_line else ""
+        least = self.thresholds["report"]
+        line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
+        if len(data.edges) and data.edges[-1] < least < math.inf:
+            line = f" Hits need a score of {words.count(math.ceil(least))} or more."
         beyond = data.n_beyond if isinstance(data, PairHistogram) else 0
         more = f" {words.plural(beyond, 'target')} further right: turn the wheel to see." if beyond else ""
         return f"{which}{strand}. {self.statistics_words()}{line}{more}".strip()
@@ -215,6 +219,12 @@ class PairRunView(RunView):
         if best.get("evalue") is None:
             return heading, f"{text}a score of {words.count(best['raw'])}."
         return heading, f"{text}E = {words.evalue(best['evalue'])} ({words.score(best['score'])} bits)."
+
+    def wider_evalue(self) -> float:
+        """Return a limit that lets more through: ten times as high, or what the best target of the query needs."""
+        usual = 10 * self.facts["spec"]["evalue"]
+        best = None if self.shows_all else (self._best() or {}).get("evalue")
+        return max(usual, 10.0 ** math.ceil(math.log10(best))) if best else float(usual)
 
     def best_name(self) -> str:
         """Return nothing: no filters have stopped a target, so there is nothing to explain."""

@@ -183,6 +183,11 @@ class RunView(QObject):
         return "stopped" if state in ("new", "running") and not self.is_live else state
 
     @property
+    def has_no_statistics(self) -> bool:
+        """Whether it is known that hits have no E-values."""
+        return False
+
+    @property
     def is_complete(self) -> bool:
         """Whether all sequences were searched."""
         return self.state == "done"

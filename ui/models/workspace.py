@@ -258,7 +258,8 @@ class Workspace(QObject):
     @property
     def queries(self) -> Source | None:
         """The sequences that are compared with those for the next search."""
-        return self.sources.get(self.queries_path)
+        found = self.sources.get(self.queries_path)
+        return found if found is not None and (found.kind == "sequences" or found.state == "reading") else None
 
     @property
     def profiles(self) -> Source | None:

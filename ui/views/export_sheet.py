@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QRadioButton
+from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
+
+from clalign.errors import OptionError
+from clalign.formats.pairwise_rows import COLUMNS, columns_of
 
 from .. import words
 from .parts import button, label, row
@@ -56,18 +59,21 @@ class ExportChoices:
     folder : Path
     forms : tuple
         Id, words and file ending of each form.
+    columns : str
+        Proposed names of BLAST's columns.
     """
 
     name: str
     counts: dict[str, int]
     folder: Path
     forms: tuple[tuple[str, str, str], ...] = FORMS
+    columns: str = "std"
 
 
 class ExportSheet(Sheet):
-    """Emits what, where, and which hits."""
+    """Emits what, where, which hits, and the names of BLAST's columns."""
 
-    export_asked = Signal(str, str, str)
+    export_asked = Signal(str, str, str, str)
 
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 560)
@@ -80,6 +86,7 @@ class ExportSheet(Sheet):
         self.problem = label("", "caution", wrap=True)
         self.export_button = button("Export", self._export, "primary")
         self._add_forms()
+        self._add_columns()
         self._add_which()
         self.body.addWidget(label("File", "muted"))
         self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
@@ -89,6 +96,7 @@ class ExportSheet(Sheet):
         self.setFocusProxy(self.forms.buttons()[0])
         self.forms.buttonToggled.connect(lambda: self._propose())
         self.path.textChanged.connect(lambda: self._judge())
+        self.columns.textChanged.connect(lambda: self._judge())
         self._propose()
 
     def _add_forms(self) -> None:
@@ -99,6 +107,28 @@ class ExportSheet(Sheet):
             self.body.addWidget(made)
         self.forms.button(0).setChecked(True)
         self.body.addSpacing(8)
+
+    def _add_columns(self) -> None:
+        """Add a line for the names of columns, which only BLAST's table needs."""
+        self.columns = QLineEdit(self._choices.columns)
+        self.columns.setAccessibleName("Columns of BLAST's table")
+        self.columns.setToolTip("Names of columns in their order; std are the usual twelve")
+        self._menu = QMenu(self)
+        add = button("Add…", lambda: self._menu.popup(add.mapToGlobal(add.rect().bottomLeft())), tip="Add a column")
+        for name, (text, _) in COLUMNS.items():
+            action = self._menu.addAction(f"{name}\t{text}")
+            action.triggered.connect(lambda _=False, name=name: self._add_column(name))
+        self._columns_line = QWidget()
+        self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
+        self.body.addWidget(self._columns_line)
+
+    def _add_column(self, name: str) -> None:
+        self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
+
+    @property
+    def _what(self) -> str:
+        """The chosen form."""
+        return self._choices.forms[self.forms.checkedId()][0]
 
     def _add_which(self) -> None:
         counts = self._choices.counts
@@ -120,6 +150,7 @@ class ExportSheet(Sheet):
         self._own_name = True
 
     def _propose(self) -> None:
+        self._columns_line.setVisible(self._what == "outfmt")
         if not self._own_name:
             what, _, ending = self._choices.forms[self.forms.checkedId()]
             part = PARTS.get(what, "")
@@ -135,6 +166,11 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
+        elif self._what == "outfmt":
+            try:
+                columns_of(f"6 {self.columns.text()}")
+            except OptionError as error:
+                problem = str(error)
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
@@ -148,4 +184,5 @@ class ExportSheet(Sheet):
 
     def _export(self) -> None:
         which = ("all", "filtered", "selected")[self.which.checkedId()]
-        self.export_asked.emit(self._choices.forms[self.forms.checkedId()][0], self.path.text().strip(), which)
+        columns = self.columns.text().strip() if self._what == "outfmt" else ""
+        self.export_asked.emit(self._what, self.path.text().strip(), which, columns)

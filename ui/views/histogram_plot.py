@@ -203,7 +203,9 @@ class ScorePlot(pg.GraphicsView):
         # The long left tail of a global model says nothing about hits; wheel and drag still reach it.
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
-        self.view.setXRange(max(min(ends), middle - 6 * spread), max(ends), padding=0.03)
+        low, high = max(min(ends), middle - 6 * spread), max(ends)
+        more = max(0.0, data.least_span - (high - low)) / 2
+        self.view.setXRange(low - more, high + more, padding=0.03)
 
     def _note_zoom(self) -> None:
         self._zoomed = True
@@ -223,7 +225,8 @@ class ScorePlot(pg.GraphicsView):
     def set_line(self, name: str, score: float, tag: str) -> None:
         """Put a threshold where it is, with the words on its tag."""
         line = self.lines[name]
-        shown = math.isfinite(score) and self.data is not None and self.data.has_thresholds
+        data = self.data
+        shown = math.isfinite(score) and data is not None and data.has_thresholds and len(data.counts) > 0
         line.setVisible(shown)
         if not shown:
             return

@@ -120,7 +120,7 @@ class PairSheet(SpecSheet):
         except ClalignError as error:
             problem = str(error)
         self.scoring.setText(scoring)
-        self._say(problem or space.reason_not_to_compare(), self._estimate())
+        self._say(problem, space.reason_not_to_compare(), self._estimate())
         self._show_notices(problem, pair_notices(space.queries, space.sequences, space.device))
         if self._waits and self.run_button.isEnabled():
             self._waits = False

@@ -45,9 +45,11 @@ class ReportPage(QScrollArea):
         self._add_run(run)
         self._add_messages(run)
         self._add_command(run)
-        self._heading("Sequences")
-        for part in report_parts(run.facts.get("database") or {}):
-            self._box.addWidget(part)
+        for heading, name in (("Queries", "queries"), ("Sequences", "database")):
+            if name in run.facts:
+                self._heading(heading)
+                for part in report_parts(run.facts[name] or {}):
+                    self._box.addWidget(part)
         self._heading("Versions")
         self._box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
         self._box.addStretch(1)
@@ -72,7 +74,7 @@ class ReportPage(QScrollArea):
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
-            ("Database size for E-values", words.count(facts.get("n_targets") or 0)),
+            ("Database size for E-values", "" if run.has_no_statistics else words.count(facts.get("n_targets") or 0)),
             (
                 "Reported from",
                 f"{words.score(card['report_score'])} bits" if card.get("report_score") and not run.shows_all else "",
@@ -84,7 +86,7 @@ class ReportPage(QScrollArea):
         ]
         done = facts.get("finished")
         if done:
-            rows.append(("Work", f"{done['cells'] / 1e9:.2f} billion cells, {words.rate(done['gcups'])}"))
+            rows.append(("Work", f"{words.cells(done['cells'])}, {words.rate(done['gcups'])}"))
             rows.append(("Time", words.duration(done["seconds"])))
         rows += [*run.scoring_rows(), ("Run file", str(run.path))]
         self._box.addWidget(label("Run", "heading"))

@@ -79,7 +79,7 @@ class RunSheet(SpecSheet):
                 )
             except OptionError as error:
                 problem = str(error)
-        self._say(problem or space.reason_not_to_run(), self._estimate())
+        self._say(problem, space.reason_not_to_run(), self._estimate())
         self._show_notices(problem, notices(space.profiles, space.sequences, space.device))
         self._show_cutoffs(values)
         self.resized.emit()

@@ -14,7 +14,7 @@ from ..forms.option_form import OptionForm
 from ..forms.scripts import Spec, as_command, as_python
 from ..models import device_words
 from ..models.workspace import Notice, Source, SourceKind, Workspace
-from .parts import button, clear_layout, label, notice_row, row
+from .parts import button, clear_layout, label, notice_row, row, set_role
 from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
@@ -134,12 +134,15 @@ class SpecSheet(Sheet):
         """Show command, notices and estimate of what is filled in."""
         raise NotImplementedError
 
-    def _say(self, reason: str, estimate: str) -> None:
-        """Let the search start, or say why it cannot."""
+    def _say(self, problem: str, reason: str, estimate: str) -> None:
+        """Let the search start, or say what is wrong with the options, or else why it cannot."""
+        reason = problem or reason
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
-        self.command.setText(as_command(self.spec) if self.spec else reason)
-        self.estimate.setText(estimate)
+        self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
+        self.command.setFont(self.font() if reason else theme.mono_font(9))
+        set_role(self.command, "role", "caution" if problem else "muted")
+        self.estimate.setText("" if reason else estimate)
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
         clear_layout(self._notices)
