@@ -21,7 +21,7 @@ from clalign.scoring import MODES, PairwiseQuery, SubstitutionMatrix
 from clalign.sequences import SequenceBatch
 from clalign.stages.smith_waterman_pieces import Pieces, pieces_of
 from clalign.stages.smith_waterman_tuning import pair_tuning_of
-from clalign.stages.viterbi_shapes import lane_backend
+from clalign.stages.viterbi_shapes import LOCAL_SHARE, lane_backend
 
 Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
@@ -329,6 +329,24 @@ def _pair_table(session: Any, query: _Query, classes: npt.NDArray[np.uint8], def
     return session.resident(f"pair gains {rows} {n_classes}", query.model, make)
 
 
+def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tuple[int, int]:
+    """Return how many of the lanes that are wanted, and how many rows of each, have room for their table.
+
+    Parameters
+    ----------
+    local_bytes : int
+        Local memory of a work-group.
+    lanes, rows : int
+        What is wanted.
+    at_once : int
+        Targets that a lane takes together; each has a table of its own.
+    """
+    fours = int(LOCAL_SHARE * local_bytes) // (16 * N_CODES * at_once)  # 16 bytes are the gains of 16 rows
+    while lanes > fours and lanes > 1:
+        lanes //= 2
+    return lanes, min(rows, 16 * max(1, fours // lanes))
+
+
 def _launch_lanes(
     query: _Query, listed: _Listed, outcome: _Outcome, choices: Choices, lanes_wanted: int = MOST_LANES
 ) -> None:
@@ -339,13 +357,14 @@ def _launch_lanes(
     if defines["LANE_BACKEND"] in NARROW_BACKENDS:
         defines["LANES"] = lanes_wanted
     defines |= choices
-    lanes = defines["LANES"]
-    most = choices.get("ROWS", tuning.wide_rows if wide else tuning.lane_rows) * lanes
-    n_strips, height = _strips(query.model.length, most, 4 * lanes, STRIP_OVERHEAD * lanes)
+    at_once = 1 if wide else 2
+    rows = choices.get("ROWS", tuning.wide_rows if wide else tuning.lane_rows)
+    lanes, rows = lanes_that_fit(device.local_bytes, defines["LANES"], rows, at_once)
+    n_strips, height = _strips(query.model.length, rows * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
     group = lanes if defines["LANE_BACKEND"] == 0 else min(tuning.group, device.max_work_group)
-    defines = {"GROUP": group, **defines, "ROWS": height // lanes}
+    defines = {"GROUP": group, **defines, "LANES": lanes, "ROWS": height // lanes}
     group = defines["GROUP"]
-    per_group, at_once = group // lanes, 1 if wide else 2
+    per_group = group // lanes
     n_groups = min(-(-listed.most // (per_group * at_once)), device.n_compute_units * tuning.lane_groups)
     per_strip = 8 * listed.longest * per_group if n_strips > 1 else 0
     if per_strip:

@@ -14,6 +14,7 @@ from clalign.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery,
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
 from clalign.stages.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
+from clalign.stages.smith_waterman_gpu import lanes_that_fit
 from clalign.stages.smith_waterman_vector import widths_of
 
 Codes = npt.NDArray[np.uint8]
@@ -148,6 +149,25 @@ def test_width_follows_from_what_a_score_can_reach() -> None:
     assert widths(6000, 16_000, 11, 1, "global") == (16,)
     assert widths(6000, 16_000, 11, 2, "global") == (32,)
     assert widths(6000, 16_000, 11, 2, "semiglobal") == (16,)
+
+
+@pytest.mark.parametrize(
+    ("local_bytes", "wanted", "expected"),
+    [
+        (2**16, (32, 16, 2), (32, 16)),
+        (48 * 2**10, (32, 32, 2), (32, 16)),
+        (48 * 2**10, (8, 32, 2), (8, 32)),
+        (2**15, (32, 16, 2), (16, 16)),
+        (2**15, (32, 8, 1), (32, 8)),
+    ],
+)
+def test_tables_of_lanes_fit_local_memory(
+    local_bytes: int, wanted: tuple[int, int, int], expected: tuple[int, int]
+) -> None:
+    assert lanes_that_fit(local_bytes, *wanted) == expected
+    lanes, rows = expected
+    table = wanted[2] * N_CODES * -(-rows // 16) * lanes
+    assert 16 * table + 4 * lanes + 4 <= local_bytes, "the formula of smith_waterman_lanes.cl"
 
 
 @pytest.mark.parametrize("mode", ["global", "semiglobal"])
