@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -247,6 +248,26 @@ class BuildSpec:
                     f"{flag_of(name, BuildSpec)} is {getattr(self, name)}.",
                     f"Give a number from 1 to {LONGEST_SAMPLE:,}.",
                 )
+
+
+_EVALUES = ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue")
+_SCORES = ("score", "domain_score", "inclusion_score", "inclusion_domain_score")
+_BY_SCORE = "a score takes the place of the E-value"
+
+REPLACED: dict[str, tuple[tuple[str, ...], str]] = {
+    **{score: ((evalue,), _BY_SCORE) for score, evalue in zip(_SCORES, _EVALUES, strict=True)},
+    "cutoff": ((*_EVALUES, *_SCORES), "the profile's own cutoffs take the place of all thresholds"),
+    "without_filters": (("f1", "f2", "f3", "without_bias_filter"), "without filters there is nothing to set"),
+}
+"""Options that take the place of others where profiles are HMMER3's: of which, and why. HMMER 3 refuses them together.
+
+For HMMER2 profiles a score and an E-value both count, as in HMMER2.
+"""
+
+
+def replaced_by(given: Collection[str]) -> dict[str, str]:
+    """Return the fields that do not count beside those that were given, each with the one that takes its place."""
+    return {name: other for other in REPLACED if other in given for name in REPLACED[other][0]}
 
 
 def flag_of(name: str, spec: type[SearchSpec | BuildSpec] = SearchSpec) -> str:

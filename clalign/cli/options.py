@@ -179,18 +179,15 @@ def check_pairs(arguments: argparse.Namespace, command: str, profiles: str) -> N
     from clalign.formats.sources import opened
 
     given = vars(arguments)
-    for replaced, other in replaced_by(given.keys()).items():
-        if replaced in given:
-            break
-    else:
+    pair = next(((other, name) for name, other in replaced_by(given.keys()).items() if name in given), None)
+    if pair is None:
         return
     with opened(profiles) as source:
         if identify(source).format != "HMMER3":
             return
-    first = f"--cut_{given[other]}" if other == "cutoff" else flag_of(other)
-    raise UsageError(
-        command, f"{first} and {flag_of(replaced)} exclude each other: {REPLACED[other][1]}. Leave one of them out."
-    )
+    flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name) for name in pair]
+    reason = REPLACED[pair[0]][1]
+    raise UsageError(command, f"{' and '.join(flags)} exclude each other: {reason}. Leave one of them out.")
 
 
 @dataclass(frozen=True, slots=True)
