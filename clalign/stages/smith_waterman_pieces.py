@@ -107,9 +107,9 @@ def cut(batch: SequenceBatch, rows: Rows, most: int, reach: int) -> Pieces:
 
 
 def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQuery, wanted: float) -> Pieces | None:
-    """Return chosen targets in pieces of some `wanted` residues, kept on a session for queries that reach alike.
+    """Return chosen targets in pieces of some `wanted` residues; None if they need not be cut, or cannot.
 
-    None if they need not be cut, or cannot.
+    A session keeps them with the array of rows, for queries that reach alike.
     """
     reach = longest_reach(model.sequence.codes, model.scoring)
     if reach is None or not len(rows):
@@ -119,7 +119,7 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
     if int(batch.lengths[rows].max()) <= most:
         return None
     pieces: Pieces = session.resident(
-        f"pieces of {most} sharing {shared}", batch, lambda: cut(batch, rows, most, shared)
+        f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared)
     )
     return pieces
 

@@ -101,7 +101,7 @@ def start_vector(
 ) -> Callable[[], PairScores]:
     """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
     n_lanes = max(1, session.device.n_compute_units) * VECTOR_BITS // 8
-    everything = np.arange(len(batch), dtype=np.int32)
+    everything = session.resident("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
     pieces = pieces_of(session, batch, everything, model, batch.n_cells(1) / n_lanes)
     if pieces is None:
         return _start_whole(session, batch, model, choices)

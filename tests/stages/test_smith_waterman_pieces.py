@@ -117,6 +117,19 @@ def test_devices_score_targets_in_pieces(session: Session, shape: str, mode: Mod
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
 
 
+def test_shapes_that_cut_other_targets_of_a_batch(opencl_session: Session):
+    """`lanes` has all targets cut, `item` the longest ones; each keeps its pieces for the next query."""
+    rng = np.random.default_rng(8)
+    query = query_of("ACGTTGCA", GapCosts(30, 30))
+    codes = query.sequence.codes
+    batch = SequenceBatch.from_texts([rng.choice(codes, 40), *(rng.choice(codes, n) for n in (900, 5, 0, 12, 700))])
+    cpu_shapes = [] if opencl_session.device.kind == "gpu" else ["vector"]
+    for shape in [*cpu_shapes, "lanes", "item", "lanes", *cpu_shapes]:
+        stage = SmithWatermanStage(shape)
+        found = opencl_session.run(stage, batch, query).scores.values
+        assert found.tolist() == stage.reference(batch, query).scores.values.tolist()
+
+
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 @given(seed=st.integers(0, 2**32 - 1), length=st.integers(1, 9), mode=st.sampled_from(["local", "ungapped"]))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
