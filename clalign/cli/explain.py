@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, add_spec_options, progress_mode, spec_of
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.errors import InputError, OptionError
 from clalign.evalues import digits_apart
+from clalign.specs import SearchSpec
+
+COMMAND = "clalign explain"
 
 EXAMPLES = (
     "clalign explain globins.hmm proteins.fasta HBB_HUMAN",
     "clalign explain --profile Pkinase --F3 1e-3 families.hmm proteins.fasta AKT1_HUMAN",
     "clalign explain --json globins.hmm proteins.fasta HBB_HUMAN",
+    "clalign explain --query MYG_HUMAN search.clalign HBB_HUMAN   # a run, also one of sw",
 )
 
 WIDTH = 100
@@ -28,15 +34,18 @@ def add_parser(subparsers: Any) -> None:
         "explain",
         examples=EXAMPLES,
         description="Send one sequence through every step of a search, also those it would not have come to, and show"
-        " its score and what was needed in each. Takes the options of hmmsearch.",
+        " its score and what was needed in each. Takes the options of hmmsearch; or a run, and the name of a sequence."
+        " For a run of sw it shows what each column adds to the score, and how bits and E-value follow.",
     )
-    parser.add_argument("profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text)")
-    parser.add_argument("targets", metavar="SEQDB", help="sequences, also compressed")
+    parser.add_argument("profiles", metavar="HMMFILE|RUN", help="profiles (HMMER2 or HMMER3 text), or a run file")
+    parser.add_argument("targets", metavar="SEQDB", nargs="?", help="sequences, also compressed; not with a run")
     parser.add_argument("name", metavar="NAME", help="of the sequence: the first word of its header")
     group = parser.add_argument_group("Output")
     group.add_argument("--json", action="store_true", help="print the steps as JSON")
     group = parser.add_argument_group("Profile")
-    group.add_argument("--profile", metavar="P", help="name, accession or number of the profile [the only one]")
+    group.add_argument(
+        "--profile", "--query", metavar="P", help="name, accession or number of the profile, or query [the only one]"
+    )
     add_device_option(parser)
     add_spec_options(parser, "search")
     add_progress_options(parser)
@@ -48,38 +57,62 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
+    job = _job_of_run(arguments) if arguments.targets is None else _job_of_files(arguments)
+    value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped.")
+    print(json.dumps(value, indent=1) if arguments.json else "\n".join(_lines(value)))
+    return 0
+
+
+def _job_of_files(arguments: argparse.Namespace) -> dict[str, Any]:
+    from clalign.formats.profiles import load_profiles
+
     if "-" in (arguments.profiles, arguments.targets):
         raise OptionError("Standard input (-) is not read here.", "Give both as files.")
     for path in (arguments.profiles, arguments.targets):
         if not Path(path).exists():
             raise InputError(path, "the file does not exist.", "Check the name.")
     spec = spec_of(arguments, str(Path(arguments.profiles).absolute()), str(Path(arguments.targets).absolute()))
-    job = {
-        "job": "explain",
-        "spec": spec.to_dict(),
-        "profile": profile_number(arguments.profiles, arguments.profile),
-        "name": arguments.name,
-    }
-    value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped.")
-    print(json.dumps(value, indent=1) if arguments.json else "\n".join(explanation_lines(value)))
-    return 0
+    names = [(hmm.name, hmm.accession) for hmm in load_profiles(arguments.profiles)]
+    number = _number_of(arguments.profiles, names, arguments.profile, "profile")
+    return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
-def profile_number(path: str, wanted: str | None) -> int:
-    """Return the place in its file of the profile that was asked for, from 0."""
-    from clalign.formats.profiles import load_profiles
+def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from clalign.runs import open_run
 
-    profiles = load_profiles(path)
-    if wanted is None and len(profiles) == 1:
+    options = [field.name for field in dataclasses.fields(SearchSpec) if "flag" in field.metadata]
+    if any(name in vars(arguments) for name in options):
+        raise UsageError(COMMAND, "a run keeps the options of its search; only files can be given others")
+    path = Path(arguments.profiles)
+    with open_run(path) as found:
+        what = "query" if found.fact("direction") == "pairwise" else "profile"
+        names = [(card["name"], card["accession"]) for card in found.profiles()]
+    number = _number_of(arguments.profiles, names, arguments.profile, what)
+    return {
+        "job": "explain", "run": str(path), "profile": number, "name": arguments.name, "device": arguments.device
+    }  # fmt: skip
+
+
+def _number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
+    """Return the place of the profile or query that was asked for, from 0."""
+    if wanted is None and len(names) == 1:
         return 0
     if wanted is None:
-        raise OptionError(f"{path} holds {len(profiles)} profiles.", "Choose one with --profile, by name or number.")
-    for number, hmm in enumerate(profiles):
-        if wanted in (hmm.name, hmm.accession):
+        plural = "queries" if what == "query" else "profiles"
+        raise OptionError(f"{path} holds {len(names)} {plural}.", f"Choose one with --{what}, by name or number.")
+    for number, known in enumerate(names):
+        if wanted in known:
             return number
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(profiles):
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
-    raise OptionError(f"{path} holds no profile {wanted}.", f"Its profiles begin with {profiles[0].name}.")
+    begins = f"The first one is {names[0][0]}." if names else "It has no results."
+    raise OptionError(f"{path} holds no {what} {wanted}.", begins)
+
+
+def _lines(value: dict[str, Any]) -> Iterable[str]:
+    from clalign.formats import pairwise_text
+
+    return pairwise_text.explanation_lines(value) if "columns" in value else explanation_lines(value)
 
 
 def explanation_lines(value: dict[str, Any]) -> list[str]:

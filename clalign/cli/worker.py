@@ -218,7 +218,8 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
     profile = int(request.get("profile", 0))
     if "run" in request:
         target = request["name"] if "name" in request else int(request["row"])
-        return explain_in_run(Path(request["run"]), profile, target, pick_device, job)
+        device = request.get("device")
+        return explain_in_run(Path(request["run"]), profile, target, lambda words: pick_device(device or words), job)
     return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], pick_device, job)
 
 

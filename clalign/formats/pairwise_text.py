@@ -76,7 +76,7 @@ def hit_line(row: PairRow) -> str:
 
 def evalue_words(evalue: float) -> str:
     """Return an E-value with two digits; a dash if it is not known."""
-    return "-" if math.isnan(evalue) else f"{evalue:.2g}"
+    return "-" if math.isnan(evalue) else f"{evalue:.2g}" if evalue else "0.0"
 
 
 def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: dict[str, Any] | None) -> Iterator[str]:
@@ -157,3 +157,56 @@ def totals(
     for count, n_bits in zip(wider, (16, 32), strict=True):
         if count:
             yield f"Computed again in {n_bits} bits, because narrower numbers overflowed: {count:,}."
+
+
+def explanation_lines(value: dict[str, Any]) -> Iterator[str]:
+    """Yield how the score of two sequences comes about; see `clalign.search.pairwise_explain.explain_pair`."""
+    strand = "" if value["strand"] == "plus" else ", on the minus strand: its reverse complement is aligned"
+    yield f"Query:    {value['query']} ({value['query_length']:,} residues){strand}"
+    yield f"Target:   {value['target']} ({value['length']:,} residues)"
+    gaps = f", gaps {value['gap_first']} for the first residue, {value['gap_next']} for each further one"
+    yield f"Scoring:  {value['matrix']}{gaps if value['mode'] != 'ungapped' else ''}; {MODES[value['mode']]}"
+    yield ""
+    yield f"{'Column':>7s} {'Query':>10s} {'Target':>10s} {'Score':>6s} {'Sum':>7s}"
+    for number, column in enumerate(value["columns"], 1):
+        query, target = (_place(column[f"{whose}_at"], column[whose]) for whose in ("query", "target"))
+        yield f"{number:>7d} {query:>10s} {target:>10s} {column['score']:>6d} {column['sum']:>7d}"
+    yield ""
+    yield f"Score:    {value['score']} = {_parts(value['columns'])}"
+    yield from _arithmetic(value) if value["statistics"] else ()
+    yield value["statistics_words"]
+    yield ""
+    yield value["verdict"]
+
+
+def _place(at: int | None, letter: str) -> str:
+    return f"{'' if at is None else at} {letter}"
+
+
+def _parts(columns: list[dict[str, Any]]) -> str:
+    """Return what the pairs of residues of an alignment score, and what its gaps cost."""
+    pairs = [column["score"] for column in columns if "-" not in (column["query"], column["target"])]
+    in_gaps = len(columns) - len(pairs)
+    text = f"{sum(pairs)} for {len(pairs)} pairs of residues"
+    cost = sum(pairs) - sum(column["score"] for column in columns)
+    return f"{text} - {cost} for {in_gaps} residue{'' if in_gaps == 1 else 's'} in gaps" if in_gaps else text
+
+
+def _arithmetic(value: dict[str, Any]) -> Iterator[str]:
+    """Yield how bits and E-value follow from a score."""
+    known, raw = value["statistics"], value["score"] // value["statistics"]["step"] * value["statistics"]["step"]
+    lambda_, k = f"{known['lambda']:.4g}", f"{known['k']:.3g}"
+    if raw != value["score"]:
+        yield f"          The tables hold for multiples of {known['step']}, so it counts as {raw}."
+    yield f"Bits:     (lambda S - ln K) / ln 2 = ({lambda_} x {raw} - ln {k}) / ln 2 = {value['bits']:.1f}"
+    short, n_sequences = known["length_adjustment"], value["n_sequences"]
+    query, targets = known["query_length"] - short, value["n_residues"] - n_sequences * short
+    if short:
+        yield (
+            f"Lengths:  query {known['query_length']:,} - {short} = {query:,}; targets {value['n_residues']:,}"
+            f" - {n_sequences:,} x {short} = {targets:,} (no alignment begins in the last {short} residues)"
+        )
+    yield (
+        f"E-value:  K m n exp(-lambda S) = {k} x {query:,} x {targets:,} x exp(-{lambda_} x {raw})"
+        f" = {evalue_words(value['evalue'])}"
+    )

@@ -37,12 +37,16 @@ Step = dict[str, Any]
 
 
 def explain_in_run(
-    path: Path, profile: int, row: int, pick_device: Callable[[str], Device], context: JobContext
+    path: Path, profile: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
 ) -> dict[str, Any]:
-    """Return how a database row fares in a run; see `explain`."""
+    """Return how a target, a database row or a name, fares in a run; see `explain`, or `explain_pair`."""
     with open_run(path) as run:
+        if run.fact("direction") == "pairwise":
+            from clalign.search.pairwise_explain import explain_pair
+
+            return explain_pair(run, profile, target, pick_device, context)
         spec = SearchSpec.from_dict(run.fact("spec"))
-        return explain(spec, profile, row, pick_device, context, run)
+        return explain(spec, profile, target, pick_device, context, run)
 
 
 def explain(

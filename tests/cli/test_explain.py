@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clalign.cli import main
 from clalign.cli.explain import explanation_lines
 from clalign.errors import ExitCode
+from clalign.formats.pairwise_text import explanation_lines as pair_lines
+from clalign.runs import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -73,3 +78,101 @@ def test_no_two_numbers_on_different_sides_of_a_limit_look_alike() -> None:
     close, beyond = explanation_lines(value)[4:6]
     assert close.split()[2:4] == ["-3.24", "-3.21"]
     assert beyond.split()[2:5] == ["inf", "-3.2", "<1e-300"]
+
+
+PROTEINS = """>t1 the same with a place
+CCCMKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAACCC
+>t2 a gap
+MKVLAARTEWYGHHKLMNPQRSTVWYAAAACDEFGHIKLMNAA
+>t3
+GGSGGSGGSGPPGPPGPGSSS
+"""
+ONE, OTHER = "ACGTTGCAAGGCTTACGATTCGAT", "TTGACCGATAGGCATTACGGATCC"
+
+
+def pairwise_run(folder: Path, queries: str, targets: str, *flags: str) -> str:
+    (folder / "q.fa").write_text(queries)
+    (folder / "t.fa").write_text(targets)
+    words = ["-q", "--device", "reference", "-o", str(folder / "o"), "--run", str(folder / "a.clalign"), *flags]
+    assert main(["sw", *words, str(folder / "q.fa"), str(folder / "t.fa")]) == 0
+    return str(folder / "a.clalign")
+
+
+def explained(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["explain", "-q", "--json", *words]) == 0
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+@pytest.mark.parametrize(
+    "flags", [(), ("--mode", "global"), ("--mode", "ungapped"), ("--gap-first", "3", "--gap-next", "3")]
+)
+def test_the_columns_of_a_pair_add_up_to_what_the_search_found(
+    flags: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = PROTEINS.split("\n")[1][3:-3]
+    run = pairwise_run(tmp_path, f">q1\n{query}\n>q2\nWWWWW\n", PROTEINS, "-E", "1e-3", *flags)
+    with open_run(Path(run)) as found:
+        hit = next(hit for hit in found.hits(0) if hit.name == "t2")
+    value = explained(capsys, run, "t2", "--query", "q1")
+    columns = value["columns"]
+    assert value["score"] == hit.raw == sum(column["score"] for column in columns) == columns[-1]["sum"]
+    assert "".join(column["target"] for column in columns) == hit.domains[0].text.target
+    assert [c["query_at"] for c in columns if c["query_at"]] == [*range(*(x + 1 for x in hit.domains[0].profile_range))]
+    assert (value["bits"], value["evalue"]) == ((hit.score, hit.evalue) if value["statistics"] else (None, None))
+    if not flags:
+        assert [c["score"] for c in columns if c["query"] == "-"] == [-12, -1, -1]
+    text = "\n".join(pair_lines(value))
+    assert text.count("\n") > len(columns)
+    assert text.endswith("t2 is reported.")
+    numbers = re.search(r"E-value: .* = (\S+) x ([\d,]+) x ([\d,]+) x exp\(-(\S+) x (\d+)\)", text)
+    assert (numbers is None) == (value["statistics"] is None)
+    if numbers:
+        k, m, n, slope, raw = (float(number.replace(",", "")) for number in numbers.groups())
+        assert k * m * n * math.exp(-slope * raw) == pytest.approx(hit.evalue, rel=0.05)
+
+
+def test_the_other_strand_is_explained_as_it_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    back = OTHER.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    run = pairwise_run(tmp_path, f">q\n{OTHER}\n", f">t\n{ONE}{back}\n")
+    value = explained(capsys, run, "t")
+    assert (value["strand"], value["score"]) == ("minus", 48)
+    assert [(c["query_at"], c["target_at"]) for c in value["columns"]] == [(24 - i, 25 + i) for i in range(24)]
+    assert "".join(c["query"] for c in value["columns"]) == back
+    assert "its reverse complement is aligned" in "\n".join(pair_lines(value))
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["-E", "1e-3"], "is needed for an E-value of 0.001"),
+        (["-T", "60"], "lies below -T 60"),
+        (["-E", "1e9", "--top", "1"], "as many targets as --top 1 allows"),
+        (["--pair-list", "pairs"], "none of the pairs that the run has aligned"),
+    ],
+)
+def test_it_is_said_why_a_target_is_not_reported(
+    flags: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs").write_text("q\tt1\n")
+    run = pairwise_run(tmp_path, ">q\nMKVLAARTEWYGHHKLMNPGSG\n", PROTEINS, *flags)
+    assert words in explained(capsys, run, "t3")["verdict"]
+    assert explained(capsys, run, "t1")["verdict"] in ("t1 is reported.", "t1 is aligned, as asked.")
+
+
+def test_a_run_and_the_options_of_a_search_do_not_go_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = pairwise_run(tmp_path, ">q1\nMKVLAA\n>q2\nMKV\n", PROTEINS)
+    assert main(["explain", run, "t1", "--F3", "1"]) == ExitCode.USAGE
+    assert main(["explain", run, "t1"]) == ExitCode.INPUT
+    assert "Choose one with --query" in capsys.readouterr().err
+    assert main(["explain", "-q", run, "nobody", "--query", "2"]) == ExitCode.UNREADABLE
+
+
+def test_a_run_of_profiles_is_explained_like_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, name = str(tmp_path / "a.clalign"), Path(BUILT).read_text().split()[0][1:]
+    words = ["-q", "--device", "reference"]
+    assert main(["hmmsearch", *words, "--run", run, "-o", str(tmp_path / "x"), GLOBINS, BUILT]) == 0
+    assert explained(capsys, run, name) == explained(capsys, "--device", "reference", GLOBINS, BUILT, name)

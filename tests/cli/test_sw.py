@@ -250,8 +250,6 @@ def test_a_run_is_exported_continued_and_verified(
     assert capsys.readouterr().out == table
     assert main(["verify", run]) == 0
     assert "Checked 11 results: all equal." in capsys.readouterr().out
-    assert main(["explain", "--run", run, "t1"]) != 0
-    capsys.readouterr()
 
 
 def test_the_command_of_a_run_repeats_it(inputs: tuple[str, str], tmp_path: Path) -> None:
