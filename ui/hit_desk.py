@@ -48,6 +48,7 @@ class HitDesk(QObject):
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
         sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms, self._columns))
+        sheet.forms.buttonToggled.connect(lambda: self._conductor.window.sheets.fit())
         sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
         self._conductor.window.sheets.open_sheet(sheet)
 

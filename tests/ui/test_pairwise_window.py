@@ -1,9 +1,11 @@
 """Comparisons of sequences in the window: sheet, results, dot plot, pictures."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
@@ -81,6 +83,37 @@ def test_without_statistics_there_are_no_columns_of_dashes(opened: Callable[[str
     if name == "pairs":
         assert page.run.hits.n_shown == 2
         assert page.run.hits.rule(1) == ""
+
+
+def test_no_tab_makes_the_window_wider(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
+    window.resize(1280, 800)
+    page = opened("proteins")
+    page.hits.table.choose_row(0)
+    for name in page.TABS:
+        page.show_tab(name)
+        qtbot.wait(50)
+        assert window.width() == 1280, name
+
+
+def test_few_scores_have_whole_numbers_and_the_line_in_view(
+    qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]
+) -> None:
+    page = opened("proteins")
+    page.show_tab("histogram")
+    plot, data = page.histogram.plot, page.run.histogram
+    few = dataclasses.replace(data, edges=np.array([900.0, 901.0]), counts=np.array([1]))
+    plot.show_histogram(few)
+    low, high = plot.view.viewRange()[0]
+    line = plot.lines["report"]
+    assert line.isVisible()
+    assert low < line.value() < 900 < high
+    line.setVisible(False)
+    plot.show_histogram(few)
+    low, high = plot.view.viewRange()[0]
+    assert high - low >= 20
+    plot.set_line("report", 850.0, "≥ 850")
+    low, high = plot.view.viewRange()[0]
+    assert low < 850 < 901 < high
 
 
 def test_strands_are_shown_where_there_are_two(opened: Callable[[str], PairPage]) -> None:

@@ -79,7 +79,7 @@ def _share(value: Callable[[HitRow, Span, PairFacts, HitsModel], float]) -> Call
 
 
 PAIR_COLUMNS = (
-    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 116),
+    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 110),
     Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
            False, True, 200),
     Column("evalue", "E-value", "Expected number of targets with this score by chance, in a database of this size",
@@ -94,9 +94,9 @@ PAIR_COLUMNS = (
     Column("gaps", "Gaps", "Gaps of whatever length", _said(lambda r, s, p, m: words.count(p.n_gaps)), "gaps", True,
            True, 44, True),
     Column("query_coverage", "Query %", "Share of the query that is aligned",
-           _share(lambda r, s, p, m: query_coverage(r, s, m)), "query_coverage", True, True, 60),
+           _share(lambda r, s, p, m: query_coverage(r, s, m)), "query_coverage", True, True, 64),
     Column("target_coverage", "Target %", "Share of the target that is aligned",
-           _share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), "target_coverage", True, True, 62),
+           _share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), "target_coverage", True, True, 68),
     Column("query_from_to", "Query from–to", "First and last aligned residue of the query",
            _said(lambda r, s, p, m: _places(s.hmm_start, s.hmm_end)), "query_start", True, False, 110, True),
     Column("target_from_to", "Target from–to",

@@ -199,11 +199,12 @@ class ScorePlot(pg.GraphicsView):
 
     def _show_all(self, data: Histogram) -> None:
         ends = [data.edges[0], data.last_shown, *data.cutoffs.values()]
-        ends += [line.value() for line in self.lines.values() if line.isVisible()]
+        thresholds = [line.value() for line in self.lines.values() if line.isVisible()]
+        ends += thresholds
         # The long left tail of a global model says nothing about hits; wheel and drag still reach it.
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
-        low, high = max(min(ends), middle - 6 * spread), max(ends)
+        low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
         more = max(0.0, data.least_span - (high - low)) / 2
         self.view.setXRange(low - more, high + more, padding=0.03)
 
@@ -227,12 +228,15 @@ class ScorePlot(pg.GraphicsView):
         line = self.lines[name]
         data = self.data
         shown = math.isfinite(score) and data is not None and data.has_thresholds and len(data.counts) > 0
+        appears = shown and not line.isVisible()
         line.setVisible(shown)
         if not shown:
             return
         line.blockSignals(True)
         line.setValue(score)
         line.blockSignals(False)
+        if appears and not self._zoomed and data is not None:
+            self._show_all(data)
         line.label.setFormat(tag)
         self._place_tags()
 

@@ -171,6 +171,7 @@ class HitCard(QWidget):
             None,
             IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
             IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
+            spacing=4,
         )
         tools.setContentsMargins(12, 8, 12, 4)
         return tools

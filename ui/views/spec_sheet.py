@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QGridLayout, QVBoxLayout, QWidget
 
 from .. import theme, words
 from ..forms.option_form import OptionForm
@@ -140,8 +140,8 @@ class SpecSheet(Sheet):
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
         self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
-        self.command.setFont(self.font() if reason else theme.mono_font(9))
         set_role(self.command, "role", "caution" if problem else "muted")
+        self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
         self.estimate.setText("" if reason else estimate)
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
