@@ -55,6 +55,14 @@ def test_the_description_has_room_in_a_small_window(
         qtbot.waitUntil(lambda: table.columnWidth(place) >= 100, timeout=5000)
         if width > 1000:
             assert table.horizontalHeader().length() == table.viewport().width()
+    name = table._place("name")
+    narrow = table.columnWidth(name)
+    window.resize(1920, 800)
+    qtbot.waitUntil(lambda: table.columnWidth(name) > narrow + 50, timeout=5000)
+    table.setColumnWidth(name, 300)
+    window.resize(1280, 800)
+    qtbot.wait(50)
+    assert table.columnWidth(name) == 300
     table.show_set("all")
     table.show_set("short")
     assert table.columnWidth(place) >= 100

@@ -15,6 +15,11 @@ from .parts import IconButton, label, row, set_role
 TYPING_MS = 150
 ROW_HEIGHT = 26
 
+NAMES = ("name", "profile")
+
+MOST_WIDER = 110
+"""Pixels that a column of names gets at most besides its own, where there is room."""
+
 LEAST_FILLED = 100
 """Pixels of the column that takes what room the others leave, if they leave less."""
 
@@ -48,10 +53,11 @@ class HitsTable(QTableView):
         strip = self.kind.place("domains")
         if strip is not None:
             self.setItemDelegateForColumn(strip, DomainDelegate(self))
-        for key in ("name", "profile"):
+        for key in NAMES:
             self.setItemDelegateForColumn(self._place(key), NameDelegate(self))
         self._filled: int | None = self._place("description")
         self._together = False
+        self._name_widths: dict[int, int] = {}
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -87,9 +93,20 @@ class HitsTable(QTableView):
             others = header.length() - header.sectionSize(place)
             self.setColumnWidth(place, max(LEAST_FILLED, self.viewport().width() - others))
 
+    def _widen_names(self) -> None:
+        """Give names a part of the room that is left; those that the user made wider or narrower stay."""
+        columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self._filled]
+        needed = sum(column.width for place, column in columns if not self.isColumnHidden(place))
+        spare = max(0, self.viewport().width() - needed - LEAST_FILLED)
+        for place, column in columns:
+            if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
+                self._name_widths[place] = column.width + min(MOST_WIDER, spare // 4)
+                self.setColumnWidth(place, self._name_widths[place])
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use the new room."""
         super().resizeEvent(event)
+        self._widen_names()
         self._fill()
 
     def _place(self, key: str) -> int:
