@@ -92,6 +92,8 @@ class PairwiseSpec:
             raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
         if self.in_step and self.pair_list is not None:
             raise OptionError("Pairs come either in step or from a list.", "Leave out --pairs or --pair-list.")
+        if self.pair_list == "-":
+            raise OptionError("The list of pairs cannot be standard input (-).", "Give it as a file.")
         if (self.match is None) != (self.mismatch is None):
             raise OptionError("A match and a mismatch belong together.", "Give both --match and --mismatch.")
         if self.match is not None and self.matrix is not None:

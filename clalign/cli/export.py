@@ -8,6 +8,7 @@ from typing import Any
 from clalign.cli.options import Outputs, add_text_options
 from clalign.cli.parser import CommandParser, UsageError, number
 from clalign.cli.sw import add_outfmt
+from clalign.errors import OptionError
 
 COMMAND = "clalign export"
 
@@ -57,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
     files = tuple((name, path) for name, path in named if path is not None)
+    if arguments.outfmt is not None and arguments.out_text is None:
+        files = (("text", "-"), *files)
     if not files:
         raise UsageError(COMMAND, "nothing to write: name an output, such as --tsv F")
     if sum(path == "-" for _, path in files) > 1:
@@ -86,6 +89,8 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     from clalign.runs import open_run
 
     with open_run(Path(arguments.run_file)) as found:
+        if arguments.significant and found.fact("direction") == "pairwise":
+            raise OptionError("A run of `clalign sw` calls no hits significant.", "Choose with --evalue or --score.")
         if arguments.evalue is None and arguments.score is None:
             return None
         rows = found.connection.execute(

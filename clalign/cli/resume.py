@@ -46,6 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")
+        if found.fact("direction") == "pairwise":
+            from clalign.search.pairwise_export import writer_of
+
+            for what, _ in outputs.files:
+                writer_of(what)  # what there is not is told at once
     outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

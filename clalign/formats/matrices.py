@@ -116,7 +116,12 @@ def read_matrix(path: str) -> SubstitutionMatrix:
     again = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if again is not None:
         raise InputError(path, f"the letter {again} is there twice.", "Leave one of them out.", number)
-    rows = dict(_row(path, number, words, columns) for number, words in lines)
+    rows: dict[str, list[int]] = {}
+    for line, words in lines:
+        letter, scores = _row(path, line, words, columns)
+        if letter in rows:
+            raise InputError(path, f"the letter {letter} has a line already.", "Leave one of them out.", line)
+        rows[letter] = scores
     missing = [letter for letter in columns if letter not in rows]
     if missing:
         raise InputError(path, f"there is no line for the letter {missing[0]}.", hint)

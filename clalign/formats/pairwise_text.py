@@ -12,7 +12,6 @@ from clalign.hits import Hit
 from clalign.pairwise_specs import PairwiseSpec
 
 NAME_WIDTH = 30
-BLOCK = 60
 
 MODES = {
     "local": "local alignments",
@@ -104,8 +103,8 @@ def hit_heading(card: Card, hit: Hit, names_query: bool) -> Iterator[str]:
         yield f"> {hit.name} ({hit.length:,} residues) {plain(hit.description)}".rstrip()
 
 
-def alignment_lines(row: PairRow, width: int = BLOCK) -> Iterator[str]:
-    """Yield an alignment with its numbers, in blocks of `width` columns."""
+def alignment_lines(row: PairRow, width: int) -> Iterator[str]:
+    """Yield an alignment with its numbers, in blocks of `width` columns; the numbers alone if that is 0."""
     pair, n = row.pair, row.n_columns
     head = f"  Score {row.domain.raw}"
     if row.has_statistics:
@@ -121,7 +120,8 @@ def alignment_lines(row: PairRow, width: int = BLOCK) -> Iterator[str]:
         f" {row.target_coverage:.0f} % of the target"
     )
     yield ""
-    yield from _blocks(row, width)
+    if width:
+        yield from _blocks(row, width)
 
 
 def _share(part: int, whole: int) -> str:
@@ -131,19 +131,22 @@ def _share(part: int, whole: int) -> str:
 def _blocks(row: PairRow, width: int) -> Iterator[str]:
     query, middle, target = row.rows
     (query_at, _), (target_at, _) = row.query_ends, row.target_ends
-    step = row.pair.strand
     digits = len(str(max(*row.query_ends, *row.target_ends)))
     for start in range(0, len(query), width):
-        upper, lower = query[start : start + width], target[start : start + width]
-        n_upper, n_lower = len(upper) - upper.count("-"), len(lower) - lower.count("-")
-        # An end without residues in this block repeats the one before.
-        upper_end = query_at + max(n_upper - 1, 0)
-        lower_end = target_at + step * max(n_lower - 1, 0)
-        yield f"  Query  {query_at:>{digits}d} {upper} {upper_end}"
+        upper, query_at = _numbered(query[start : start + width], query_at, 1, digits)
+        lower, target_at = _numbered(target[start : start + width], target_at, row.pair.strand, digits)
+        yield f"  Query  {upper}"
         yield f"         {'':>{digits}s} {middle[start : start + width]}".rstrip()
-        yield f"  Target {target_at:>{digits}d} {lower} {lower_end}"
+        yield f"  Target {lower}"
         yield ""
-        query_at, target_at = query_at + n_upper, target_at + step * n_lower
+
+
+def _numbered(residues: str, first: int, step: int, digits: int) -> tuple[str, int]:
+    """Return a line between the numbers of its ends, which a line of gaps has not, and the number after it."""
+    after = first + step * (len(residues) - residues.count("-"))
+    if after == first:
+        return f"{'':>{digits}s} {residues}", first
+    return f"{first:>{digits}d} {residues} {after - step}", after
 
 
 def totals(

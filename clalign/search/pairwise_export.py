@@ -145,10 +145,7 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
     int
         Records written.
     """
-    if what not in WRITERS:
-        raise OptionError(
-            f'Runs of `clalign sw` have no export named "{what}".', f"Choose one of {', '.join(WRITERS)}."
-        )
+    write = writer_of(what)
     spec = PairwiseSpec.from_dict(run.fact("spec"))
     if run.fact("scoring") is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
@@ -167,7 +164,22 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
         run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
     source = PairSource(run, spec, run.profiles(), origin, choice, columns, context)
     with whole_file(path) as stream:
-        return WRITERS[what](source, stream)
+        return write(source, stream)
+
+
+def writer_of(what: str) -> Callable[[PairSource, TextIO], int]:
+    """Return what writes one of the exports of a pairwise run.
+
+    Raises
+    ------
+    OptionError
+        If such runs have no export of this name.
+    """
+    if what not in WRITERS:
+        raise OptionError(
+            f'Runs of `clalign sw` have no export named "{what}".', f"Choose one of {', '.join(WRITERS)}."
+        )
+    return WRITERS[what]
 
 
 def write_text(source: PairSource, stream: TextIO) -> int:

@@ -211,6 +211,7 @@ def test_blast_gap_costs_and_ours_say_the_same(
         (["--statistics", "published", "--mode", "global"], "no statistics of global alignments"),
         (["--pairs", "--pair-list", "x"], "either in step or from a list"),
         (["--pairs"], "holds 2"),
+        (["--pair-list", "-"], "cannot be standard input"),
     ],
 )
 def test_options_that_make_no_sense(
@@ -246,6 +247,13 @@ def test_a_run_is_exported_continued_and_verified(
     assert len(capsys.readouterr().out.splitlines()) == 9
     assert main(["export", run, "--tblout", "-"]) == ExitCode.INPUT
     assert 'no export named "tblout"' in capsys.readouterr().err
+    assert main(["export", run, "--outfmt", "6 sseqid"]) == 0
+    assert capsys.readouterr().out == "t1\nt4\nt2\n"
+    assert main(["export", run, "--significant", "--tsv", "-"]) == ExitCode.INPUT
+    assert main(["resume", "-q", run, "--tblout", "-"]) == ExitCode.INPUT
+    told = capsys.readouterr()
+    assert 'no export named "tblout"' in told.err
+    assert told.out == ""
     assert main(["resume", "-q", run, "--tsv", "-"]) == 0
     assert capsys.readouterr().out == table
     assert main(["verify", run]) == 0
@@ -281,6 +289,24 @@ def test_pairs_in_step_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFi
     text = capsys.readouterr().out
     assert "> a2 (4 residues) and b2 (16 residues)" in text
     assert "No residues are aligned." in text
+    assert sw("--pairs", "--noali", str(a), str(b)) == 0
+    short = capsys.readouterr().out
+    assert [line for line in text.splitlines() if "Score" in line] == re.findall("  Score.*", short)
+    assert "Query  " not in short
+
+
+def test_a_line_of_gaps_has_no_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = tmp_path / "a.fa", tmp_path / "b.fa"
+    start, end = "MKVLAARTEWYGHHKLMNPQ", "RSTVWYACDEFGHIKLMNAA"
+    a.write_text(f">a\n{start}{end}\n")
+    b.write_text(f">b\n{start}{'G' * 40}{end}\n")
+    assert sw("--pairs", "--gap-first", "5", "--gap-next", "0", "--textw", "52", str(a), str(b)) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("  Query ", "  Target"))]
+    dashes = "  Query     " + "-" * 20
+    assert lines == [
+        f"  Query   1 {start} 20", f"  Target  1 {start} 20", dashes, f"  Target 21 {'G' * 20} 40", dashes,
+        f"  Target 41 {'G' * 20} 60", f"  Query  21 {end} 40", f"  Target 61 {end} 80",
+    ]  # fmt: skip
 
 
 def test_queries_from_standard_input(

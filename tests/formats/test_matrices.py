@@ -71,6 +71,7 @@ def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: P
         ("9", "9.5", 4, '"9.5" is no whole number'),
         ("9", "900", 4, "900 does not lie between -127 and 127"),
         ("A  C  *", "A  A  *", 2, "letter A is there twice"),
+        ("C -2", "A -2", 4, "the letter A has a line already"),
         ("A  C  *", "A  CC *", 2, '"CC" stands where a letter was expected'),
         ("* -4 -4  1\n", "", None, "no line for the letter *"),
         (SMALL, "# nothing\n", None, "holds no matrix"),
