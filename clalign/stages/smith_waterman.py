@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from clalign.hits import PairScores, Scores
+from clalign.pair_batches import PairBatch
 from clalign.reference.smith_waterman import pair_score
 from clalign.scoring import PairwiseQuery
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, nothing_to_check
 from clalign.stages.smith_waterman_gpu import start_gpu
+from clalign.stages.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.stages.smith_waterman_vector import start_vector
+
+SCORE_BITS = 29
+"""Of the widest scores, besides the sign; NEVER in ``common/affine_ints.h`` is below all of them."""
 
 
 class SmithWatermanStage:
@@ -22,7 +27,7 @@ class SmithWatermanStage:
     Parameters
     ----------
     shape : str, optional
-        ``vector``, for CPUs, or ``item``; by default what suits the device.
+        ``vector``, for CPUs, ``item``, or ``lanes`` for all targets; by default what suits the device.
     defines : dict, optional
         Compile-time choices that replace the default ones.
     """
@@ -42,11 +47,19 @@ class SmithWatermanStage:
         return PairScores(Scores(batch.targets, values))
 
     def start(self, session: Any, batch: SequenceBatch, model: PairwiseQuery) -> Callable[[], PairScores]:
-        """Start scoring the batch."""
+        """Start scoring the batch.
+
+        Raises
+        ------
+        OptionError
+            If scores may not fit 32 bits.
+        """
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
-        n_cells = batch.n_cells(model.length)
-        if n_cells == 0:
+        if batch.n_cells(model.length) == 0:
             return lambda: self.reference(batch, model, session.check)
+        if not model.scoring.is_floored:
+            pairs = PairBatch.of_query(model.sequence.codes, batch)
+            scores_fit(chosen_pairs(pairs, np.array([batch.lengths.argmax()])), model.scoring, SCORE_BITS)
         if shape == "vector":
             return start_vector(session, batch, model, self.defines)
         return start_gpu(session, batch, model, shape, self.defines)

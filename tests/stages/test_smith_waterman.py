@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.alphabets import LETTERS, N_CODES, code_of, decode
+from clalign.errors import OptionError
 from clalign.formats.matrices import load_matrix
 from clalign.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceBatch
@@ -168,6 +169,16 @@ def test_tables_of_lanes_fit_local_memory(
     lanes, rows = expected
     table = wanted[2] * N_CODES * -(-rows // 16) * lanes
     assert 16 * table + 4 * lanes + 4 <= local_bytes, "the formula of smith_waterman_lanes.cl"
+
+
+@pytest.mark.parametrize("shape", FEW_SHAPES)
+def test_scores_that_fit_no_number(opencl_session: Session, shaped_session: Session, shape: str) -> None:
+    """They would be wrong; the target is not there, since it is refused before it is read."""
+    codes = random_codes(np.random.default_rng(12), 9)
+    query = query_of(codes, typical_matrix(np.random.default_rng(12)), 500, 500, "global")
+    batch = SequenceBatch(codes, np.array([0, 4, 2**21], np.int32), np.arange(2))
+    with pytest.raises(OptionError, match="9 residues aligned with 2,097,148 may lie between"):
+        opencl_session.run(SmithWatermanStage(shape), batch, query)
 
 
 @pytest.mark.parametrize("mode", ["global", "semiglobal"])
