@@ -154,9 +154,10 @@ def greatest_scores(pairs: Pairs, scoring: Scoring) -> Rows:
 def least_scores(pairs: Pairs, scoring: Scoring) -> Rows:
     """Return what no number that is computed for a pair can be below, where scores below 0 count (int64[n])."""
     gaps = scoring.gaps
-    m, n = pairs.lengths
-    of_borders = 2 * gaps.first + (m + n - 2) * gaps.next
-    return -(of_borders + 2 * gaps.first) - abs(scoring.matrix.least)
+    down, across = (gaps.first + (lengths - 1) * gaps.next for lengths in pairs.lengths)
+    # A gap down and one across lead to every cell; where overhangs cost nothing, either of them does.
+    to_cells = down + across if scoring.mode == "global" else np.minimum(down, across)
+    return np.asarray(-(to_cells + 2 * gaps.first) - abs(scoring.matrix.least))
 
 
 def ends_of(scoring: Scoring) -> int:

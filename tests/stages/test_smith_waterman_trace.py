@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from clalign.errors import OptionError
 from clalign.pair_alignments import path_score
 from clalign.pair_batches import PairBatch
-from clalign.reference.smith_waterman_trace import pair_alignment
+from clalign.reference.smith_waterman_trace import _matrices, pair_alignment
 from clalign.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
 from clalign.stages import smith_waterman_trace_lanes, smith_waterman_trace_vector
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE, SmithWatermanTraceStage
+from clalign.stages.smith_waterman_trace_plan import chosen_pairs, least_scores, scores_fit
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
 SMALL_LANES = {"LANE_BACKEND": 0, "LANES": 4, "ROWS": 2, "COLUMNS": 16}
@@ -245,6 +247,29 @@ def test_scores_that_fit_no_number(opencl_session: Session) -> None:
     too_long = PairBatch.in_step(long, long)
     with pytest.raises(OptionError, match="can be told apart"):
         opencl_session.run(SMITH_WATERMAN_TRACE, too_long, Scoring(DNA, GapCosts(1000, 1000), "global"))
+
+
+def test_a_long_overhang_costs_nothing() -> None:
+    """In 2**25 numbers there is no room for gaps all along the target, but then the alignment need not have them."""
+    short = SequenceBatch.from_texts(["ACGTACGT"])
+    long = replace(short, offsets=np.array([0, 2**29], np.int32))
+    pairs = chosen_pairs(PairBatch.in_step(short, long), np.array([0]))
+    scores_fit(pairs, Scoring(DNA, GapCosts(9, 8), "semiglobal"), 25)
+    with pytest.raises(OptionError, match="can be told apart"):
+        scores_fit(pairs, Scoring(DNA, GapCosts(9, 8), "global"), 25)
+
+
+@pytest.mark.parametrize("mode", ["global", "semiglobal"])
+def test_no_score_is_below_the_least(mode: Mode) -> None:
+    """Nothing matches; of both modes the worst cell is reached, but for what is added for the next one."""
+    texts = ["A" * n for n in (1, 2, 5, 9)]
+    mismatching = SubstitutionMatrix.match_mismatch(1, -127)
+    scoring = Scoring(mismatching, GapCosts(7, 3), mode)
+    for query, target in product(texts, texts):
+        batch = PairBatch.in_step(*(SequenceBatch.from_texts([text]) for text in (query, target.replace("A", "C"))))
+        least = least_scores(chosen_pairs(batch, np.array([0])), scoring)
+        score, *_ = _matrices(PairwiseQuery(Sequence("", "", batch.queries.codes), scoring), batch.targets.codes)
+        assert least == score.min() - 2 * 7 - 127
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
