@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alignments import AlignmentText
-from clalign.alphabets import DECODE
+from clalign.alphabets import DECODE, code_of
 from clalign.scoring import Scoring
+
+URACIL, THYMINE = code_of("U"), code_of("T")
 
 _RUN = re.compile(r"(\d+)([MID])")
 
@@ -78,14 +80,18 @@ class AlignedColumns:
         pairs: npt.NDArray[np.bool_] = self.kinds == ord("M")
         return pairs
 
-    @property
-    def n_identical(self) -> int:
-        """Columns of two equal residues."""
-        return int((self.pairs & (self.query == self.target)).sum())
+    def identical(self, scoring: Scoring) -> npt.NDArray[np.bool_]:
+        """Return which columns hold two equal residues (bool[n_columns]); of nucleic acids U and T are equal."""
+        query, target = self.query, self.target
+        if scoring.matrix.is_nucleic:
+            query, target = (np.where(row == URACIL, THYMINE, row) for row in (query, target))
+        identical: npt.NDArray[np.bool_] = self.pairs & (query == target)
+        return identical
 
-    def n_positive(self, scoring: Scoring) -> int:
-        """Return the number of columns of two residues that score above 0."""
-        return int((self.pairs & (scoring.matrix.scores[self.query, self.target] > 0)).sum())
+    def positive(self, scoring: Scoring) -> npt.NDArray[np.bool_]:
+        """Return which columns hold two residues that score above 0 (bool[n_columns])."""
+        positive: npt.NDArray[np.bool_] = self.pairs & (scoring.matrix.scores[self.query, self.target] > 0)
+        return positive
 
 
 def aligned_columns(
@@ -128,7 +134,6 @@ def pair_text(
     dash, space = np.uint8(ord("-")), np.uint8(ord(" "))
     top = np.where(columns.kinds == ord("D"), dash, DECODE[columns.query])
     bottom = np.where(columns.kinds == ord("I"), dash, DECODE[columns.target])
-    positive = columns.pairs & (scoring.matrix.scores[columns.query, columns.target] > 0)
-    same = columns.pairs & (columns.query == columns.target)
-    middle = np.where(same, np.uint8(ord("|")), np.where(positive, np.uint8(ord("+")), space))
+    other = np.where(columns.positive(scoring), np.uint8(ord("+")), space)
+    middle = np.where(columns.identical(scoring), np.uint8(ord("|")), other)
     return AlignmentText(*(str(row.astype(np.uint8).tobytes(), "ascii") for row in (top, middle, bottom)))

@@ -109,11 +109,10 @@ class PairRow:
     @property
     def btop(self) -> str:
         """BLAST's traceback operations: numbers of equal residues, and pairs of letters that differ."""
-        query, _, target = self.rows
         words = []
-        for same, columns in groupby(zip(query, target, strict=True), lambda pair: pair[0] == pair[1]):
+        for same, columns in groupby(zip(*self.rows, strict=True), lambda column: column[1] == "|"):
             some = list(columns)
-            words.append(str(len(some)) if same else "".join(a + b for a, b in some))
+            words.append(str(len(some)) if same else "".join(query + target for query, _, target in some))
         return "".join(words)
 
 

@@ -115,7 +115,11 @@ def domain_of(
     if strand < 0:
         start, end = len(codes) - end, len(codes) - start
     facts = PairFacts(
-        strand, columns.n_identical, columns.n_positive(scoring), alignment.n_gaps, alignment.n_gap_residues
+        strand,
+        int(columns.identical(scoring).sum()),
+        int(columns.positive(scoring).sum()),
+        alignment.n_gaps,
+        alignment.n_gap_residues,
     )
     raw = alignment.score
     return Domain(

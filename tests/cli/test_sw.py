@@ -339,3 +339,17 @@ def test_a_full_disk_is_told_and_the_run_kept(
     (kept,) = tmp_path.glob("clalign-*/search.clalign")
     assert main(["export", str(kept), "--outfmt", "6 sseqid", "-o", "-"]) == 0
     assert capsys.readouterr().out.startswith("t1\n")
+
+
+@pytest.mark.parametrize("strand", ["plus", "minus"])
+def test_uracil_and_thymine_are_the_same_base(strand: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rna, dna = tmp_path / "rna.fa", tmp_path / "dna.fa"
+    text = "ACGTTGCAAGGCTTACGATTCGAT"
+    rna.write_text(f">rna\n{text.replace('T', 'U')}\n")
+    dna.write_text(f">dna\n{text if strand == 'plus' else reverse_complement(text)}\n")
+    columns = "6 sstrand pident nident mismatch positive btop score"
+    for queries, targets in ((rna, dna), (dna, rna)):
+        sam = tmp_path / f"{queries.stem}.sam"
+        assert sw("--strand", strand, "--outfmt", columns, "--sam", str(sam), str(queries), str(targets)) == 0
+        assert capsys.readouterr().out.split() == [strand, "100.000", "24", "0", "24", "24", "48"]
+        assert "NM:i:0" in sam.read_text()
