@@ -133,6 +133,16 @@ def test_a_higher_limit_lets_the_best_target_through(window: MainWindow, opened:
     assert sheet.form.values()[0]["evalue"] == pytest.approx(least)
 
 
+def test_a_stopped_run_without_hits_says_so(opened: Opened) -> None:
+    page = opened("empty")
+    assert page._wider.isVisible()
+    page.run.facts["state"] = "stopped"
+    page.show_facts()
+    assert page.empty._heading.text() == "No hits so far"
+    assert page._unfinished_bar.isVisible()
+    assert not page._wider.isVisible()
+
+
 def test_a_run_that_is_worked_on_cannot_be_continued(
     qtbot: Any, real_window: MainWindow, pair_runs: dict[str, Path]
 ) -> None:

@@ -70,7 +70,7 @@ def facts(device: Device) -> list[tuple[str, str]]:
 
 def trial(row: dict[str, Any]) -> str:
     """Return a trial of a tuning in a line."""
-    from clalign.stages.viterbi_tuning import WORDS
+    from clalign.labs.tuning import WORDS
 
     came = row.get("problem") or words.rate(row["gcups"])
     return f"{WORDS[row['choice']].capitalize()}: {words.count(row['value'])} ({row['shape']}) · {came}"
@@ -78,7 +78,7 @@ def trial(row: dict[str, Any]) -> str:
 
 def tuning(value: dict[str, Any]) -> str:
     """Return what a tuning has changed."""
-    from clalign.stages.viterbi_tuning import WORDS
+    from clalign.labs.tuning import WORDS
 
     before = value["before"]
     changed = [

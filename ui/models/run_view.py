@@ -418,10 +418,16 @@ class RunView(QObject):
                 best = self._run.best(self.profile)
         return str(best["name"]) if best else ""
 
+    def _no_hits_so_far(self) -> tuple[str, str]:
+        """Return heading and text for a run that has not come to its end."""
+        if self.is_live:
+            return "No hits yet", "Hits appear here while the search runs, best first."
+        return "No hits so far", "The search ended early. Continue it to look at the rest."
+
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
         if not self.is_complete:
-            return "No hits yet", "Hits appear here while the search runs, best first."
+            return self._no_hits_so_far()
         spec = self.facts.get("spec") or {}
         limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
         searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")

@@ -105,6 +105,7 @@ class ScorePlot(pg.GraphicsView):
             item.hide()
         self.score_axis.setLabel(AXES["viterbi"])
         self.counts_axis.setLabel("sequences")
+        self._show_numbers(False)
 
     def _make_lines(self) -> None:
         self.lines = {}
@@ -181,6 +182,7 @@ class ScorePlot(pg.GraphicsView):
 
     def _draw(self) -> None:
         data = self.data
+        self._show_numbers(data is not None and len(data.counts) > 0)
         if data is None or not len(data.counts):
             return
         self._bars.setFillLevel(FLOOR if self.log_counts else 0)
@@ -196,6 +198,11 @@ class ScorePlot(pg.GraphicsView):
         self.view.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
         if not self._zoomed:
             self._show_all(data)
+
+    def _show_numbers(self, shown: bool) -> None:
+        """Show the numbers at the axes, which mean nothing before there are scores."""
+        for axis in (self.counts_axis, self.score_axis):
+            axis.setStyle(showValues=shown)
 
     def _show_all(self, data: Histogram) -> None:
         ends = [data.edges[0], data.last_shown, *data.cutoffs.values()]

@@ -344,7 +344,7 @@ class ResultsPage(QWidget):
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
-        self._wider.setVisible(not run.is_live)
+        self._wider.setVisible(run.is_complete)
         self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
         self.show_thresholds()
 
