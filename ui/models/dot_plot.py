@@ -199,8 +199,9 @@ def _add_dots(
         sums = np.zeros((len(rows), n_places), np.int16)
         for step in range(window):
             sums += profile[query[rows + step], step : step + n_places]
-        levels = np.clip((sums.astype(np.float32) - usual) * (LEVELS / (full - usual)), 0, LEVELS).astype(np.uint8)
-        joined = np.maximum.reduceat(levels, firsts, axis=1)
+        # The best windows of a dot first: there are far fewer dots than windows.
+        best = np.maximum.reduceat(sums, firsts, axis=1).astype(np.float32)
+        joined = np.clip((best - usual) * (LEVELS / (full - usual)), 0, LEVELS).astype(np.uint8)
         places = len(query) - 1 - (rows + window // 2) if backwards else rows + window // 2
         for place, line in zip((places / per_dot[0]).astype(np.int64).tolist(), joined, strict=True):
             np.maximum(dots[place, columns[firsts]], line, out=line)
