@@ -20,6 +20,9 @@ from clalign.stages.smith_waterman_trace_plan import Pairs, Traces
 LEAST_PIECE = 4
 """A piece is at least so many times as long as what it may share with the next one."""
 
+UNLIMITED = 2**40
+"""More residues than any target has."""
+
 Codes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
@@ -153,15 +156,19 @@ class PiecesOfPairs:
 def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
     """Return pairs with the targets that are much longer than their alignments in pieces; None if there are none."""
     m, n = pairs.lengths
-    most = n.copy()
-    reach = np.ones_like(n)
-    for row in np.flatnonzero(n > LEAST_PIECE * m).tolist():
-        first, length = pairs.spans[row, :2].tolist()
-        span = longest_reach(pairs.batch.queries.codes[first : first + length], scoring)
-        if span is not None and n[row] > LEAST_PIECE * span:
-            most[row], reach[row] = LEAST_PIECE * span, span
-    if np.array_equal(most, n):
+    long = np.flatnonzero(n > LEAST_PIECE * m)
+    # A batch may hold many targets of one query, which is known by where it begins.
+    _, first_rows, of_query = np.unique(pairs.spans[long, 0], return_index=True, return_inverse=True)
+    codes = pairs.batch.queries.codes
+    spans_of_queries = pairs.spans[long[first_rows], :2].tolist()
+    reaches = [longest_reach(codes[first : first + length], scoring) for first, length in spans_of_queries]
+    reach = np.full_like(n, UNLIMITED)
+    reach[long] = np.array([limit or UNLIMITED for limit in reaches], np.int64)[of_query]
+    is_cut = n > LEAST_PIECE * reach
+    if not is_cut.any():
         return None
+    reach = np.where(is_cut, reach, 1)
+    most = np.where(is_cut, LEAST_PIECE * reach, n)
     of_pair, begins, sizes = pieces_at(n, most, reach)
     spans = pairs.spans[of_pair]
     spans[:, 2] += begins.astype(np.int32)
