@@ -133,7 +133,7 @@ def start_gpu(
         _launch_item(query, layout, by_items, choices)
         _launch_lanes(query, _Listed(layout.rare, layout.n_rare, batch), by_items, {**choices, "WIDE": 1})
     for outcome in outcomes:
-        _launch_lanes(query, _Listed(outcome.again, outcome.n_again, batch), outcome, {**choices, "WIDE": 1})
+        _launch_lanes(query, _Listed(outcome.again, outcome.n_again, outcome.batch), outcome, {**choices, "WIDE": 1})
     return _collected(batch, model, outcomes)
 
 
