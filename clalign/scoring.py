@@ -84,14 +84,12 @@ class SubstitutionMatrix:
             )
         if values.max(initial=0) <= 0:
             raise OptionError(f"The matrix {name} has no score above 0.", "Give one where likely pairs score above 0.")
-        known = [letters.index(letter) for letter in letters]
+        codes = np.array([code_of(letter) for letter in letters])
         scores = np.full((N_CODES, N_CODES), values.min(), np.int64)
         if UNKNOWN in letters:
             star = letters.index(UNKNOWN)
             scores[:] = values[star, star]
-            for code, place in zip(map(code_of, letters), known, strict=True):
-                scores[code, :], scores[:, code] = values[place, star], values[star, place]
-        codes = np.array([code_of(letter) for letter in letters])
+            scores[codes, :], scores[:, codes] = values[:, [star]], values[star]
         scores[np.ix_(codes, codes)] = values
         if is_nucleic:
             for one, other in ("UT", "TU"):
