@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, TypeVar
 
 from clalign.errors import DeviceNotFound
 
 DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
+Choices = TypeVar("Choices")
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
 
 
@@ -80,6 +81,15 @@ class Device:
     def judged(self, health: Health, problem: str = "", gcups: float = 0.0) -> Device:
         """Return the device with the verdict of a self-test."""
         return replace(self, health=health, problem=problem, gcups=gcups)
+
+    def tuned(self, prefix: str, choices: Choices) -> Choices:
+        """Return choices (a dataclass of whole numbers), those in their place that were found on this device.
+
+        `prefix` is what their names begin with in `tuning`.
+        """
+        known = {f.name for f in fields(choices)}  # type: ignore[arg-type]
+        found = {name.removeprefix(prefix): value for name, value in self.tuning.items() if name.startswith(prefix)}
+        return replace(choices, **{name: int(value) for name, value in found.items() if name in known})  # type: ignore[type-var]
 
 
 REFERENCE = Device(

@@ -1,31 +1,41 @@
-"""Finding the choices by which the Viterbi kernels are fastest on a device.
+"""Finding the choices by which the kernels of Viterbi and of SSV are fastest on a device.
 
 One choice after another is varied while the others stay as they are, and the fastest is kept. A
-candidate only counts if its scores equal those of the plain kernel, which serves every model.
+candidate only counts if its scores are right.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.devices import Device
 from clalign.errors import ClalignError, OptionError
-from clalign.hits import Scores
 from clalign.jobs import JobContext
-from clalign.profiles import IntegerProfile
-from clalign.reference.cases import random_profile, swissprot_batch
+from clalign.reference.cases import random_local_profile, random_profile, swissprot_batch
 from clalign.sequences import SequenceBatch
 from clalign.sessions import open_session
+from clalign.stages import ssv_tuning, viterbi_tuning
+from clalign.stages.ssv import SsvStage
 from clalign.stages.viterbi import ViterbiStage
-from clalign.stages.viterbi_tuning import PREFIX, ViterbiTuning, tuning_of
 
 NODES = (61, 240)
 """Lengths of the models that are tried: a short and a longer one."""
+
+SSV_CPU_NODES = (61, 110)
+"""The same for SSV on a CPU, which works on several sequences at once only for models that are not long."""
+
+SSV_SPEED = 16
+"""How many times faster SSV is than Viterbi, about: so much more is to do in a trial."""
+
+N_CHECKED = 4
+"""Sequences whose SSV scores are compared with the reference for each model."""
 
 SEED = 6
 RUNS = 3
@@ -52,14 +62,24 @@ CPU_CANDIDATES: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 )
 """Choice, shape that it is for, values."""
 
+SSV_GPU_CANDIDATES: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("nodes", "item", (16, 24, 32, 40, 48)),
+    ("group", "item", (32, 64, 128, 256)),
+    ("groups", "item", (2, 4, 8)),
+)
+SSV_CPU_CANDIDATES: tuple[tuple[str, str, tuple[int, ...]], ...] = (("sequences", "vector", (1, 2, 3)),)
+
 CROSSOVER = (4, 8, 16, 32, 64, 128)
 """Sequences a compute unit at which `item` and `lanes` are compared."""
 
 Row = dict[str, Any]
 
+WORDS = viterbi_tuning.WORDS | {ssv_tuning.PREFIX + name: words for name, words in ssv_tuning.WORDS.items()}
+"""What each choice is called."""
+
 
 class Tuner:
-    """The search for the fastest choices on one device.
+    """The search for the fastest choices of some kernels on one device.
 
     Parameters
     ----------
@@ -68,43 +88,72 @@ class Tuner:
         Told of every trial (`partial`, with a ``row``), and asked whether to stop.
     """
 
+    family: ClassVar[str]
+    """What the names of choices begin with where trials are told, and nothing else does."""
+    prefix: ClassVar[str]
+    """What they begin with where they are kept."""
+    tuning_of: ClassVar[Callable[[Device], Any]]
+    stage: ClassVar[type[Any]]
+    speed: ClassVar[int] = 1
+    """How many times faster than Viterbi."""
+
     def __init__(self, device: Device, context: JobContext) -> None:
         self.device = device
         self.context = context
-        self.tuning = tuning_of(device)
+        self.tuning = type(self).tuning_of(device)
         self.rows: list[Row] = []
+        self.n_before = self.n_after = 0
         rng = np.random.default_rng(SEED)
-        self.models = [random_profile(rng, nodes, local=False) for nodes in NODES]
-        rate = (device.gcups or FIRST_GCUPS[device.kind]) * 1e9
+        self.models = self._models(rng)
+        rate = (device.gcups or FIRST_GCUPS[device.kind]) * 1e9 * self.speed
         n = int(rate * TRIAL_SECONDS / (354 * sum(NODES) / len(NODES)))
         if device.kind != "cpu":
             n = max(n, LEAST_PER_UNIT * device.n_compute_units)
         self.batch = swissprot_batch(rng, min(max(n, LEAST_SEQUENCES), MOST_SEQUENCES))
-        self.truth: list[Scores] = []
+        self.truth: list[npt.NDArray[Any]] = []
 
-    def find(self) -> ViterbiTuning:
+    def find(self) -> Any:
         """Return the fastest choices that were met; their trials are in `rows`."""
         before = self.tuning
-        shape = "vector" if self.device.kind == "cpu" else "lanes"
         self._show_progress()
-        with open_session(self.device, self.context.check) as session:
-            plain = ViterbiStage(shape, PLAIN=1)
-            self.truth = [session.run(plain, self.batch, model) for model in self.models]
+        self.truth = self._right_scores()
         for name, shape, values in self._candidates():
             self._vary(name, shape, values)
-        if self.device.kind != "cpu":
-            self._cross_over()
+        self._finish()
         self._confirm(before)
         return self.tuning
 
-    def _confirm(self, before: ViterbiTuning) -> None:
+    def _models(self, rng: np.random.Generator) -> list[Any]:
+        """Return the models that are tried."""
+        raise NotImplementedError
+
+    def _right_scores(self) -> list[npt.NDArray[Any]]:
+        """Return the scores of the batch for each model."""
+        raise NotImplementedError
+
+    def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        raise NotImplementedError
+
+    def _values(self, result: Any) -> npt.NDArray[Any]:
+        """Return the scores of what a stage returned."""
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        """Find what does not come in candidates."""
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials; there are fewer if a crossing is found early."""
+        return sum(len({*values, getattr(self.tuning, name)}) for name, _, values in self._candidates())
+
+    def _confirm(self, before: Any) -> None:
         """Go back to the choices before unless those found are faster where both take turns."""
         if self.tuning == before:
             return
-        stage, ratios = ViterbiStage(), []
+        stage, ratios = self.stage(), []
         with (
-            open_session(_with(self.device, before), self.context.check) as old,
-            open_session(_with(self.device, self.tuning), self.context.check) as new,
+            open_session(self._device(before), self.context.check) as old,
+            open_session(self._device(self.tuning), self.context.check) as new,
         ):
             for model in self.models:
                 for session in (old, new):
@@ -115,14 +164,10 @@ class Tuner:
         if statistics.median(ratios) <= 1:
             self.tuning = before
 
-    def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
-        return CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES
-
     def _show_progress(self) -> None:
-        """Tell how many of the trials are over; there are fewer if a crossing is found early."""
-        total = sum(len({*values, getattr(self.tuning, name)}) for name, _, values in self._candidates())
-        total += 0 if self.device.kind == "cpu" else 2 * len(CROSSOVER)
-        self.context.progress("tune", len(self.rows), max(total, len(self.rows)), "trials")
+        """Tell how many of all trials are over."""
+        done = self.n_before + len(self.rows)
+        self.context.progress("tune", done, max(self.n_before + self.n_trials + self.n_after, done), "trials")
 
     def _vary(self, name: str, shape: str, values: tuple[int, ...]) -> None:
         rates = {}
@@ -136,13 +181,13 @@ class Tuner:
     def _trial(self, name: str, value: int, shape: str) -> float:
         """Return the mean rate over the models in GCUPS; 0 if the device cannot do it or does it wrong."""
         tuning = replace(self.tuning, **{name: value})
-        row: Row = {"choice": name, "value": value, "shape": shape, "gcups": 0.0, "problem": ""}
+        row: Row = {"choice": self.family + name, "value": value, "shape": shape, "gcups": 0.0, "problem": ""}
         rates = []
         try:
-            with open_session(_with(self.device, tuning), self.context.check) as session:
+            with open_session(self._device(tuning), self.context.check) as session:
                 for model, truth in zip(self.models, self.truth, strict=True):
-                    stage = ViterbiStage(shape)
-                    if not (session.run(stage, self.batch, model).values == truth.values).all():
+                    stage = self.stage(shape)
+                    if not (self._values(session.run(stage, self.batch, model)) == truth).all():
                         row["problem"] = "its scores differ"
                         break
                     rates.append(self._rate(session, stage, self.batch, model))
@@ -153,7 +198,7 @@ class Tuner:
         self._tell(row)
         return float(row["gcups"])
 
-    def _rate(self, session: Any, stage: ViterbiStage, batch: SequenceBatch, model: IntegerProfile) -> float:
+    def _rate(self, session: Any, stage: Any, batch: SequenceBatch, model: Any) -> float:
         seconds = []
         for _ in range(RUNS):
             self.context.check()
@@ -162,10 +207,51 @@ class Tuner:
             seconds.append(time.perf_counter() - began)
         return batch.n_cells(model.length) / statistics.median(seconds) / 1e9
 
+    def _tell(self, row: Row) -> None:
+        row = {"problem": "", **row}
+        self.rows.append(row)
+        self.context.partial(row=row)
+        self._show_progress()
+
+    def _device(self, tuning: Any) -> Device:
+        return replace(self.device, tuning={self.prefix + name: value for name, value in asdict(tuning).items()})
+
+
+class ViterbiTuner(Tuner):
+    """Right is what the plain kernel says, which serves every model."""
+
+    family, prefix = "", viterbi_tuning.PREFIX
+    tuning_of = viterbi_tuning.tuning_of
+    stage = ViterbiStage
+
+    def _models(self, rng: np.random.Generator) -> list[Any]:
+        return [random_profile(rng, nodes, local=False) for nodes in NODES]
+
+    def _right_scores(self) -> list[npt.NDArray[Any]]:
+        plain = ViterbiStage("vector" if self.device.kind == "cpu" else "lanes", PLAIN=1)
+        with open_session(self.device, self.context.check) as session:
+            return [self._values(session.run(plain, self.batch, model)) for model in self.models]
+
+    def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        return CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES
+
+    def _values(self, result: Any) -> npt.NDArray[Any]:
+        values: npt.NDArray[Any] = result.values
+        return values
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials; there are fewer if a crossing is found early."""
+        return super().n_trials + (0 if self.device.kind == "cpu" else 2 * len(CROSSOVER))
+
+    def _finish(self) -> None:
+        if self.device.kind != "cpu":
+            self._cross_over()
+
     def _cross_over(self) -> None:
         """Find from how many sequences a compute unit the strips are faster."""
         found = CROSSOVER[-1] * 2
-        with open_session(_with(self.device, self.tuning), self.context.check) as session:
+        with open_session(self._device(self.tuning), self.context.check) as session:
             for share in reversed(CROSSOVER):
                 n = min(share * self.device.n_compute_units, len(self.batch))
                 rows = np.linspace(0, len(self.batch) - 1, n).astype(np.int64)
@@ -181,15 +267,39 @@ class Tuner:
                 found = share
         self.tuning = replace(self.tuning, strip_least=found)
 
-    def _tell(self, row: Row) -> None:
-        row = {"problem": "", **row}
-        self.rows.append(row)
-        self.context.partial(row=row)
-        self._show_progress()
+
+class SsvTuner(Tuner):
+    """Right is what the built-in choices give, and for some sequences what the reference says."""
+
+    family = prefix = ssv_tuning.PREFIX
+    tuning_of = ssv_tuning.ssv_tuning_of
+    stage = SsvStage
+    speed = SSV_SPEED
+
+    def _models(self, rng: np.random.Generator) -> list[Any]:
+        lengths = SSV_CPU_NODES if self.device.kind == "cpu" else NODES
+        return [random_local_profile(rng, nodes) for nodes in lengths]
+
+    def _right_scores(self) -> list[npt.NDArray[Any]]:
+        stage, found = SsvStage(), []
+        rows = np.linspace(0, len(self.batch) - 1, N_CHECKED).astype(np.int64)
+        part = _select(self.batch, rows)
+        with open_session(self.device, self.context.check) as session:
+            for model in self.models:
+                values = session.run(stage, self.batch, model)
+                values[rows] = stage.reference(part, model, self.context.check)
+                found.append(values)
+        return found
+
+    def _candidates(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        return SSV_CPU_CANDIDATES if self.device.kind == "cpu" else SSV_GPU_CANDIDATES
+
+    def _values(self, result: Any) -> npt.NDArray[Any]:
+        values: npt.NDArray[Any] = result
+        return values
 
 
-def _with(device: Device, tuning: ViterbiTuning) -> Device:
-    return replace(device, tuning={PREFIX + name: value for name, value in tuning.to_dict().items()})
+TUNERS: tuple[type[Tuner], ...] = (ViterbiTuner, SsvTuner)
 
 
 def _select(batch: SequenceBatch, rows: np.ndarray[Any, Any]) -> SequenceBatch:
@@ -216,11 +326,23 @@ def tune(device: Device, context: JobContext) -> dict[str, Any]:
 
     if device.kind == "reference":
         raise OptionError(f"{device.name} has nothing to tune.", "Choose an OpenCL device. See: clalign devices")
-    before = tuning_of(device)
-    tuner = Tuner(replace(device, tuning={}), context)
-    found = tuner.find()
-    keep_tuning(device_key(device), {PREFIX + name: value for name, value in found.to_dict().items()})
-    return {"device": device.name, "tuning": found.to_dict(), "before": before.to_dict(), "rows": tuner.rows}
+    tuners = [kind(replace(device, tuning={}), context) for kind in TUNERS]
+    kept: dict[str, int] = {}
+    found: dict[str, int] = {}
+    rows: list[Row] = []
+    for place, tuner in enumerate(tuners):
+        tuner.n_before, tuner.n_after = len(rows), sum(other.n_trials for other in tuners[place + 1 :])
+        choices = asdict(tuner.find())
+        found |= {tuner.family + name: value for name, value in choices.items()}
+        kept |= {tuner.prefix + name: value for name, value in choices.items()}
+        rows += tuner.rows
+    keep_tuning(device_key(device), kept)
+    return {"device": device.name, "tuning": found, "before": choices_of(device), "rows": rows}
+
+
+def choices_of(device: Device) -> dict[str, int]:
+    """Return all choices for a device, by the names that trials are told with."""
+    return {kind.family + name: value for kind in TUNERS for name, value in asdict(kind.tuning_of(device)).items()}
 
 
 def forget(device: Device) -> dict[str, Any]:
@@ -229,5 +351,5 @@ def forget(device: Device) -> dict[str, Any]:
     from clalign.opencl.tunings import keep_tuning
 
     keep_tuning(device_key(device), None)
-    plain = tuning_of(replace(device, tuning={}))
-    return {"device": device.name, "tuning": plain.to_dict(), "before": tuning_of(device).to_dict(), "rows": []}
+    plain = choices_of(replace(device, tuning={}))
+    return {"device": device.name, "tuning": plain, "before": choices_of(device), "rows": []}

@@ -36,15 +36,31 @@ class SsvTuning:
     sequences: int = 2
 
 
+WORDS = {
+    "nodes": "SSV: nodes a strip",
+    "group": "SSV: work-items a group",
+    "groups": "SSV: groups a compute unit",
+    "least_overlap": "SSV: residues that pieces overlap at least",
+    "piece_share": "SSV: overlaps a piece",
+    "narrow_nodes": "SSV: nodes up to which vectors are narrow",
+    "few_vectors": "SSV: vectors of a short row",
+    "sequences": "SSV: sequences at once for short rows",
+}
+"""What each choice is called."""
+
 DEFAULT = SsvTuning()
 
 BY_VENDOR = {"nvidia": replace(DEFAULT, nodes=40, group=128, groups=4)}
 """Starting points. Measured: NVIDIA (H200)."""
 
 
+PREFIX = "ssv."
+
+
 def ssv_tuning_of(device: Device) -> SsvTuning:
-    """Return the choices for a device."""
-    vendor = device.vendor.lower()
-    if device.kind == "cpu":
-        return DEFAULT
-    return next((known for word, known in BY_VENDOR.items() if word in vendor), DEFAULT)
+    """Return the choices for a device: those found on it, else those of its vendor."""
+    tuning = DEFAULT
+    if device.kind != "cpu":
+        vendor = device.vendor.lower()
+        tuning = next((known for word, known in BY_VENDOR.items() if word in vendor), DEFAULT)
+    return device.tuned(PREFIX, tuning)

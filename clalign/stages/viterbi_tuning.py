@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from clalign.devices import Device
 
@@ -34,10 +33,6 @@ class ViterbiTuning:
     lanes_sequences: int = 2
     vector_lanes: int = 8
     vector_sequences: int = 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choices as plain data."""
-        return asdict(self)
 
 
 WORDS = {
@@ -71,6 +66,4 @@ def tuning_of(device: Device) -> ViterbiTuning:
     if device.kind != "cpu":
         vendor = device.vendor.lower()
         tuning = next((known for word, known in BY_VENDOR.items() if word in vendor), DEFAULT)
-    known = {f.name for f in fields(ViterbiTuning)}
-    found = {name.removeprefix(PREFIX): value for name, value in device.tuning.items() if name.startswith(PREFIX)}
-    return replace(tuning, **{name: int(value) for name, value in found.items() if name in known})
+    return device.tuned(PREFIX, tuning)

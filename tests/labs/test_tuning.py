@@ -12,9 +12,11 @@ from clalign.errors import OptionError, OutputError
 from clalign.hits import Scores
 from clalign.jobs import QuietContext
 from clalign.labs import tuning as tuning_module
-from clalign.labs.tuning import Tuner, forget, tune
+from clalign.labs.tuning import WORDS, SsvTuner, Tuner, ViterbiTuner, choices_of, forget, tune
 from clalign.opencl.choice import all_devices
 from clalign.opencl.tunings import keep_tuning, read_tunings, tunings_path
+from clalign.stages.ssv import SsvStage
+from clalign.stages.ssv_tuning import ssv_tuning_of
 from clalign.stages.viterbi import ViterbiStage
 from clalign.stages.viterbi_tuning import PREFIX, tuning_of
 
@@ -34,11 +36,12 @@ def test_found_choices_are_kept_and_used(cpu: Device) -> None:
     finished = tune(cpu, QuietContext())
     tried = {(row["choice"], row["value"]) for row in finished["rows"]}
     assert {("vector_sequences", 1), ("vector_sequences", 2), ("vector_sequences", 3)} <= tried
+    assert {("ssv.sequences", 1), ("ssv.sequences", 2), ("ssv.sequences", 3)} <= tried
     assert all(row["gcups"] > 0 and not row["problem"] for row in finished["rows"])
     kept = read_tunings()
     assert len(kept) == 1
     device = replace(cpu, tuning=next(iter(kept.values())))
-    assert tuning_of(device).to_dict() == finished["tuning"]
+    assert choices_of(device) == finished["tuning"]
     forget(device)
     assert read_tunings() == {}
 
@@ -49,6 +52,15 @@ def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPat
     keep_tuning(discover.device_key(cpu), {PREFIX + "vector_sequences": 3})
     (device,) = discover._tuned([cpu])
     assert tuning_of(device).vector_sequences == 3
+    keep_tuning(discover.device_key(cpu), {"ssv.sequences": 3, "ssv.unknown": 4, "sequences": 5})
+    (device,) = discover._tuned([cpu])
+    assert ssv_tuning_of(device) == replace(ssv_tuning_of(cpu), sequences=3)
+    assert tuning_of(device) == tuning_of(cpu)
+
+
+def test_every_choice_has_words_of_its_own(cpu: Device) -> None:
+    assert set(WORDS) == set(choices_of(cpu))
+    assert len(set(WORDS.values())) == len(WORDS)
 
 
 def test_a_choice_that_changes_scores_is_never_taken(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,10 +74,66 @@ def test_a_choice_that_changes_scores_is_never_taken(cpu: Device, monkeypatch: p
 
     monkeypatch.setattr(ViterbiStage, "start", wrong_for_one)
     monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: 9.0 / tuning_of(session.device).vector_sequences)
-    tuner = Tuner(cpu, QuietContext())
+    tuner = ViterbiTuner(cpu, QuietContext())
     tuner.tuning = replace(tuner.tuning, vector_sequences=3)
     assert tuner.find().vector_sequences == 2
     assert next(row["problem"] for row in tuner.rows if row["choice"] == "vector_sequences") == "its scores differ"
+
+
+def test_a_choice_that_changes_ssv_scores_is_never_taken(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = SsvStage.start
+
+    def wrong_for_one(self, session, batch, model):
+        collect = start(self, session, batch, model)
+        return lambda: collect() + (ssv_tuning_of(session.device).sequences == 3)
+
+    monkeypatch.setattr(SsvStage, "start", wrong_for_one)
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(ssv_tuning_of(session.device).sequences))
+    tuner = SsvTuner(cpu, QuietContext())
+    tuner.tuning = replace(tuner.tuning, sequences=1)
+    assert tuner.find().sequences == 2
+    assert {row["value"]: row["problem"] for row in tuner.rows} == {1: "", 2: "", 3: "its scores differ"}
+
+
+def test_built_in_ssv_scores_are_compared_with_the_reference(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that is wrong in every size must not pass because it is always wrong alike."""
+    start = SsvStage.start
+
+    def always_wrong(self, session, batch, model):
+        collect = start(self, session, batch, model)
+        return lambda: collect() + 1
+
+    monkeypatch.setattr(SsvStage, "start", always_wrong)
+    tuner = SsvTuner(cpu, QuietContext())
+    before = tuner.tuning
+    assert tuner.find() == before
+    assert {row["problem"] for row in tuner.rows} == {"its scores differ"}
+
+
+def test_strips_of_ssv_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trials of a GPU, run on the CPU as if it were one; small shares keep it short."""
+    monkeypatch.setattr(tuning_module, "NODES", (5, 9))
+    monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
+    candidates = (("nodes", "item", (4, 8)), ("group", "item", (32,)))
+    monkeypatch.setattr(tuning_module, "SSV_GPU_CANDIDATES", candidates)
+    monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
+    tuner = SsvTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
+    tuner.find()
+    assert [(row["choice"], row["value"]) for row in tuner.rows[:3]] == [("ssv.nodes", n) for n in (4, 8, 24)]
+    assert not any(row["problem"] for row in tuner.rows)
+
+
+def test_progress_runs_through_all_kernels(cpu: Device) -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    class Watching(QuietContext):
+        def progress(self, stage: str, done: float, total: float | None, unit: str) -> None:
+            seen.append((done, total))
+
+    tune(cpu, Watching())
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert len({total for _, total in seen}) == 1
+    assert seen[-1][0] == seen[-1][1]
 
 
 def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +143,7 @@ def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.Monkey
     monkeypatch.setattr(tuning_module, "CROSSOVER", (2,))
     monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
-    tuner = Tuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
+    tuner = ViterbiTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
     found = tuner.find()
     assert found.strip_nodes in (4, 8, 12)
     assert found.strip_least in (2, 4)
@@ -103,7 +171,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: py
 
 def test_choices_that_are_no_faster_in_turns_are_given_up(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a trial found may have been chance."""
-    tuner = Tuner(cpu, QuietContext())
+    tuner = ViterbiTuner(cpu, QuietContext())
     before = tuner.tuning
     monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(tuning_of(session.device).vector_lanes))
     tuner.tuning = replace(before, vector_lanes=4 * before.vector_lanes // 8, vector_sequences=1)

@@ -178,3 +178,9 @@ def test_both_limits_count_for_hmmer2_profiles(qtbot: Any) -> None:
     form.offer_presets(False)
     assert form._editors["evalue"].isEnabled()
     assert (form.values()[0]["evalue"], form.values()[0]["score"]) == (1e-3, 20.0)
+
+
+def test_a_trial_of_a_tuning_in_a_line() -> None:
+    row = {"choice": "ssv.nodes", "value": 24, "shape": "item", "gcups": 0.0, "problem": "its scores differ"}
+    assert device_words.trial(row) == "SSV: nodes a strip: 24 (item) · its scores differ"
+    assert device_words.trial({**row, "choice": "strip_nodes"}).startswith("Nodes a strip: 24")

@@ -73,7 +73,8 @@ def trial(row: dict[str, Any]) -> str:
     from clalign.labs.tuning import WORDS
 
     came = row.get("problem") or words.rate(row["gcups"])
-    return f"{WORDS[row['choice']].capitalize()}: {words.count(row['value'])} ({row['shape']}) · {came}"
+    choice = WORDS[row["choice"]]
+    return f"{choice[0].upper()}{choice[1:]}: {words.count(row['value'])} ({row['shape']}) · {came}"
 
 
 def tuning(value: dict[str, Any]) -> str:
