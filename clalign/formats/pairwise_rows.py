@@ -131,17 +131,17 @@ def evalue_text(value: float) -> str:
         return NOT_KNOWN
     if value < 1e-180:
         return "0.0"
-    if value < 0.0009995:
+    if value < 0.0009:
         return f"{value:.2e}"
-    limits = ((0.0995, ".3f"), (0.995, ".2f"), (9.95, ".1f"))
+    limits = ((0.1, ".3f"), (1.0, ".2f"), (10.0, ".1f"))
     return format(value, next((form for limit, form in limits if value < limit), ".0f"))
 
 
-def bits_text(row: PairRow) -> str:
-    """Return bits with the digits that BLAST prints."""
-    if not row.has_statistics:
-        return NOT_KNOWN
-    return f"{row.domain.score:.3e}" if row.domain.score > 9999 else f"{row.domain.score:.1f}"
+def bits_text(value: float) -> str:
+    """Return bits with the digits that BLAST prints: whole ones, rounded down, from 100 on."""
+    if value > 99_999:
+        return f"{value:.3e}"
+    return str(int(value)) if value > 99.9 else f"{value:.1f}"
 
 
 def _covered(row: PairRow) -> float:
@@ -168,7 +168,7 @@ COLUMNS: dict[str, tuple[str, Callable[[PairRow], Any]]] = {
     "qseq": ("aligned part of the query, with gaps", lambda row: row.rows[0]),
     "sseq": ("aligned part of the target, with gaps", lambda row: row.rows[2]),
     "evalue": ("E-value", lambda row: evalue_text(row.domain.evalue)),
-    "bitscore": ("bit score", bits_text),
+    "bitscore": ("bit score", lambda row: bits_text(row.domain.score) if row.has_statistics else NOT_KNOWN),
     "score": ("score in units of the matrix", lambda row: row.domain.raw),
     "length": ("columns of the alignment", lambda row: row.n_columns),
     "pident": ("identical residues, percent", lambda row: f"{row.identity:.3f}"),

@@ -298,9 +298,19 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
         is_first = id(row.card) not in seen
         seen.add(id(row.card))
         count += write_lines(stream, [sam.record(row, is_first, residues[id(row.card)])])
-    left = [card for card in source.cards if id(card) not in seen] if source.choice.hits is None else []
+    left = [card for card in _searched(source) if id(card) not in seen] if source.choice.hits is None else []
     write_lines(stream, (sam.unmapped(card["name"], residues[id(card)]) for card in left))
     return count
+
+
+def _searched(source: PairSource) -> Iterator[Card]:
+    """Yield the queries that have been compared with all targets, or with those that they were given."""
+    run = source.run
+    paired = {number for (number,) in run.connection.execute("SELECT DISTINCT profile FROM hits")}
+    for number, card in enumerate(source.cards):
+        n_scored = sum(last - first for first, last in run.finished(number))
+        if number in paired if source.spec.is_pairs else n_scored == run.fact("n_targets"):
+            yield card
 
 
 def write_fasta(source: PairSource, stream: TextIO) -> int:

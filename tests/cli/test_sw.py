@@ -353,3 +353,17 @@ def test_uracil_and_thymine_are_the_same_base(strand: str, tmp_path: Path, capsy
         assert sw("--strand", strand, "--outfmt", columns, "--sam", str(sam), str(queries), str(targets)) == 0
         assert capsys.readouterr().out.split() == [strand, "100.000", "24", "0", "24", "24", "48"]
         assert "NM:i:0" in sam.read_text()
+
+
+def test_only_queries_that_were_searched_are_unmapped_in_sam(inputs: tuple[str, str], tmp_path: Path) -> None:
+    listed, sam, run = tmp_path / "pairs", tmp_path / "a.sam", tmp_path / "a.clalign"
+    listed.write_text("q1\tt3\n")
+    assert sw("--pair-list", str(listed), "--outfmt", "6", "-o", str(tmp_path / "o"), "--sam", str(sam), *inputs) == 0
+    assert [line.split("\t")[0] for line in sam.read_text().splitlines() if line[0] != "@"] == ["q1"]
+    assert sw("--run", str(run), "-E", "1e-90", "-o", str(tmp_path / "o"), *inputs) == 0
+    for queries in (["q1", "q2"], ["q1"]):
+        assert main(["export", str(run), "--sam", str(sam)]) == 0
+        records = [line.split("\t") for line in sam.read_text().splitlines() if line[0] != "@"]
+        assert [record[:2] for record in records] == [[query, "4"] for query in queries]
+        with open_run(run, writable=True) as found, found.connection:
+            found.connection.execute("DELETE FROM batches WHERE profile = 1")
