@@ -121,24 +121,26 @@ def start_gpu(
         return _collected(batch, model, [outcome])
     layout = _layout_of(session, batch, model.scoring.matrix, shape)
     by_items = _Outcome(session, batch, None)
-    outcomes = [by_items]
+    outcomes, longest_of = [by_items], [layout.longest]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
     pieces = pieces_of(session, batch, layout.longest_ones, model, layout.by_few)
     for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
         if len(rows):
             beside = session.resident(f"queue of the {name}", session, session.beside)
             outcomes.append(_Outcome(beside, batch, rows, pieces if lanes == MOST_LANES else None))
-            _launch_long(query, outcomes[-1], rows, choices, lanes)
+            longest_of.append(_launch_long(query, outcomes[-1], rows, choices, lanes))
     if layout.n:
         _launch_item(query, layout, by_items, choices)
-        _launch_lanes(query, _Listed(layout.rare, layout.n_rare, batch), by_items, {**choices, "WIDE": 1})
-    for outcome in outcomes:
-        _launch_lanes(query, _Listed(outcome.again, outcome.n_again, outcome.batch), outcome, {**choices, "WIDE": 1})
+        rare = _Listed(layout.rare, layout.n_rare, layout.n, layout.longest)
+        _launch_lanes(query, rare, by_items, {**choices, "WIDE": 1})
+    for outcome, longest in zip(outcomes, longest_of, strict=True):
+        again = _Listed(outcome.again, outcome.n_again, len(outcome.batch), longest)
+        _launch_lanes(query, again, outcome, {**choices, "WIDE": 1})
     return _collected(batch, model, outcomes)
 
 
-def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: int) -> None:
-    """Enqueue lanes for long targets, or for their pieces."""
+def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: int) -> int:
+    """Enqueue lanes for long targets, or for their pieces; return the length of the longest."""
     pieces, session = outcome.pieces, outcome.session
 
     def make() -> _Listed:
@@ -149,6 +151,7 @@ def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices,
     listed = session.resident("listed", rows if pieces is None else pieces, make)
     lanes = lanes if pieces is None else FEWEST_LANES
     _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, lanes)
+    return int(listed.longest)
 
 
 class _Outcome:
@@ -178,18 +181,20 @@ class _Outcome:
         return self.session.resident(f"edges of {size}", self.session, lambda: self.session.allocate(size))
 
 
+@dataclass(frozen=True, slots=True)
 class _Listed:
-    """Rows on a device that lanes are to score: the rows, how many, and how many and how long at most."""
+    """Rows on a device that lanes are to score, and how many; at most so many they are, and so long."""
 
-    def __init__(self, rows: Any, count: Any, batch: SequenceBatch, most: int = 0, longest: int = 0) -> None:
-        self.rows, self.count = rows, count
-        self.most, self.longest = most or len(batch), longest or int(batch.lengths.max(initial=1))
+    rows: Any
+    count: Any
+    most: int
+    longest: int
 
 
 def _listed(session: Any, batch: SequenceBatch, rows: Rows) -> _Listed:
     """Return rows that the host knows."""
     n, longest = len(rows), int(batch.lengths[rows].max(initial=1))
-    return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), batch, max(1, n), longest)
+    return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), max(1, n), longest)
 
 
 def _collected(batch: SequenceBatch, model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
