@@ -4,7 +4,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from clalign.ui.models.alignment_layout import as_fasta, as_text, lay_out, ruler
+from clalign.ui.models.alignment_layout import TITLE_ROOM, as_fasta, as_text, lay_out, ruler, title_lines
 from clalign.ui.models.residue_colors import SCHEMES, background_of, letter_on
 from clalign.ui.theme import DARK, LIGHT, Tokens, contrast
 
@@ -99,3 +99,13 @@ def test_the_safe_scheme_can_be_told_apart(kind: str, nucleic: bool) -> None:
     for place, one in enumerate(colors):
         for other in colors[place + 1 :]:
             assert np.linalg.norm(lab(one, kind) - lab(other, kind)) >= 10
+
+
+def test_a_title_takes_as_many_lines_as_it_needs() -> None:
+    parts = ["18294.7 bits (20 288)", "identities 13716/16054 (85 %)", "positives 13716/16054 (85 %)", "44 gaps", "end"]
+    for n_columns in (20, 40, 62, 200):
+        lines = [line.text for line in title_lines(parts, 0, n_columns, False)]
+        assert " · ".join(lines) == " · ".join(parts)
+        assert all(len(line) <= n_columns + TITLE_ROOM for line in lines)
+    assert len(title_lines(parts, 0, 200, False)) == 1
+    assert len(title_lines(parts, 0, 200, True)) == len(parts)

@@ -45,13 +45,13 @@ class Line:
 
 def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
     """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own."""
-    title = " · ".join(parts)
-    if narrow:
-        titles = parts
-    elif len(title) > n_columns + TITLE_ROOM:
-        titles = [" · ".join(parts[:-2]), " · ".join(parts[-2:])]
-    else:
-        titles = [title]
+    titles = parts[:1]
+    for part in parts[1:]:
+        longer = f"{titles[-1]} · {part}"
+        if narrow or len(longer) > n_columns + TITLE_ROOM:
+            titles.append(part)
+        else:
+            titles[-1] = longer
     return [Line("title", text, domain=place) for text in titles]
 
 

@@ -134,7 +134,9 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
     names = max((metrics.horizontalAdvance(bar.name) for bar in chart.bars), default=0.0)
     names = min(names, 0.42 * area.width()) + 10
     # The axis stands above the bars, where it is seen however many there are.
-    plot = area.adjusted(names, metrics.height() + 4, -metrics.horizontalAdvance("0000.00×"), 0)
+    notes = max((metrics.horizontalAdvance(bar.note) + 14 for bar in chart.bars if bar.value is None), default=0.0)
+    after = max(metrics.horizontalAdvance("0000.00×"), min(notes, 0.2 * area.width()))
+    plot = area.adjusted(names, metrics.height() + 4, -after, 0)
     row = min(ROW + 6, plot.height() / max(1, len(chart.bars)))
     plot.setHeight(row * max(1, len(chart.bars)))
     low, high = chart.span()
@@ -146,7 +148,7 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
         name = metrics.elidedText(bar.name, Qt.TextElideMode.ElideRight, names - 10)
         _words(painter, QRectF(line.left(), line.top(), names - 8, row), LEFT, name, colors.text)
         if bar.value is None:
-            left = max(plot.left() + 4, scale(bar.beside) + 12 if bar.beside else 0.0)
+            left = scale(bar.beside) + 12 if bar.beside else scale(1.0 if chart.log else 0.0) + 6
             room = QRectF(left, line.top(), area.right() - left, row)
             shown = metrics.elidedText(bar.note, Qt.TextElideMode.ElideRight, room.width())
             _words(painter, room, LEFT, shown, colors.muted)
