@@ -43,81 +43,15 @@
 #include "common/pair_blocks.h"
 #include "common/pair_letters.h"
 #include "common/pair_walks.h"
+#include "common/pair_layout.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
 
-#define NO_CODE 31 /* no letter; it stands after the end of a sequence */
 #define N_RESULTS 6
 #define SPLAT(v) ((scores_t)((score_t)(v)))
 #define WORTH {SPLAT(worth[0]), SPLAT(worth[1]), SPLAT(worth[2]), SPLAT(worth[3])}
-
-/* The part of the scratch memory that comes next. */
-CALL __global score_t *next_part(__global score_t **scratch, size_t n)
-{
-    __global score_t *part = *scratch;
-    *scratch += n;
-    return part;
-}
-
-/* Lay out letters and edges of pairs side by side; returns what is left of the scratch memory. */
-CALL __global score_t *lay_out_group(group_t *group, int rows, int columns, int stride, __global score_t *scratch)
-{
-    const size_t m = (size_t)rows * BLOCK, n = (size_t)columns * BLOCK;
-    group->rows = rows;
-    group->columns = columns;
-    group->stride = stride;
-    group->query = (__global letter_t *)next_part(&scratch, m * stride);
-    group->target = (__global letter_t *)next_part(&scratch, n * stride);
-    group->above = next_part(&scratch, 2 * (rows + 1) * (n + 1) * stride);
-    group->left = next_part(&scratch, 2 * (columns + 1) * m * stride);
-    group->best = next_part(&scratch, (size_t)rows * columns * stride);
-    return scratch;
-}
-
-CALL void lay_out_slots(slots_t *slots, __global score_t *scratch)
-{
-#if EQUAL
-    slots->query = (__global scores_t *)next_part(&scratch, BLOCK * LANES);
-    slots->target = (__global scores_t *)next_part(&scratch, BLOCK * LANES);
-#endif
-    slots->above = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
-    slots->left = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
-    slots->right = (__global edge_t *)next_part(&scratch, 2 * BLOCK * LANES);
-    slots->cells = (__global scores_t *)next_part(&scratch, BLOCK * BLOCK * LANES);
-    slots->table = (__global scores_t *)next_part(&scratch, BLOCK * BLOCK * LANES);
-    slots->corner = slots->last_row = slots->last_column = (scores_t)(0);
-}
-
-/* Write the letters of a pair, and what stands after their ends. */
-CALL void spread(const group_t *group, int lane, __global const uchar *query, __global const uchar *target, int4 span,
-                 __constant const uchar *kinds)
-{
-    __global letter_t *q = QUERY(group, 0, lane), *t = TARGET(group, 0, lane);
-    for (int k = 0; k < group->rows * BLOCK; k++)
-        q[k * LETTER_STEP(group)] = kinds[k < span.y ? query[span.x + k] : NO_CODE];
-    for (int k = 0; k < group->columns * BLOCK; k++)
-        t[k * LETTER_STEP(group)] = kinds[N_CODES + (k < span.w ? target[span.z + k] : NO_CODE)];
-}
-
-/* Write an edge k residues from the corner. */
-CALL void write_border(__global score_t *edge, int k, int stride, __constant const int *worth)
-{
-    const int score = k ? ZERO + worth[4] + (k - 1) * worth[5] : ZERO, gap = max(score + worth[0], LOWEST);
-    for (int lane = 0; lane < stride; lane++) {
-        edge[lane] = (score_t)score;
-        edge[stride + lane] = (score_t)gap;
-    }
-}
-
-CALL void write_borders(const group_t *group, __constant const int *worth)
-{
-    const int stride = group->stride;
-    for (int j = 0; j <= group->columns * BLOCK; j++) write_border(ABOVE(group, 0, j), j, stride, worth);
-    for (int i = 0; i < group->rows * BLOCK; i++) write_border(LEFT(group, 0, i), i + 1, stride, worth);
-    for (int a = 1; a <= group->rows; a++) write_border(ABOVE(group, a, 0), a * BLOCK, stride, worth);
-}
 
 /* Fill all matrices of a group; returns the best score of each lane. */
 CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *slots, __global const char *matrix)
@@ -220,12 +154,7 @@ __kernel void smith_waterman_trace(__global const uchar *queries, __global const
         __global score_t *rest = scratch + get_global_id(0) * room * LANES;
         rest = lay_out_group(&group, sizes[g].x, sizes[g].y, LANES, rest);
         lay_out_slots(&slots, rest);
-        for (int lane = 0; lane < LANES; lane++) {
-            const int4 s = lane < count ? span[lane] : (int4)(0);
-            spread(&group, lane, queries, targets, s, kinds);
-            slots.last_row[lane] = (score_t)(s.y - 1);
-            slots.last_column[lane] = (score_t)(s.w - 1);
-        }
+        spread_group(&group, &slots, queries, targets, span, count, kinds);
         write_borders(&group, worth);
         const scores_t best = fill_group(&group, &of, &slots, matrix);
         trace_group(&group, &of, &slots, best, most, count, span, matrix, paths, ends + g * LANES,

@@ -148,6 +148,16 @@ class OpenCLSession:
         with self._translated():
             return new_buffer(self._context, self._pool, max(1, n_bytes))
 
+    def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
+        """Return a buffer of at least so many bytes for what a launch needs while it runs.
+
+        It is kept under its name for the next launch in this session's queue; a session beside this one has its own.
+        """
+        size = 1 << max(10, (n_bytes - 1).bit_length())
+        if self.device.max_buffer_bytes and size > self.device.max_buffer_bytes:
+            size = n_bytes
+        return self.resident(f"scratch {name} of {size}", self, lambda: self.allocate(size))
+
     def zeros(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
         if n_bytes <= SMALL_ZEROS and not has_own_memory(self.device):

@@ -173,13 +173,6 @@ class _Outcome:
         n_again = self.session.fetch(self.n_again, 1, np.uint32)
         return lambda: (scores(), int(n_again()[0]))
 
-    def scratch(self, n_bytes: int) -> Any:
-        """Return memory for what crosses the edges of strips, kept for the next launch in this queue."""
-        device, size = self.session.device, 1 << max(10, (n_bytes - 1).bit_length())
-        if device.max_buffer_bytes and size > device.max_buffer_bytes:
-            size = n_bytes
-        return self.session.resident(f"edges of {size}", self.session, lambda: self.session.allocate(size))
-
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
@@ -307,8 +300,8 @@ def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Cho
         "smith_waterman_item", "smith_waterman", defines, n_groups * group, group,
         layout.words, layout.bases, session.residues(outcome.batch)[1], layout.rows, np.uint32(layout.n),
         _pair_table(session, query, classes, defines, n_strips), np.uint32(n_strips), *query.arguments,
-        outcome.scratch(8 * n_groups * depth * group if n_strips > 1 else 8), np.uint32(depth), session.zeros(4),
-        outcome.scores, outcome.again, outcome.n_again,
+        session.scratch("edges", 8 * n_groups * depth * group if n_strips > 1 else 8), np.uint32(depth),
+        session.zeros(4), outcome.scores, outcome.again, outcome.n_again,
     )  # fmt: skip
 
 
@@ -379,7 +372,7 @@ def _launch_lanes(
         *session.residues(outcome.batch), listed.rows, listed.count, session.zeros(4),
         _lane_gains(session, query, lanes, height // lanes, n_strips, wide, defines["PRODUCTS"]),
         np.int32(n_strips), np.int32(query.model.length), *query.arguments,
-        outcome.scratch(n_groups * per_strip + 8), np.uint32(listed.longest),
+        session.scratch("edges", n_groups * per_strip + 8), np.uint32(listed.longest),
         outcome.scores, outcome.again, outcome.n_again,
     )  # fmt: skip
 

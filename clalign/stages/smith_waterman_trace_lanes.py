@@ -124,8 +124,8 @@ class _Plan:
         ends = np.cumsum(m + of_targets)
         bases = np.concatenate([np.cumsum(sizes, axis=1) - sizes, ends[None, :]]).T
         scratch = [
-            session.resident(f"tracing {name} {size}", session, lambda size=size: session.allocate(size))
-            for name, size in zip(("above", "left", "ends", "cells"), _room(sizes), strict=True)
+            session.scratch(name, n_bytes)
+            for name, n_bytes in zip(("above", "left", "ends", "cells"), _scratch_bytes(sizes), strict=True)
         ]
         results, gaps = session.allocate(4 * N_RESULTS * n), session.allocate(4 * n)
         paths = session.allocate(int(ends[-1]))
@@ -201,7 +201,6 @@ def _lane_rows(pairs: Pairs, lanes: int) -> int:
     return LANE_ROWS[int(np.argmin(costs))]
 
 
-def _room(sizes: npt.NDArray[np.int64]) -> list[int]:
-    """Return the bytes of the scratch buffers, rounded up so that the next portions find room in the same ones."""
-    needed = sizes.sum(axis=1) * [8, 8, 16, 4]
-    return [1 << max(10, int(size - 1).bit_length()) for size in np.maximum(needed, 1)]
+def _scratch_bytes(sizes: npt.NDArray[np.int64]) -> list[int]:
+    """Return the bytes of the scratch buffers."""
+    return [max(1, n_bytes) for n_bytes in (sizes.sum(axis=1) * [8, 8, 16, 4]).tolist()]

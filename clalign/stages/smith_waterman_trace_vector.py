@@ -168,8 +168,8 @@ class _Plan:
             "smith_waterman_trace_vector", "smith_waterman_trace", defines, n_items, 1,
             *self.sequences(pairs), session.upload(spans), session.upload(ends), np.uint32(n),
             session.upload(sizes.astype(np.int32)), session.zeros(4), session.upload(self.kinds.codes), self.matrix(),
-            self.worth(width), np.int32(self.most(width)), session.allocate(n_items * room * lanes * width // 8),
-            np.uint64(room), results, paths,
+            self.worth(width), np.int32(self.most(width)),
+            session.scratch("groups", n_items * room * lanes * width // 8), np.uint64(room), results, paths,
         )  # fmt: skip
         fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
         fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
@@ -186,7 +186,7 @@ class _Plan:
         ends = np.array([sum(int(lengths[0]) for lengths in pair.lengths)])
         span, worth, matrix = session.upload(pair.spans), self.worth(width), self.matrix()
         edges = session.allocate(int(_room(rows, columns, block)) * width // 8)
-        scratch = session.allocate(n_items * room * lanes * width // 8)
+        scratch = session.scratch("groups", n_items * room * lanes * width // 8)
         results, paths = session.allocate(4 * N_RESULTS), session.allocate(int(ends[0]))
         size = np.int32(rows), np.int32(columns)
 

@@ -150,18 +150,10 @@ def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: C
     first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
     defines = {"MODE": MODES.index(scoring.mode), "LANES": VECTOR_BITS // choices["WIDTH"], **choices}
     n_items = max(1, session.device.n_compute_units)
-    memory = _memory(session, n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
+    memory = session.scratch("columns", n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
     session.launch(
         "smith_waterman_vector", "pair_score", defines, n_items, 1, *session.residues(batch), listed, count,
         tables.letters, np.int32(model.length), tables.scores, np.int32(tables.n_letters),
         np.int32(first), np.int32(next_one), np.int32(limit_of(width, model)), memory, session.zeros(4),
         scores, again, n_again,
     )  # fmt: skip
-
-
-def _memory(session: Any, n_bytes: int) -> Any:
-    """Return scratch memory of at least so many bytes, kept for the next launch in the same queue."""
-    size = 1 << max(16, (n_bytes - 1).bit_length())
-    if session.device.max_buffer_bytes and size > session.device.max_buffer_bytes:
-        size = n_bytes
-    return session.resident(f"smith-waterman memory of {size}", session, lambda: session.allocate(size))

@@ -31,8 +31,6 @@ UNSCORED_LETTER = 255
 MOST_EXTREME = 255
 """HMMER's bytes have overflowed from here on."""
 
-EVERYTHING = object()
-
 
 @dataclass(frozen=True, slots=True)
 class SsvCells:
@@ -237,7 +235,7 @@ def _enqueue_item(session: Any, batch: SequenceBatch, profile: LocalProfile, cho
     if layout.n_pieces:
         n_groups = min(device.n_compute_units * tuning.groups, -(-layout.n_pieces // (2 * group)))
         depth = -(-layout.longest // 4) * 4
-        edges = _edges(session, 4 * n_groups * depth * group if n_strips > 1 else 4)
+        edges = session.scratch("edges", 4 * n_groups * depth * group if n_strips > 1 else 4)
         table = _pair_table(session, profile, classes, defines, n_strips)
         session.launch(
             "ssv_item", "ssv_score", defines, n_groups * group, group,
@@ -270,11 +268,3 @@ def _pair_table(
         return table
 
     return session.resident(f"ssv pairs {nodes}", profile, make)
-
-
-def _edges(session: Any, n_bytes: int) -> Any:
-    """Return scratch memory of at least so many bytes, kept for the next launch."""
-    size = 1 << max(10, (n_bytes - 1).bit_length())
-    if session.device.max_buffer_bytes and size > session.device.max_buffer_bytes:
-        size = n_bytes
-    return session.resident(f"ssv edges of {size}", EVERYTHING, lambda: session.allocate(size))

@@ -355,7 +355,7 @@ def _start_strips(
     group = defines["GROUP"]
     n_groups = min(n_groups, -(-n // group))
     depth = layout.longest + 2 * STRIP_ROWS
-    edges = _edges(session, 8 * (n_groups * depth * group if n_strips > 1 else 1))
+    edges = session.scratch("edges", 8 * (n_groups * depth * group if n_strips > 1 else 1))
     best = session.allocate(4 * n)
     session.launch(
         "viterbi_item", "viterbi_score", defines, n_groups * group, group,
@@ -364,11 +364,3 @@ def _start_strips(
     )  # fmt: skip
     fetch: Callable[[], Values] = session.fetch(best, n, np.int32)
     return fetch
-
-
-def _edges(session: Any, n_bytes: int) -> Any:
-    """Return scratch memory of at least so many bytes, kept for the next launch."""
-    size = 1 << max(10, (n_bytes - 1).bit_length())
-    if size > session.device.max_buffer_bytes:
-        size = n_bytes
-    return session.resident(f"edges of {size}", EVERYTHING, lambda: session.allocate(size))

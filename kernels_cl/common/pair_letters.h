@@ -6,6 +6,12 @@
 #define N_CODES 32
 
 #if defined(__AVX2__) && __has_builtin(__builtin_ia32_pshufb256) && LANES % 16 == 0 && BLOCK % 32 == 0
+#define HAS_SHUFFLES 1 /* of bytes, and whole vectors of letters */
+#else
+#define HAS_SHUFFLES 0
+#endif
+
+#if HAS_SHUFFLES
 
 typedef char chunk_t __attribute__((vector_size(32)));
 typedef char bytes_t __attribute__((ext_vector_type(32)));
@@ -38,6 +44,13 @@ CALL void transpose(bytes_t *v)
 #pragma unroll
         for (int n = 0; n < 16; n++) v[n] = w[n];
     }
+}
+
+/* What stands at 32 places of a table of 32 bytes, given both halves of it twice. */
+CALL bytes_t look_up_bytes(bytes_t low, bytes_t high, bytes_t places)
+{
+    /* A shuffle gives 0 for a place below 0. */
+    return SHUFFLE(low, places < (bytes_t)(16) ? places : (bytes_t)(-1)) | SHUFFLE(high, places - (bytes_t)(16));
 }
 
 /* 32 rows of 16 lanes, in one column after the other. */

@@ -73,15 +73,6 @@ def test_no_sequence_that_the_strips_take(
     assert all(n_items > 0 for _, n_items in launches)
 
 
-def test_scratch_memory_is_not_rounded_up_beyond_the_largest_buffer(
-    gpu: OpenCLSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gpu, "allocate", lambda n_bytes: n_bytes)
-    assert viterbi_shapes._edges(gpu, 5000) == 8192
-    gpu.device = replace(gpu.device, max_buffer_bytes=6000)
-    assert viterbi_shapes._edges(gpu, 5000) == 5000
-
-
 def gaining(profile: IntegerProfile, gain: int) -> IntegerProfile:
     """Return a profile whose long inserts gain so much with each residue."""
     insert = profile.insert.copy()
