@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import Alphabet, decode, encode
+from clalign.errors import InputError
 
 _VISIBLE = dict.fromkeys((*range(32), 127), "?")
 """Control characters of a header would act on terminals and break tables."""
@@ -107,6 +108,25 @@ class SequenceDatabase:
         text = self.text[start:end].tobytes().decode("utf-8", "replace")
         name, accession, description = (part.translate(_VISIBLE) for part in text.split("\t", 2))
         return name, accession, description
+
+    def row_named(self, name: str) -> int:
+        """Return the first row, in the order of the input, of a sequence with this name.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        text, wanted = self.text.tobytes(), name.encode() + b"\t"
+        rows, place = [], text.find(wanted)
+        while place >= 0:
+            row = int(np.searchsorted(self.text_offsets, place))
+            if row < len(self) and self.text_offsets[row] == place:
+                rows.append(row)
+            place = text.find(wanted, place + 1)
+        if not rows:
+            raise InputError(self.source, f'no sequence is named "{name}".', "The name is the first word of a header.")
+        return min(rows, key=lambda row: int(self.order[row]))
 
     def __getitem__(self, row: int) -> Sequence:
         name, accession, description = self.header(row)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clalign.devices import Device
-from clalign.errors import InputError, OptionError
+from clalign.errors import OptionError
 from clalign.evalues import bits, digits_apart, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
@@ -26,10 +26,10 @@ from clalign.search.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.search.hmmer3_domains import define_domains
 from clalign.search.hmmer3_search import Candidate, Hmmer3Search
 from clalign.search.hmmer3_thresholds import ALL_SCORES
+from clalign.search.pairwise_explain import explain_pair
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
 from clalign.search.targets import LONGEST, targets_of
-from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
 
@@ -42,8 +42,6 @@ def explain_in_run(
     """Return how a target, a database row or a name, fares in a run; see `explain`, or `explain_pair`."""
     with open_run(path) as run:
         if run.fact("direction") == "pairwise":
-            from clalign.search.pairwise_explain import explain_pair
-
             return explain_pair(run, profile, target, pick_device, context)
         spec = SearchSpec.from_dict(run.fact("spec"))
         return explain(spec, profile, target, pick_device, context, run)
@@ -87,7 +85,7 @@ def explain(
     profiles = load_profiles(spec.profiles)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
-    row = row_named(database, target) if isinstance(target, str) else target
+    row = database.row_named(target) if isinstance(target, str) else target
     targets = targets_of(spec, database, profiles, report)
     search = prepare_search(profiles[profile], profile, spec, targets)
     with open_session(pick_device(spec.device), context.check) as session:
@@ -103,26 +101,6 @@ def explain(
         "steps": steps,
         "verdict": _verdict(name, steps),
     }
-
-
-def row_named(database: SequenceDatabase, name: str) -> int:
-    """Return the first row, in the order of the input, of a sequence with this name.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    text, wanted = database.text.tobytes(), name.encode() + b"\t"
-    rows, place = [], text.find(wanted)
-    while place >= 0:
-        row = int(np.searchsorted(database.text_offsets, place))
-        if row < len(database) and database.text_offsets[row] == place:
-            rows.append(row)
-        place = text.find(wanted, place + 1)
-    if not rows:
-        raise InputError(database.source, f'no sequence is named "{name}".', "The name is the first word of a header.")
-    return min(rows, key=lambda row: int(database.order[row]))
 
 
 def _step(stage: str, label: str, text: str, **facts: Any) -> Step:

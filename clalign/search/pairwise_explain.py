@@ -15,7 +15,6 @@ from clalign.pair_batches import PairBatch
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
-from clalign.search.explain import row_named
 from clalign.search.pairwise_hits import checked
 from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, load_inputs
 from clalign.sequences import SequenceBatch
@@ -55,7 +54,7 @@ def explain_pair(
     inputs = load_inputs(run, spec, context)
     if not 0 <= number < len(inputs.query_rows):
         raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")
-    row = row_named(inputs.targets, target) if isinstance(target, str) else target
+    row = inputs.targets.row_named(target) if isinstance(target, str) else target
     name, residues = inputs.targets.header(row)[0], inputs.targets.residues(row)
     with open_session(pick_device(spec.device), context.check) as session:
         found = [_aligned(session, query, residues, name) for query in inputs.stranded(number)]

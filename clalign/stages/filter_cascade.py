@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.reference.filters import least_difference, nats_of
+from clalign.local_profiles import LocalProfile
+from clalign.reference.filters import FilterLimits, least_difference, nats_of
 from clalign.sequences import SequenceBatch
 from clalign.stages.bias_filter import BIAS_FILTER
 from clalign.stages.chosen import Chosen, LengthBuffers, length_buffers
-from clalign.stages.filters import PASSED_MSV, Filtered, FilterModel
 from clalign.stages.forward import FORWARD
 from clalign.stages.msv import MSV
 from clalign.stages.ssv import SSV, SsvCells, bytes_of
@@ -30,6 +30,43 @@ SELECT_ITEMS = 256
 SELECT_GROUP = 64
 
 EVERYTHING = object()
+
+PASSED_MSV, PASSED_BIAS, PASSED_VITERBI, PASSED_FORWARD = 1, 2, 3, 4
+"""How many filters a target has passed, in `Filtered.reached`."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class FilterModel:
+    """A calibrated profile and what lets a target pass."""
+
+    profile: LocalProfile
+    limits: FilterLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What became of the targets of a batch. Scores in nats.
+
+    Attributes
+    ----------
+    msv : float32[n]
+        Of every target; infinite where HMMER's bytes overflow, not a number without residues.
+    rows : int32[m]
+        Rising positions in the batch of those that passed the MSV filter.
+    bias, viterbi, forward : float32[m]
+        Their scores in the later filters, not a number where a filter was not run. Without the
+        bias filter its score is that of the null model.
+    reached : uint8[m]
+        How many filters they passed: `PASSED_MSV`, `PASSED_BIAS`, `PASSED_VITERBI` (or it was left
+        out), `PASSED_FORWARD`.
+    """
+
+    msv: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.int32]
+    bias: npt.NDArray[np.float32]
+    viterbi: npt.NDArray[np.float32]
+    forward: npt.NDArray[np.float32]
+    reached: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import LocalProfile
 from clalign.reference.filters import FilterLimits, Passage, passage
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, nothing_to_check
+from clalign.stages.filter_cascade import PASSED_FORWARD, Cascade, Filtered, FilterModel
 
-__all__ = ["FILTERS", "FilterLimits", "FilterModel", "Filtered", "FiltersStage", "Passage", "passage"]
-
-PASSED_MSV, PASSED_BIAS, PASSED_VITERBI, PASSED_FORWARD = 1, 2, 3, 4
-"""How many filters a target has passed, in `Filtered.reached`."""
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class FilterModel:
-    """A calibrated profile and what lets a target pass."""
-
-    profile: LocalProfile
-    limits: FilterLimits
-
-
-@dataclass(frozen=True, slots=True)
-class Filtered:
-    """What became of the targets of a batch. Scores in nats.
-
-    Attributes
-    ----------
-    msv : float32[n]
-        Of every target; infinite where HMMER's bytes overflow, not a number without residues.
-    rows : int32[m]
-        Rising positions in the batch of those that passed the MSV filter.
-    bias, viterbi, forward : float32[m]
-        Their scores in the later filters, not a number where a filter was not run. Without the
-        bias filter its score is that of the null model.
-    reached : uint8[m]
-        How many filters they passed: `PASSED_MSV`, `PASSED_BIAS`, `PASSED_VITERBI` (or it was left
-        out), `PASSED_FORWARD`.
-    """
-
-    msv: npt.NDArray[np.float32]
-    rows: npt.NDArray[np.int32]
-    bias: npt.NDArray[np.float32]
-    viterbi: npt.NDArray[np.float32]
-    forward: npt.NDArray[np.float32]
-    reached: npt.NDArray[np.uint8]
+__all__ = [
+    "FILTERS", "PASSED_FORWARD", "FilterLimits", "FilterModel", "Filtered", "FiltersStage", "Passage", "passage",
+]  # fmt: skip
 
 
 class FiltersStage:
@@ -63,8 +27,6 @@ class FiltersStage:
         """Enqueue all filters; nothing waits for the host between them."""
         if len(batch) == 0:
             return lambda: self.reference(batch, model)
-        from clalign.stages.filter_cascade import Cascade
-
         return Cascade(session, batch, model).start()
 
     def reference(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
