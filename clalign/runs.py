@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 from clalign.errors import InputError, OutputError, RunBusy
 from clalign.formats.cache import cache_root
 from clalign.hits import Hit
-from clalign.run_files import funnel
+from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
 from clalign.run_files.hit_rows import HitRows
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
@@ -33,11 +33,14 @@ from clalign.run_files.targets import HeaderReader
 
 __all__ = [
     "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
-    "open_run", "pack_scores",
+    "open_run", "pack_scores", "write_note",
 ]  # fmt: skip
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
+
+PATIENCE = 20.0
+"""Seconds that a question waits for others that write the file."""
 
 RunState = Literal["new", "running", "stopped", "failed", "done"]
 
@@ -299,6 +302,10 @@ class RunFile:
             self._headers = HeaderReader(self.fact("spec", {}), self.fact("database"))
         return funnel.listed(card, stage, chosen, self._headers)
 
+    def notes(self) -> dict[tuple[int, int], str]:
+        """Return what users have written beside hits, by profile and row of the target."""
+        return notes.read_notes(self.connection)
+
     def add_message(self, kind: str, text: str) -> None:
         """Keep a warning or an error with the run."""
         with self._transaction():
@@ -371,16 +378,73 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     InputError
         If it is missing, is no run file, or was written by a newer version.
     """
+    connection, version = _opened(path, "rw" if writable else "ro")
+    if version < SCHEMA_VERSION:
+        (upgrade if writable else show_as_new)(connection)
+    return RunFile(path, connection)
+
+
+def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
+    """Keep a note beside a target of a run, in place of the one that is there.
+
+    The file keeps its version, for older programs read it as before; a job that writes to it goes on.
+
+    Parameters
+    ----------
+    path : Path
+    profile : int
+        The number of the profile, or query.
+    row : int
+        The row of the target.
+    text : str
+        Becomes one line; none of it removes the note.
+    patience : float
+        Seconds to wait for a job that is writing just now.
+
+    Returns
+    -------
+    str
+        The note as it is kept.
+
+    Raises
+    ------
+    OptionError
+        If the note is too long.
+    InputError
+        If there is no such run.
+    RunBusy
+        If a job has been writing all that time.
+    OutputError
+        If the file cannot be written.
+    """
+    note = notes.one_line(text)
+    connection, _ = _opened(path, "rw", patience)
+    try:
+        notes.write_note(connection, profile, row, note)
+    except sqlite3.DatabaseError as error:
+        _refuse_busy(path, error)
+        raise OutputError(
+            f"The run file {path} could not be written ({error}).",
+            "Allow writing to it and free space on its disk, or make a copy elsewhere and open that.",
+        ) from error
+    finally:
+        connection.close()
+    return note
+
+
+def _opened(path: Path, mode: str, patience: float = PATIENCE) -> tuple[sqlite3.Connection, int]:
+    """Return a connection to a run file, and the version of its tables."""
     hint = "Give a .clalign file that a search has written."
     if path.is_dir():
         raise InputError(path, "this is a folder, not a run file.", hint)
     if not path.is_file():
         raise InputError(path, "the file does not exist.", "Check the name.")
     try:
-        connection = _connect(path, "rw" if writable else "ro")
+        connection = _connect(path, mode, patience)
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
+        _refuse_busy(path, error)
         raise InputError(path, f"this is not a readable run file ({error}).", hint) from error
     if application != APPLICATION_ID:
         connection.close()
@@ -388,14 +452,17 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     if version > SCHEMA_VERSION:
         connection.close()
         raise InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
-    if version < SCHEMA_VERSION:
-        (upgrade if writable else show_as_new)(connection)
-    return RunFile(path, connection)
+    return connection, version
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=20.0)
-    connection.execute("PRAGMA busy_timeout = 20000")
+def _refuse_busy(path: Path, error: sqlite3.DatabaseError) -> None:
+    """Raise `RunBusy` if the error is that others had the file all the time."""
+    if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+        raise RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.") from error
+
+
+def _connect(path: Path, mode: str, patience: float = PATIENCE) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=patience)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     return connection

@@ -1,0 +1,157 @@
+"""Notes beside hits: written, replaced, removed, refused; files with and without them."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from clalign import runs
+from clalign.errors import InputError, OptionError, OutputError, RunBusy
+from clalign.run_files.notes import LONGEST, OF_HIT, show_notes
+from clalign.runs import SCHEMA_VERSION, create_run, open_run, write_note
+
+
+def tables(path: Path) -> set[str]:
+    connection = sqlite3.connect(path)
+    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    connection.close()
+    return found
+
+
+def put_hit(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO hits (profile, row, name, score) VALUES (0, 7, 'seven', 1.0)")
+    connection.commit()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A finished run with one hit."""
+    with create_run(tmp_path / "made.clalign", state="done") as run:
+        put_hit(run.connection)
+        run.seal()
+    return tmp_path / "made.clalign"
+
+
+def notes_of(path: Path) -> dict[tuple[int, int], str]:
+    with open_run(path) as run:
+        return run.notes()
+
+
+def test_the_table_comes_with_the_first_note(path: Path) -> None:
+    assert "notes" not in tables(path)
+    assert notes_of(path) == {}
+    assert write_note(path, 0, 7, "") == ""
+    assert "notes" not in tables(path)
+    write_note(path, 0, 7, "a fragment")
+    assert "notes" in tables(path)
+    assert notes_of(path) == {(0, 7): "a fragment"}
+
+
+def test_a_note_is_replaced_and_removed(path: Path) -> None:
+    write_note(path, 0, 7, "one")
+    write_note(path, 1, 7, "of another profile")
+    write_note(path, 0, 7, "two")
+    assert notes_of(path) == {(0, 7): "two", (1, 7): "of another profile"}
+    write_note(path, 0, 7, " \n ")
+    assert notes_of(path) == {(1, 7): "of another profile"}
+
+
+def test_a_note_is_one_line(path: Path) -> None:
+    assert write_note(path, 0, 7, "  first\r\nsecond\tthird ‹é›  ") == "first second third ‹é›"
+    assert notes_of(path) == {(0, 7): "first second third ‹é›"}
+
+
+def test_a_note_that_is_too_long_changes_nothing(path: Path) -> None:
+    write_note(path, 0, 7, "kept")
+    write_note(path, 0, 8, "x" * LONGEST)
+    with pytest.raises(OptionError, match=f"{LONGEST} letters at most; this one has {LONGEST + 1}"):
+        write_note(path, 0, 7, "x" * (LONGEST + 1))
+    assert notes_of(path)[0, 7] == "kept"
+
+
+def test_readers_that_were_open_before_see_it(path: Path) -> None:
+    with open_run(path) as run:
+        assert run.notes() == {}
+        show_notes(run.connection)
+        assert run.connection.execute(f"SELECT {OF_HIT} FROM hits").fetchall() == [(None,)]
+        write_note(path, 0, 7, "new")
+        assert run.notes() == {(0, 7): "new"}
+        show_notes(run.connection)
+        assert run.connection.execute(f"SELECT {OF_HIT} FROM hits").fetchall() == [("new",)]
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+def test_a_file_of_an_older_version_keeps_it(path: Path, version: int) -> None:
+    """Nothing of the note depends on what later versions added, so the program that made it still reads the file."""
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {version}")
+    before = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'hits'").fetchone()
+    connection.close()
+    write_note(path, 0, 7, "old, but good")
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+    assert connection.execute("SELECT sql FROM sqlite_master WHERE name = 'hits'").fetchone() == before
+    connection.close()
+    assert notes_of(path) == {(0, 7): "old, but good"}
+
+
+def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_note(path, 0, 7, "kept")
+    before, connect = path.read_bytes(), runs._connect
+    # SQLite falls back to reading when the system lets it do no more.
+    monkeypatch.setattr(runs, "_connect", lambda path, mode, *more: connect(path, "ro", *more))
+    with pytest.raises(OutputError, match=r"made\.clalign could not be written .*readonly") as caught:
+        write_note(path, 0, 7, "lost")
+    assert "copy" in caught.value.hint
+    assert not isinstance(caught.value, RunBusy)
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        write_note(tmp_path / "none.clalign", 0, 7, "x")
+    (tmp_path / "text.clalign").write_text("something else altogether, and long enough to be read")
+    with pytest.raises(InputError, match="not a readable run file"):
+        write_note(tmp_path / "text.clalign", 0, 7, "x")
+
+
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_a_job_that_is_writing_is_not_disturbed(path: Path, mode: str) -> None:
+    worker = sqlite3.connect(path)
+    worker.execute(f"PRAGMA journal_mode = {mode}")
+    worker.execute("BEGIN IMMEDIATE")
+    worker.execute("INSERT INTO facts VALUES ('half', '1')")
+    with pytest.raises(RunBusy, match="is writing the run file") as caught:
+        write_note(path, 0, 7, "too soon", patience=0.01)
+    assert caught.value.hint == "Try again in a moment."
+    worker.commit()
+    worker.close()
+    assert write_note(path, 0, 7, "now", patience=0.01) == "now"
+    with open_run(path) as run:
+        assert run.fact("half") == 1
+        assert run.notes() == {(0, 7): "now"}
+
+
+def test_a_job_waits_for_a_note(tmp_path: Path) -> None:
+    """Notes of a run that is being written, from another thread all the time: no transaction of the job is lost."""
+    path = tmp_path / "live.clalign"
+    with create_run(path, state="running") as run:
+        written: list[str] = []
+        writer = threading.Thread(target=lambda: written.extend(write_note(path, 0, n, f"n{n}") for n in range(40)))
+        writer.start()
+        for number in range(40):
+            run.add_message("note", str(number))
+        writer.join()
+        assert len(run.messages()) == 40
+        assert run.notes() == {(0, n): f"n{n}" for n in range(40)}
+        assert written == [f"n{n}" for n in range(40)]
+
+
+def test_a_note_outlives_its_hit(path: Path) -> None:
+    write_note(path, 0, 7, "stays")
+    with open_run(path, writable=True) as run:
+        run.set_hits(0, [])
+        assert run.notes() == {(0, 7): "stays"}
