@@ -25,6 +25,7 @@ COMMANDS = {
     "sw": "search sequences against sequences (Smith-Waterman), or align pairs",
     "resume": "continue a search that stopped early",
     "export": "write the results of a run as tables, sequences or alignments",
+    "note": "write a note beside a hit, or print it",
     "explain": "tell why a sequence was found, or missed",
     "verify": "compute results of a run again on the reference",
     "devices": "list the devices that clalign can run on",

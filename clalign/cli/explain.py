@@ -73,7 +73,7 @@ def _job_of_files(arguments: argparse.Namespace) -> dict[str, Any]:
             raise InputError(path, "the file does not exist.", "Check the name.")
     spec = spec_of(arguments, str(Path(arguments.profiles).absolute()), str(Path(arguments.targets).absolute()))
     names = [(hmm.name, hmm.accession) for hmm in load_profiles(arguments.profiles)]
-    number = _number_of(arguments.profiles, names, arguments.profile, "profile")
+    number = number_of(arguments.profiles, names, arguments.profile, "profile")
     return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
@@ -87,13 +87,13 @@ def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
     with open_run(path) as found:
         what = "query" if found.fact("direction") == "pairwise" else "profile"
         names = [(card["name"], card["accession"]) for card in found.profiles()]
-    number = _number_of(arguments.profiles, names, arguments.profile, what)
+    number = number_of(arguments.profiles, names, arguments.profile, what)
     return {
         "job": "explain", "run": str(path), "profile": number, "name": arguments.name, "device": arguments.device
     }  # fmt: skip
 
 
-def _number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
+def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
     """Return the place of the profile or query that was asked for, from 0."""
     if wanted is None and len(names) == 1:
         return 0

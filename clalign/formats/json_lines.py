@@ -14,7 +14,9 @@ PARTIAL = '{"partial": true}'
 """Ends the lines of a search that has not searched everything."""
 
 
-def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]], is_significant: bool) -> str:
+def json_line(
+    card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]], is_significant: bool, note: str = ""
+) -> str:
     """Return the line of a hit.
 
     Parameters
@@ -25,6 +27,8 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]],
     domains : sequence of (int, bool, Domain)
         Number, whether it is significant, and the domain.
     is_significant : bool
+    note : str
+        What the user has written beside the hit; left out if there is none.
     """
     return json.dumps(
         {
@@ -39,6 +43,7 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]],
             "estimates": _estimates(hit),
             "filters": _filters(hit),
             "domains": [_domain(card, *entry) for entry in domains],
+            **({"note": note} if note else {}),
         },
         ensure_ascii=False,
         allow_nan=False,

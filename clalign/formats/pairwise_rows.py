@@ -222,7 +222,7 @@ def outfmt_line(row: PairRow, names: Sequence[str]) -> str:
 TSV_COLUMNS = (
     "query", "target", "accession", "description", "evalue", "bits", "score", "identity", "positives", "gaps",
     "gap_residues", "columns", "query_coverage", "target_coverage", "query_from", "query_to", "target_from",
-    "target_to", "strand", "query_length", "target_length", "cigar",
+    "target_to", "strand", "query_length", "target_length", "cigar", "note",
 )  # fmt: skip
 
 
@@ -231,8 +231,8 @@ def tsv_header() -> str:
     return "\t".join(TSV_COLUMNS)
 
 
-def tsv_line(row: PairRow) -> str:
-    """Return the line of an alignment; what is not known is empty."""
+def tsv_line(row: PairRow, note: str = "") -> str:
+    """Return the line of an alignment, with what the user has written beside the target; what is not known is empty."""
     domain, pair = row.domain, row.pair
     return "\t".join(
         (
@@ -242,13 +242,13 @@ def tsv_line(row: PairRow) -> str:
             f"{row.identity:.2f}", f"{row.positives:.2f}", str(pair.n_gaps), str(pair.n_gap_residues),
             str(row.n_columns), f"{row.query_coverage:.2f}", f"{row.target_coverage:.2f}",
             *(str(end) for end in (*row.query_ends, *row.target_ends)), row.strand, str(row.card["length"]),
-            str(row.hit.length), domain.cigar,
+            str(row.hit.length), domain.cigar, note,
         )
     )  # fmt: skip
 
 
-def json_object(card: Card, hit: Hit) -> dict[str, Any]:
-    """Return a target with its alignments as plain data for a JSON line; positions count from 1."""
+def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:
+    """Return a target with its alignments, and with a note if there is one, for a JSON line; positions count from 1."""
     rows = [PairRow(card, hit, domain) for domain in hit.domains]
     known = bool(rows) and rows[0].has_statistics
     return {
@@ -258,6 +258,7 @@ def json_object(card: Card, hit: Hit) -> dict[str, Any]:
         "bits": hit.score if known else None,
         "score": hit.raw,
         "alignments": [_json_alignment(row) for row in rows],
+        **({"note": note} if note else {}),
     }
 
 

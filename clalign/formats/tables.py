@@ -17,7 +17,7 @@ Card = dict[str, Any]
 
 TSV_COLUMNS = (
     "query", "target", "accession", "description", "evalue", "score", "bias", "domains", "best_domain_evalue",
-    "best_domain_score", "length",
+    "best_domain_score", "length", "note",
 )  # fmt: skip
 
 DOMTSV_COLUMNS = (
@@ -92,8 +92,8 @@ def tsv_header() -> str:
     return "\t".join(TSV_COLUMNS)
 
 
-def tsv_row(card: Card, hit: Hit) -> str:
-    """Return the line of a hit."""
+def tsv_row(card: Card, hit: Hit, note: str = "") -> str:
+    """Return the line of a hit, with what the user has written beside it."""
     best = hit.best_domain
     n_domains = len(hit.reported_domains) if card["origin"] == "hmmer3" else hit.n_domains
     return "\t".join(
@@ -101,6 +101,7 @@ def tsv_row(card: Card, hit: Hit) -> str:
             plain(card["name"]), plain(hit.name), plain(hit.accession), plain(hit.description),
             digits(hit.evalue), digits(hit.score), digits(hit.bias), str(n_domains),
             digits(best.evalue if best else None), digits(best.score if best else None), str(hit.length),
+            note,
         )
     )  # fmt: skip
 

@@ -75,6 +75,11 @@ class Source:
         return any(card["origin"] == "hmmer3" for card in self.cards)
 
     @cached_property
+    def notes(self) -> dict[tuple[int, int], str]:
+        """What users have written beside hits, by profile and row of the sequence."""
+        return self.run.notes()
+
+    @cached_property
     def database(self) -> SequenceDatabase | None:
         """The sequences, if they are still those that were searched."""
         spec = self.spec

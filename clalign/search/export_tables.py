@@ -33,7 +33,9 @@ def write_tsv(source: Source, stream: TextIO) -> int:
     write_lines(stream, [tables.tsv_header()])
     count = 0
     for query in queries(source):
-        count += write_lines(stream, (tables.tsv_row(*sides(source, *entry)) for entry in hits(source, query)))
+        for number, hit in hits(source, query):
+            note = source.notes.get((number, hit.row), "")
+            count += write_lines(stream, [tables.tsv_row(*sides(source, number, hit), note)])
     write_lines(stream, [tables.PARTIAL] if source.origin.partial else [])
     return count
 
@@ -123,7 +125,8 @@ def write_jsonl(source: Source, stream: TextIO) -> int:
                 (place[0], is_significant_domain(source, number, domain), domain)
                 for place, domain in places(source, number, hit)
             ]
-            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(source, number, hit))
+            note = source.notes.get((number, hit.row), "")
+            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(source, number, hit), note)
             count += write_lines(stream, [line])
     write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
     return count

@@ -130,6 +130,15 @@ class PairSource:
                 self.context.progress("export", done, len(keys), "hits")
             yield hit
 
+    @cached_property
+    def _notes(self) -> dict[tuple[int, int], str]:
+        """What users have written beside hits, by the identity of the query's card and the row of the target."""
+        return {(id(self.cards[number]), row): note for (number, row), note in self.run.notes().items()}
+
+    def note(self, card: Card, hit: Hit) -> str:
+        """Return what the user has written beside a target of a query."""
+        return self._notes.get((id(card), hit.row), "")
+
     def rows(self) -> Iterator[PairRow]:
         """Yield all chosen alignments."""
         for card, hit in self.pairs():
@@ -237,14 +246,14 @@ def write_outfmt(source: PairSource, stream: TextIO) -> int:
 def write_tsv(source: PairSource, stream: TextIO) -> int:
     """Write the tab-separated table of alignments."""
     write_lines(stream, [rows.tsv_header()])
-    count = write_lines(stream, (rows.tsv_line(row) for row in source.rows()))
+    count = write_lines(stream, (rows.tsv_line(row, source.note(row.card, row.hit)) for row in source.rows()))
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count
 
 
 def write_jsonl(source: PairSource, stream: TextIO) -> int:
     """Write a JSON object for each hit."""
-    objects = (rows.json_object(card, hit) for card, hit in source.pairs())
+    objects = (rows.json_object(card, hit, source.note(card, hit)) for card, hit in source.pairs())
     lines = (json.dumps(data, ensure_ascii=False, allow_nan=False) for data in objects)
     count = write_lines(stream, lines)
     write_lines(stream, [PARTIAL_JSON] if source.origin.partial else [])

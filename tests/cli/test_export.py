@@ -26,13 +26,13 @@ def words(text: str) -> list[str]:
 def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "tsv").splitlines()]
     assert lines[0] == words(
-        "query target accession description evalue score bias domains best_domain_evalue best_domain_score length"
+        "query target accession description evalue score bias domains best_domain_evalue best_domain_score length note"
     )
     assert lines[1] == [
         "motif", "seq1", "Q1", "first one with tab", "1.23457e-05", "21.3457", "0.006", "2", "1.23457e-05", "12.3457",
-        "9",
+        "9", "",
     ]  # fmt: skip
-    assert lines[2] == ["motif", "seq2", "", "second", "5", "-3", "0.006", "1", "5", "-3", "9"]
+    assert lines[2] == ["motif", "seq2", "", "second", "5", "-3", "0.006", "1", "5", "-3", "9", ""]
     assert len(lines) == 3
 
 

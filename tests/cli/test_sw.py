@@ -128,7 +128,7 @@ def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: py
     table = [line.split("\t") for line in (tmp_path / "b.tsv").read_text().splitlines()]
     assert table[0][:7] == ["query", "target", "accession", "description", "evalue", "bits", "score"]
     assert [row[1] for row in table[1:]] == ["t1", "t4", "t2"]
-    assert {len(row) for row in table} == {22}
+    assert {len(row) for row in table} == {23}
     scores = (tmp_path / "c.tsv").read_text().splitlines()
     assert scores[0] == "query\ttarget\tscore"
     assert [line.split("\t")[:2] for line in scores[1:]] == [[q, f"t{i}"] for q in ("q1", "q2") for i in (1, 2, 3, 4)]

@@ -1,0 +1,65 @@
+"""``clalign note``: what you have to say of a hit, kept with the run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.explain import number_of
+from clalign.cli.parser import CommandParser
+from clalign.errors import OptionError
+
+EXAMPLES = (
+    'clalign note search.clalign HBB_HUMAN "seen in the structure, too"',
+    "clalign note search.clalign HBB_HUMAN      # prints it",
+    'clalign note search.clalign HBB_HUMAN ""   # removes it',
+    "clalign export search.clalign --tsv hits.tsv   # all notes, in the last column",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "note",
+        examples=EXAMPLES,
+        description="Write a note beside a hit, as the window does, or print the one that is there. It is one line, and"
+        " is kept in the run file.",
+    )
+    parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    parser.add_argument("name", metavar="NAME", help="of the sequence that was found")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help='takes the place of the note; "" removes it')
+    group = parser.add_argument_group("Profile")
+    group.add_argument(
+        "--profile", "--query", metavar="P", help="name, accession or number of the profile, or query [the only one]"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the note, or print it."""
+    from clalign.runs import open_run, write_note
+
+    path = Path(arguments.run_file)
+    with open_run(path) as found:
+        what = "query" if found.fact("direction") == "pairwise" else "profile"
+        names = [(card["name"], card["accession"]) for card in found.profiles()]
+        number = number_of(arguments.run_file, names, arguments.profile, what)
+        rows = found.connection.execute(
+            "SELECT row FROM hits WHERE profile = ? AND name = ?", (number, arguments.name)
+        ).fetchall()
+        if not rows:
+            raise OptionError(
+                f"{arguments.name} is no hit of the {what} {names[number][0]}.",
+                f"See what is: clalign export {arguments.run_file} --tsv -",
+            )
+        if len(rows) > 1:
+            raise OptionError(
+                f"{len(rows)} hits are named {arguments.name}.", "Write notes beside them in the window: clalign gui"
+            )
+        note = found.notes().get((number, rows[0][0]), "")
+    if arguments.text is not None:
+        write_note(path, number, rows[0][0], arguments.text)
+    elif note:
+        print(note)
+    return 0
