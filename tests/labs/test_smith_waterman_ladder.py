@@ -111,7 +111,7 @@ def test_one_difference_beyond_the_reference_is_noticed(monkeypatch: pytest.Monk
     ladder = lab._Ladder(batch, Job(lambda event: None))
     assert len(ladder._expected) == 3
     right = lab.SMITH_WATERMAN_TRACE.reference(batch, SCORING)
-    wrong = [*right[:4], replace(right[4], path="M")]
+    wrong = [*right[:4], right[4]._replace(path="M")]
     assert ladder.n_differing(right) == 0
     assert ladder.n_differing(wrong) == 1
 
