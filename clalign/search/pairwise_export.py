@@ -261,8 +261,10 @@ def write_jsonl(source: PairSource, stream: TextIO) -> int:
 
 
 def write_scores(source: PairSource, stream: TextIO) -> int:
-    """Write query, target and score of every pair in the order of the input, of a search without regard to hits."""
-    write_lines(stream, ["query\ttarget\tscore"])
+    """Write query, target and score of every pair in the order of the input, of a search without regard to hits.
+
+    There is no line of titles: what reads such files takes each line for a pair.
+    """
     if source.spec.is_pairs:
         pairs = source.pairs()
         count = write_lines(stream, (f"{plain(c['name'])}\t{plain(hit.name)}\t{hit.raw}" for c, hit in pairs))

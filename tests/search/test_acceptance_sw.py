@@ -58,7 +58,7 @@ def theirs(queries: list[str], targets: list[str], matrix: Any, gaps: tuple[int,
 
 
 def ours(path: Path) -> list[int]:
-    return [int(line.rsplit("\t", 1)[1]) for line in path.read_text().splitlines()[1:]]
+    return [int(line.rsplit("\t", 1)[1]) for line in path.read_text().splitlines()]
 
 
 def differences(found: list[int], expected: list[int]) -> list[tuple[int, int, int]]:
