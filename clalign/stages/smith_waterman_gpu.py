@@ -118,7 +118,7 @@ def start_gpu(
         outcome = _Outcome(session, batch, None)
         rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
         _launch_lanes(query, _listed(session, batch, rows), outcome, {**choices, "WIDE": 1})
-        return _collected(batch, model, [outcome])
+        return _collected(model, [outcome])
     layout = _layout_of(session, batch, model.scoring.matrix, shape)
     by_items = _Outcome(session, batch, None)
     outcomes, longest_of = [by_items], [layout.longest]
@@ -127,7 +127,8 @@ def start_gpu(
     for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
         if len(rows):
             beside = session.resident(f"queue of the {name}", session, session.beside)
-            outcomes.append(_Outcome(beside, batch, rows, pieces if lanes == MOST_LANES else None))
+            in_pieces = pieces if lanes == MOST_LANES else None
+            outcomes.append(_Outcome(beside, batch, rows, in_pieces, None if in_pieces else by_items.scores))
             longest_of.append(_launch_long(query, outcomes[-1], rows, choices, lanes))
     if layout.n:
         _launch_item(query, layout, by_items, choices)
@@ -136,7 +137,7 @@ def start_gpu(
     for outcome, longest in zip(outcomes, longest_of, strict=True):
         again = _Listed(outcome.again, outcome.n_again, len(outcome.batch), longest)
         _launch_lanes(query, again, outcome, {**choices, "WIDE": 1})
-    return _collected(batch, model, outcomes)
+    return _collected(model, outcomes)
 
 
 def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: int) -> int:
@@ -158,20 +159,17 @@ class _Outcome:
     """What one queue of a device finds: scores, and the rows that 16 bits may not have held.
 
     `rows` are those that it scores; None if it is all that no other queue does. If they are in pieces, it is these
-    that are scored.
+    that are scored; otherwise queues may share `scores`.
     """
 
-    def __init__(self, session: Any, batch: SequenceBatch, rows: Rows | None, pieces: Pieces | None = None) -> None:
+    def __init__(
+        self, session: Any, batch: SequenceBatch, rows: Rows | None, pieces: Pieces | None = None, scores: Any = None
+    ) -> None:
         self.session, self.rows, self.pieces = session, rows, pieces
         self.batch = pieces.batch if pieces else batch
         n = len(self.batch)
-        self.scores, self.again, self.n_again = session.allocate(4 * n), session.allocate(4 * n), session.zeros(4)
-
-    def fetch(self) -> Callable[[], tuple[npt.NDArray[np.int32], int]]:
-        """Return what waits for the scores and the number of rows computed again."""
-        scores = self.session.fetch(self.scores, len(self.batch), np.int32)
-        n_again = self.session.fetch(self.n_again, 1, np.uint32)
-        return lambda: (scores(), int(n_again()[0]))
+        self.scores = session.allocate(4 * n) if scores is None else scores
+        self.again, self.n_again = session.allocate(4 * n), session.zeros(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,19 +188,26 @@ def _listed(session: Any, batch: SequenceBatch, rows: Rows) -> _Listed:
     return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), max(1, n), longest)
 
 
-def _collected(batch: SequenceBatch, model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
+def _collected(model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
     """Return what waits for all queues and puts together what they found."""
-    fetched = [outcome.fetch() for outcome in outcomes]
+    by_items, *others = outcomes
+    batch, session = by_items.batch, by_items.session
+    counts = [outcome.session.fetch(outcome.n_again, 1, np.uint32) for outcome in outcomes]
+    of_all = session.fetch(by_items.scores, len(batch), np.int32)
+    of_pieces = [
+        (outcome.rows, outcome.pieces, outcome.session.fetch(outcome.scores, len(outcome.batch), np.int32))
+        for outcome in others
+        if outcome.pieces
+    ]
     empty = -model.scoring.gaps.of(model.length) if model.scoring.mode == "global" else 0
 
     def collect() -> PairScores:
-        values, n_again = fetched[0]()
-        values = values.copy()
-        for outcome, fetch in zip(outcomes[1:], fetched[1:], strict=True):
-            theirs, n_more = fetch()
-            values[outcome.rows] = outcome.pieces.best(theirs) if outcome.pieces else theirs[outcome.rows]
-            n_again += n_more
-            outcomes[0].session.join(outcome.session)
+        n_again = sum(int(count()[0]) for count in counts)  # then all queues are done
+        values = of_all()
+        for rows, pieces, scores in of_pieces:
+            values[rows] = pieces.best(scores())
+        for outcome in others:
+            session.join(outcome.session)
         values[batch.lengths == 0] = empty
         return PairScores(Scores(batch.targets, values), n_in_32_bits=n_again)
 
