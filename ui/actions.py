@@ -180,6 +180,8 @@ COMMANDS = (
     Command("hits.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
     Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
     Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
+    Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
+            "Writes beside the selected hit, in its cell; kept in the run file", separator=True),
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),

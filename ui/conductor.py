@@ -203,6 +203,7 @@ class Conductor(QObject):
         page.funnel_asked.connect(lambda: self.filters.fill(page))
         page.funnel_made.connect(lambda view: self.filters.connect_view(page, view))
         page.explain_asked.connect(self.filters.explain_hit)
+        page.hit_menu_asked.connect(self.hits.offer_menu)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))

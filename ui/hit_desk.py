@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
 
 from clalign.specs import SearchSpec
 
@@ -16,6 +17,13 @@ from .models.pair_run_view import PairRunView
 if TYPE_CHECKING:
     from .conductor import Conductor
     from .views.results_page import ResultsPage
+
+
+ROW_MENU = (
+    "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
+    "hits.verify_hit", "filters.explain_hit",
+)  # fmt: skip
+"""Commands that the menu of a row offers."""
 
 
 class HitDesk(QObject):
@@ -100,6 +108,21 @@ class HitDesk(QObject):
             self._conductor.page.tabs.setCurrentIndex(0)
             self._conductor.page.hits.filter_box.setFocus()
             self._conductor.page.hits.filter_box.selectAll()
+
+    def edit_note(self) -> None:
+        """Write beside the selected hit."""
+        if self._conductor.page is not None:
+            self._conductor.page.show_tab("hits")
+            self._conductor.page.hits.table.edit_note()
+
+    def offer_menu(self, place: QPoint) -> None:
+        """Offer what can be done with the selected hit."""
+        menu = QMenu(self._conductor.window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        self._conductor.update_actions()
+        menu.addActions([self._conductor.window.actions_.by_id[name] for name in ROW_MENU])
+        menu.popup(place)
 
     def clear_filter(self) -> None:
         """Show all hits, with the thresholds of the search."""

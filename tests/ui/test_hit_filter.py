@@ -36,3 +36,19 @@ def test_what_is_not_understood_is_said(text: str) -> None:
 def test_an_empty_filter_passes_everything() -> None:
     assert parse_filter("  ") == parse_filter("")
     assert not parse_filter("").where
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "starts"),
+    [
+        ("note:Check", "%Check%", "(coalesce("),
+        ('-note:"two words"', "%two words%", "NOT (coalesce("),
+        ("note:50%", "%50\\%%", "(coalesce("),
+        ("note:", "_%", "(coalesce("),
+    ],
+)
+def test_notes_are_asked_for_by_their_word(text: str, value: str, starts: str) -> None:
+    parsed = parse_filter(text)
+    assert parsed.values == (value,)
+    assert parsed.where.startswith(starts)
+    assert "notes" not in parse_filter("footnote:x").where

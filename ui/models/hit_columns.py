@@ -104,6 +104,11 @@ def _hmmer3(key: str, title: str, tip: str, digits: int, width: int = 60, sort: 
     )
 
 
+NOTE = Column(
+    "note", "Note", "Your own words about the hit, kept in the run file; F2 or a double click edits them",
+    lambda r, m: m.note(r), "note", False, False, 180,
+)  # fmt: skip
+
 COLUMNS = (
     Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
     Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
@@ -153,6 +158,7 @@ COLUMNS = (
     Column("rep", "rep", "Domains that are reported", lambda r, m: words.count(len(r.reported)), "", True, False, 48),
     Column("inc", "inc", "Domains that are significant",
            lambda r, m: words.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
+    NOTE,
 )  # fmt: skip
 
 SETS = {

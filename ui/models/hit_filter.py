@@ -6,6 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from clalign.run_files.notes import OF_HIT
+
 from .pair_values import PAIR_VALUES
 
 
@@ -41,7 +43,7 @@ PROFILE_WORDS = FilterWords(
         "domscore": "best_score",
     },
     "E, score, bias, len, domains",
-    'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1',
+    'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1, note:word',
 )
 
 PAIR_WORDS = FilterWords(
@@ -60,7 +62,7 @@ PAIR_WORDS = FilterWords(
         "tcov": PAIR_VALUES["target_coverage"],
     },
     "E, bits, score, id, pos, gaps, cov, tcov, len",
-    'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200',
+    'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200, note:word',
 )
 """Of the alignments of two sequences: ``cov`` and ``tcov`` are the shares of query and target."""
 
@@ -69,10 +71,11 @@ TEXT_COLUMNS = ("description", "name", "accession")
 _TERM = re.compile(
     r"""\s*(?:
         (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
+      | (?P<not_noted>-?)note:(?:"(?P<noted_phrase>[^"]*)"?|(?P<noted>\S*))
       | (?P<minus>-?)"(?P<quoted>[^"]*)"?
       | (?P<word>\S+)
     )""",
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -102,7 +105,8 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = PR
     """Return the filter that a text means; all its parts must hold.
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
-    with ``-`` before them they must be missing.
+    with ``-`` before them they must be missing. After ``note:`` they are looked for in what the user has
+    written beside a hit; ``note:`` alone finds every hit that has a note.
 
     Parameters
     ----------
@@ -127,6 +131,11 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = PR
             operator = {"≤": "<=", "≥": ">="}.get(term["op"], term["op"])
             conditions.append(f"{column} {operator} ?")
             values.append(number)
+            continue
+        if term["not_noted"] is not None:
+            noted = term["noted_phrase"] or term["noted"] or ""
+            conditions.append(f"{'NOT ' * bool(term['not_noted'])}(coalesce({OF_HIT}, '') LIKE ? ESCAPE '\\')")
+            values.append(f"%{_escaped(noted)}%" if noted else "_%")
             continue
         phrase, negated = _phrase(term)
         if phrase:

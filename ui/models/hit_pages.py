@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from clalign.alignments import AlignmentText
 from clalign.hits import Domain, PairFacts
 from clalign.run_files.limits import DomainLimits
+from clalign.run_files.notes import OF_HIT, show_notes
 from clalign.run_files.schema import SCHEMA_VERSION, show_as_new
 from clalign.runs import open_run
 
@@ -74,6 +76,10 @@ class HitRow:
         The score before any correction; of two sequences in units of the matrix.
     spans : tuple of Span
         Each stored domain.
+    row : int
+        Of the sequence; with `profile` it stays the same when the search writes a hit anew.
+    note : str
+        What the user has written beside it.
     """
 
     id: int
@@ -100,6 +106,8 @@ class HitRow:
     forward: float | None = None
     raw: int = 0
     spans: tuple[Span, ...] = ()
+    row: int = -1
+    note: str = ""
 
     @property
     def is_hmmer3(self) -> bool:
@@ -159,9 +167,10 @@ SORTS = {
     "model_start": "(SELECT min(hmm_start) FROM domains WHERE hit = hits.id)",
     "coverage": "(SELECT sum(hmm_end - hmm_start) FROM domains WHERE hit = hits.id)",
     "raw": "raw",
+    "note": f"{OF_HIT} IS NULL, {OF_HIT} COLLATE NOCASE",
     **PAIR_VALUES,
 }
-"""SQL of each order."""
+"""SQL of each order; hits without a note stand last in both directions."""
 
 
 NEARLY_UNIQUE = ("name", "accession")
@@ -175,7 +184,7 @@ _COLUMNS = (
 _NO_TEXT = AlignmentText("", "", "")
 
 
-def _known(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _known(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return a row of ``hits`` with an E-value; where there are no statistics it is not a number."""
     return (*row[:7], math.nan if row[7] is None else row[7], *row[8:])
 
@@ -241,6 +250,7 @@ class HitPages:
         self._is_old = self._one("PRAGMA user_version") < SCHEMA_VERSION
         if self._is_old:
             show_as_new(self._connection)
+        show_notes(self._connection)
         self._limits: dict[int, DomainLimits | None] = {}
         self._counts: dict[tuple[str, int], int] = {}
         where, values = query.condition()
@@ -287,9 +297,11 @@ class HitPages:
 
     def rows(self, first: int, n_rows: int) -> list[HitRow]:
         """Return some rows, domains included."""
+        show_notes(self._connection)
+        columns = ", ".join(f"hits.{column.strip()}" for column in _COLUMNS.split(","))
         found = self._connection.execute(
-            f"SELECT {', '.join('hits.' + c.strip() for c in _COLUMNS.split(','))}, hits.row, hits.included FROM shown"
-            " JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
+            f"SELECT {columns}, hits.row, hits.included, {OF_HIT}"
+            " FROM shown JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
             (first, first + n_rows),
         ).fetchall()
         last = PAIR_COLUMNS if self.query.is_pairwise else "log_pvalue"
@@ -302,8 +314,12 @@ class HitPages:
         ):
             domains.setdefault(hit, []).append(tuple(values))
         return [
-            HitRow(*_known(row[:-2]), self._spans(domains.get(row[0], []), *row[-2:], profile=row[12])) for row in found
-        ]
+            HitRow(
+                *_known(values), self._spans(domains.get(values[0], []), row, included, profile=values[12]), row,
+                note or "",
+            )
+            for *values, row, included, note in found
+        ]  # fmt: skip
 
     def _spans(
         self, domains: list[tuple[Any, ...]], row: int, included: int | None, *, profile: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import sqlite3
 from collections import OrderedDict
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+
+from clalign.errors import ClalignError
+from clalign.runs import write_note
 
 from .. import theme, words
 from .hit_columns import NO_DOMAIN_TIP, PROFILE_TABLE, Column, TableKind
@@ -27,6 +31,9 @@ Index = QModelIndex | QPersistentModelIndex
 
 NO_PARENT = QModelIndex()
 
+NOTE_SECONDS = 0.1
+"""How long the window waits for a job that is writing, before it says that a note is not kept."""
+
 PLAIN = ("best_evalue", "best_score", "accuracy", "msv", "bias_filter", "viterbi", "forward", "expected", "n_regions",
          "n_clustered", "n_overlaps", "n_envelopes")  # fmt: skip
 """Columns that are empty in plain text where a dash stands in the window."""
@@ -43,6 +50,7 @@ class HitsModel(QAbstractTableModel):
 
     shown_changed = Signal()
     busy_changed = Signal(bool)
+    note_refused = Signal(str)
 
     def __init__(
         self, path: Path, reader: Reader, parent: QObject | None = None, table: TableKind = PROFILE_TABLE
@@ -61,6 +69,9 @@ class HitsModel(QAbstractTableModel):
         self.problem = ""
         self.shows_groups = True
         self._busy = False
+        self._unsaved: dict[tuple[int, int], str] = {}
+        self._is_held = False
+        self._held: HitPages | Exception | None = None
 
     @property
     def n_all(self) -> int:
@@ -136,7 +147,18 @@ class HitsModel(QAbstractTableModel):
             self._busy = busy
             self.busy_changed.emit(busy)
 
+    def hold(self, held: bool) -> None:
+        """Keep the rows as they are, while one of them is written in, or take what has come meanwhile."""
+        self._is_held = held
+        if not held and self._held is not None:
+            answer, self._held = self._held, None
+            self._take(answer)
+
     def _take(self, answer: HitPages | Exception) -> None:
+        if self._is_held:
+            self._drop_held()
+            self._held = answer
+            return
         if isinstance(answer, Exception):
             self.problem = str(answer)
             self._set_busy(False)
@@ -158,9 +180,15 @@ class HitsModel(QAbstractTableModel):
     def _place_of_kept(self, pages: HitPages) -> int | None:
         return None if self.kept_hit is None else pages.place_of(self.kept_hit)
 
+    def _drop_held(self) -> None:
+        if isinstance(self._held, HitPages):
+            self._held.close()
+        self._held = None
+
     def close(self) -> None:
         """Let the file go."""
         self._reader.forget((id(self), "pages"))
+        self._drop_held()
         if self._pages is not None:
             self._pages.close()
             self._pages = None
@@ -202,6 +230,41 @@ class HitsModel(QAbstractTableModel):
     def status(self, row: HitRow) -> str:
         """Return the word for what a hit passes."""
         return "significant" if self.is_significant(row) else "reported"
+
+    def note(self, row: HitRow) -> str:
+        """Return what stands beside a hit: also what could not be written to the file yet."""
+        return self._unsaved.get((row.profile, row.row), row.note)
+
+    def is_unsaved(self, row: HitRow) -> bool:
+        """Return whether the note of a hit could not be written to the file."""
+        return (row.profile, row.row) in self._unsaved
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Write a note; one that cannot be written stays in the table, and is offered to be edited again."""
+        row = self.row_at(index.row())
+        if row is None or role != Qt.ItemDataRole.EditRole or not self.flags(index) & Qt.ItemFlag.ItemIsEditable:
+            return False
+        text, key = str(value), (row.profile, row.row)
+        if text == self.note(row) and not self.is_unsaved(row):
+            return True
+        try:
+            kept = write_note(self.query.path, *key, text, NOTE_SECONDS)
+        except ClalignError as error:
+            self._unsaved[key] = text
+            self.note_refused.emit(
+                f"The note is not saved. {error} It stays in the table: edit it there (F2) to save it."
+            )
+        else:
+            self._unsaved.pop(key, None)
+            self._cache[index.row() // PAGE][index.row() % PAGE] = replace(row, note=kept)
+        self.dataChanged.emit(index, index)
+        return not self.is_unsaved(row)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell: notes can be edited."""
+        flags = super().flags(index)
+        is_note = index.isValid() and self.table.columns[index.column()].key == "note"
+        return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
 
     def has_rule_above(self, row: int) -> bool:
         """Return whether the threshold line is drawn above a row: where significant turns into reported."""
@@ -255,12 +318,12 @@ class HitsModel(QAbstractTableModel):
         if row is None:
             return None
         column = self.table.columns[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return column.text(row, self)
-        if role == Qt.ItemDataRole.ToolTipRole and column.key in ("name", "description"):
-            return f"{row.name} {row.description}"
-        if role == Qt.ItemDataRole.ToolTipRole and column.key in ("status", "domains") and row.has_no_domain:
-            return NO_DOMAIN_TIP
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(row, column.key)
+        if role == Qt.ItemDataRole.ForegroundRole and column.key == "note" and self.is_unsaved(row):
+            return theme.QColor(theme.current().stop)
         if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
             return theme.QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -269,6 +332,16 @@ class HitsModel(QAbstractTableModel):
         if role == ROW_ROLE:
             return row
         return self.rule(index.row()) if role == RULE_ROLE else None
+
+    def _tip(self, row: HitRow, key: str) -> str | None:
+        if key in ("name", "description"):
+            return f"{row.name} {row.description}"
+        if key in ("status", "domains") and row.has_no_domain:
+            return NO_DOMAIN_TIP
+        if key == "note" and self.note(row):
+            unsaved = "Not saved: " * self.is_unsaved(row)
+            return f"<p>{unsaved}{html.escape(self.note(row))}</p>"  # a paragraph is broken into lines
+        return None
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the title of a column or the place of a row."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from clalign.hits import PairFacts
 
 from .. import words
-from .hit_columns import Column, TableKind
+from .hit_columns import NOTE, Column, TableKind
 from .hit_filter import PAIR_WORDS
 from .hit_pages import HitRow, Span
 from .hits_model import HitsModel
@@ -117,6 +117,7 @@ PAIR_COLUMNS = (
            lambda r, m: r.verified or "—", "verified", False, False, 76),
     Column("profile", "Query", "Query that the target is a hit of", lambda r, m: m.names[r.profile], "profile", False,
            False, 130),
+    NOTE,
 )  # fmt: skip
 
 PAIR_SETS = {

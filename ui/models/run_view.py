@@ -80,6 +80,7 @@ class RunView(QObject):
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self.hits.shown_changed.connect(self._tell_problem)
+        self.hits.note_refused.connect(self.trouble)
 
     def _tell_problem(self) -> None:
         if self.hits.problem:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QMenu, QTableView, QVBoxLayout, QWidget
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from .. import theme, words
 from ..models.hit_columns import TableKind
-from ..models.hits_model import HitsModel
+from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
 from .parts import IconButton, label, row, set_role
 
@@ -42,12 +51,36 @@ class RowNumbers(QHeaderView):
         return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)
 
 
+class NoteDelegate(RowDelegate):
+    """Edits a note in its cell; the rows stay where they are as long."""
+
+    def __init__(self, table: HitsTable) -> None:
+        super().__init__(table)
+        self._table = table
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        """Return the field."""
+        made = super().createEditor(parent, option, index)
+        made.setAccessibleName("Note")
+        self._table.hits.hold(True)
+        return made
+
+    def destroyEditor(self, editor: QWidget, index: Index) -> None:
+        """Let the field go, and the rows."""
+        super().destroyEditor(editor, index)
+        # In a turn of its own: the table is not done with the row yet.
+        QTimer.singleShot(0, self._table.hits, lambda: self._table.hits.hold(False))
+
+
 class HitsTable(QTableView):
     """Rows of hits; a header click sorts, again reverses, a third one restores the original order."""
+
+    menu_asked = Signal(QPoint)
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
         self.setModel(model)
+        self.hits = model
         self.kind: TableKind = model.table
         self.setItemDelegate(RowDelegate(self))
         strip = self.kind.place("domains")
@@ -55,6 +88,8 @@ class HitsTable(QTableView):
             self.setItemDelegateForColumn(strip, DomainDelegate(self))
         for key in NAMES:
             self.setItemDelegateForColumn(self._place(key), NameDelegate(self))
+        self.setItemDelegateForColumn(self._place("note"), NoteDelegate(self))
+        self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self._filled: int | None = self._place("description")
         self._together = False
         self._name_widths: dict[int, int] = {}
@@ -115,8 +150,6 @@ class HitsTable(QTableView):
 
     def sort_column(self, place: int) -> None:
         """Sort by a column: first click, then reversed, then the original order."""
-        model = self.model()
-        assert isinstance(model, HitsModel)
         if not self.kind.columns[place].sort:
             return
         column, clicks = self._clicks
@@ -125,7 +158,7 @@ class HitsTable(QTableView):
         header = self.horizontalHeader()
         if clicks == 3:
             header.setSortIndicatorShown(False)
-            model.set_order(None, False)
+            self.hits.set_order(None, False)
             return
         # Numbers are first wanted large, E-values small, names from A.
         large_first = self.kind.columns[place].right or self.kind.columns[place].key in ("status", "domains")
@@ -133,7 +166,7 @@ class HitsTable(QTableView):
         descending = large_first == (clicks == 1)
         header.setSortIndicatorShown(True)
         header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        model.set_order(self.kind.columns[place].sort, descending)
+        self.hits.set_order(self.kind.columns[place].sort, descending)
 
     def column_menu(self) -> QMenu:
         """Return the menu that shows and hides columns."""
@@ -194,10 +227,29 @@ class HitsTable(QTableView):
 
     def copy(self) -> None:
         """Copy the selected rows (or all) as tab-separated text with a header."""
-        model = self.model()
-        assert isinstance(model, HitsModel)
-        rows = self.chosen_rows() or list(range(min(model.n_shown, 100_000)))
-        QGuiApplication.clipboard().setText(model.tsv(rows, self.visible_columns()))
+        rows = self.chosen_rows() or list(range(min(self.hits.n_shown, 100_000)))
+        QGuiApplication.clipboard().setText(self.hits.tsv(rows, self.visible_columns()))
+
+    def edit_note(self) -> None:
+        """Write beside the first selected hit, in its cell."""
+        rows, place = self.chosen_rows(), self._place("note")
+        if not rows:
+            return
+        self.setColumnHidden(place, False)
+        index = self.hits.index(rows[0], place)
+        self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+        self.scrollTo(index)
+        self.edit(index)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the chosen row: at the mouse, or from the keyboard below the row."""
+        rows = self.chosen_rows()
+        if not rows:
+            return
+        place = event.globalPos()
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(rows[0], 1)).bottomLeft())
+        self.menu_asked.emit(place)
 
     def keyPressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         """Copy on Ctrl+C, else move."""

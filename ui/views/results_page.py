@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..models.hit_pages import ALL_PROFILES
@@ -49,6 +49,7 @@ class ResultsPage(QWidget):
     funnel_asked = Signal()
     funnel_made = Signal(object)
     explain_asked = Signal()
+    hit_menu_asked = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
 
@@ -152,9 +153,15 @@ class ResultsPage(QWidget):
         made = HitsPanel(self.run.hits)
         made.hit_chosen.connect(self.run.choose)
         made.table.show_profiles(self._shows_together)
-        made.table.doubleClicked.connect(lambda: self.show_tab("alignment"))
+        made.table.doubleClicked.connect(self._open_hit)
+        made.table.menu_asked.connect(self.hit_menu_asked)
         made.explain_asked.connect(self.explain_asked)
         return made
+
+    def _open_hit(self, cell: QModelIndex) -> None:
+        """Show the alignment of a hit; a cell that can be edited is edited instead."""
+        if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
+            self.show_tab("alignment")
 
     def _made_hit(self) -> HitCard:
         made = HitCard(tools=True)
