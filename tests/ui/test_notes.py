@@ -13,10 +13,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from clalign import runs
+from clalign.run_files.schema import _ADDED, SCHEMA_VERSION
 from clalign.runs import open_run, write_note
 from clalign.ui import theme
 from clalign.ui.main_window import MainWindow
-from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.hit_filter import parse_filter
+from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.views.hits_table import HitsTable
@@ -100,6 +102,7 @@ def test_a_key_writes_beside_the_selected_hit(qtbot: Any, window: MainWindow, sh
     table.choose_row(2)
     QTest.keyClick(window, Qt.Key.Key_F2)
     assert not table.isColumnHidden(place)
+    assert table.viewport().rect().contains(editor(qtbot, table).geometry())
     QTest.keyClicks(editor(qtbot, table), "no lipid here, Pseudo")
     finish(qtbot, table)
     hit = page.run.hits.row_at(2)
@@ -161,8 +164,12 @@ def test_it_is_not_shown_at_first_and_in_the_set_of_all(shown: Shown) -> None:
 def test_leaving_the_cell_keeps_the_note_and_empty_text_removes_it(qtbot: Any, shown: Shown) -> None:
     page = shown("pairs")
     table = page.hits.table
+    table.show_set("all")
+    QTest.qWait(50)
+    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
     table.choose_row(0)
     table.edit_note()
+    assert table.viewport().rect().contains(editor(qtbot, table).geometry())
     QTest.keyClicks(editor(qtbot, table), "  kept ")
     page.hits.filter_box.setFocus()
     assert list(notes_of(page).values()) == ["kept"]
@@ -302,3 +309,25 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
         assert found[max(profile, 0), row] == note
         assert set(found.values()) == ({"", "of b"} if profile else {""})
     model.close()
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+def test_runs_of_older_versions_take_notes(made_run: Callable[..., Path], version: int) -> None:
+    path = made_run()
+    connection = sqlite3.connect(path)
+    connection.execute("DROP INDEX hits_by_row")
+    for newer in range(version + 1, SCHEMA_VERSION + 1):
+        for table, columns in _ADDED[newer].items():
+            for column in columns:
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    pages = HitPages(HitQuery(path, 0))
+    first = pages.rows(0, 2)
+    assert [row.note for row in first] == ["", ""]
+    write_note(path, 0, first[1].row, "of today")
+    assert [row.note for row in pages.rows(0, 2)] == ["", "of today"]
+    pages.close()
+    found = HitPages(HitQuery(path, 0, parse_filter("note:today"), sort="note"))
+    assert [row.name for row in found.rows(0, 5)] == [first[1].name]
+    found.close()

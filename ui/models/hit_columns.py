@@ -114,6 +114,7 @@ COLUMNS = (
     Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
     Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
            True, 230),
+    NOTE,
     Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
            lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72, True),
     Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
@@ -158,7 +159,6 @@ COLUMNS = (
     Column("rep", "rep", "Domains that are reported", lambda r, m: words.count(len(r.reported)), "", True, False, 48),
     Column("inc", "inc", "Domains that are significant",
            lambda r, m: words.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
-    NOTE,
 )  # fmt: skip
 
 SETS = {

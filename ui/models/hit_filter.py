@@ -43,7 +43,7 @@ PROFILE_WORDS = FilterWords(
         "domscore": "best_score",
     },
     "E, score, bias, len, domains",
-    'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, domains>1, note:word',
+    'Filter: text, "a phrase", -without, E<1e-5, score>20, domains>1, note:word',
 )
 
 PAIR_WORDS = FilterWords(

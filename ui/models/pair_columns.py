@@ -82,6 +82,7 @@ PAIR_COLUMNS = (
     Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 110),
     Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
            False, True, 200),
+    NOTE,
     Column("evalue", "E-value", "Expected number of targets with this score by chance, in a database of this size",
            lambda r, m: words.evalue(r.evalue), "evalue", True, True, 64, True),
     Column("bits", "Bits", "Score in bits, comparable between matrices; a dash where there are no statistics", _bits,
@@ -117,7 +118,6 @@ PAIR_COLUMNS = (
            lambda r, m: r.verified or "—", "verified", False, False, 76),
     Column("profile", "Query", "Query that the target is a hit of", lambda r, m: m.names[r.profile], "profile", False,
            False, 130),
-    NOTE,
 )  # fmt: skip
 
 PAIR_SETS = {

@@ -236,6 +236,7 @@ class HitsTable(QTableView):
         if not rows:
             return
         self.setColumnHidden(place, False)
+        self.updateGeometries()  # the range of the scroll bar, which otherwise changes a turn later
         index = self.hits.index(rows[0], place)
         self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
         self.scrollTo(index)
