@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from clalign.runs import create_run, open_run
-from clalign.ui.models.hit_columns import COLUMNS
+from clalign.ui.models.hit_columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
 from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
@@ -103,11 +103,12 @@ def test_cells_are_words(model: HitsModel) -> None:
     start, end = texts["from_to"].split("–")
     assert int(start) == 6
     assert int(end) > 30
-    assert model.headerData(3, Qt.Orientation.Horizontal) == "E-value"
+    assert model.headerData(PROFILE_TABLE.place("evalue"), Qt.Orientation.Horizontal) == "E-value"
 
 
 def test_copying_has_a_header_and_plain_numbers(model: HitsModel) -> None:
-    lines = model.tsv([0, 1], [1, 3, 4]).splitlines()
+    columns = [PROFILE_TABLE.place(key) for key in ("name", "evalue", "score")]
+    lines = model.tsv([0, 1], columns).splitlines()
     assert lines[0].split("\t") == ["Name", "E-value", "Score (bits)"]
     assert float(lines[1].split("\t")[2]) == pytest.approx(model.row_at(0).score, rel=1e-5)
 
