@@ -82,11 +82,21 @@ class Device:
         """Return the device with the verdict of a self-test."""
         return replace(self, health=health, problem=problem, gcups=gcups)
 
-    def tuned(self, prefix: str, choices: Choices) -> Choices:
+    def tuned(self, prefix: str, choices: Choices, by_vendor: dict[str, Choices]) -> Choices:
         """Return choices (a dataclass of whole numbers), those in their place that were found on this device.
 
-        `prefix` is what their names begin with in `tuning`.
+        Parameters
+        ----------
+        prefix : str
+            What their names begin with in `tuning`.
+        choices : dataclass
+            Those of CPUs and of vendors that are not known.
+        by_vendor : dict
+            Those of other devices, by a word of the vendor's name in lower case.
         """
+        if self.kind != "cpu":
+            vendor = self.vendor.lower()
+            choices = next((known for word, known in by_vendor.items() if word in vendor), choices)
         known = {f.name for f in fields(choices)}  # type: ignore[arg-type]
         found = {name.removeprefix(prefix): value for name, value in self.tuning.items() if name.startswith(prefix)}
         return replace(choices, **{name: int(value) for name, value in found.items() if name in known})  # type: ignore[type-var]

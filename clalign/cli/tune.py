@@ -19,8 +19,9 @@ def add_parser(subparsers: Any) -> None:
     parser: CommandParser = subparsers.add_parser(
         "tune",
         examples=EXAMPLES,
-        description="Try the kernels of the profile search in different sizes on a device and keep the fastest for it"
-        " and its driver. Results of searches do not depend on this: a size that changes a score is never taken.",
+        description="Try the kernels of the profile search and of Smith-Waterman in different sizes on a device and"
+        " keep the fastest for it and its driver. Results of searches do not depend on this: a size that changes a"
+        " score is never taken.",
     )
     parser.add_argument("--reset", action="store_true", help="forget what was found, and use the built-in table")
     parser.add_argument("--json", action="store_true", help="print every trial as JSON")

@@ -240,7 +240,7 @@ def _limits(lengths: Rows, device: Device, shape: str) -> tuple[float, float]:
     """
     tuning = pair_tuning_of(device)
     n_items = device.n_compute_units * tuning.groups * min(tuning.group, device.max_work_group)
-    share = tuning.long_share * float(lengths.sum(dtype=np.int64)) / 2
+    share = tuning.long_percent / 100 * float(lengths.sum(dtype=np.int64)) / 2
     by_items = 0.0 if shape == "lanes" else max(share / n_items, tuning.least_long)
     return by_items, max(share / n_items * FEWEST_LANES, by_items)
 

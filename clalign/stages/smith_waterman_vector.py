@@ -15,6 +15,7 @@ from clalign.reference.smith_waterman import pair_score
 from clalign.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
 from clalign.sequences import SequenceBatch
 from clalign.stages.smith_waterman_pieces import pieces_of
+from clalign.stages.smith_waterman_tuning import pair_tuning_of
 
 Choices = Mapping[str, int]
 
@@ -26,9 +27,6 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     )
 }
 """Choices that are compiled for other vendors in the tests."""
-
-VECTOR_BITS = 512
-"""Of the scores of all lanes; two vectors of most processors, which hide the latency of each other."""
 
 MOST_BYTE_SCORE = 20
 """Where two letters can score more, the scores of many sequences do not fit a byte."""
@@ -100,7 +98,7 @@ def start_vector(
     session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
     """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
-    n_lanes = max(1, session.device.n_compute_units) * VECTOR_BITS // 8
+    n_lanes = max(1, session.device.n_compute_units) * pair_tuning_of(session.device).vector_bits // 8
     everything = session.resident("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
     pieces = pieces_of(session, batch, everything, model, batch.n_cells(1) / n_lanes)
     if pieces is None:
@@ -143,12 +141,13 @@ def _start_whole(
 def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Any) -> None:
     """Enqueue the kernel; `rows` are the buffers of rows, their count, scores, rows to be scored again, their count."""
     listed, count, scores, again, n_again = rows
-    scoring, tables = model.scoring, _tables(session, model)
+    scoring, tables, tuning = model.scoring, _tables(session, model), pair_tuning_of(session.device)
     width = choices["WIDTH"]
     # A cost that is above all scores is as good as any such.
     most = MOST_SCORE if width == 8 else MOST_GAP_COST
     first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
-    defines = {"MODE": MODES.index(scoring.mode), "LANES": VECTOR_BITS // choices["WIDTH"], **choices}
+    built_in = {"LANES": tuning.vector_bits // width, "COLUMNS": tuning.columns}
+    defines = {"MODE": MODES.index(scoring.mode), **built_in, **choices}
     n_items = max(1, session.device.n_compute_units)
     memory = session.scratch("columns", n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
     session.launch(

@@ -62,8 +62,4 @@ PREFIX = "viterbi."
 
 def tuning_of(device: Device) -> ViterbiTuning:
     """Return the choices for a device: those found on it, else those of its vendor."""
-    tuning = DEFAULT
-    if device.kind != "cpu":
-        vendor = device.vendor.lower()
-        tuning = next((known for word, known in BY_VENDOR.items() if word in vendor), DEFAULT)
-    return device.tuned(PREFIX, tuning)
+    return device.tuned(PREFIX, DEFAULT, BY_VENDOR)

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from clalign.devices import REFERENCE, Device
-from clalign.errors import OptionError, OutputError
+from clalign.errors import DeviceError, OptionError, OutputError
 from clalign.hits import Scores
 from clalign.jobs import QuietContext
-from clalign.labs import tuning as tuning_module
-from clalign.labs.tuning import WORDS, SsvTuner, Tuner, ViterbiTuner, choices_of, forget, tune
+from clalign.labs import tuners
+from clalign.labs.tuners import PairTuner, SsvTuner, Tuner, ViterbiTuner
+from clalign.labs.tuning import WORDS, choices_of, forget, tune
 from clalign.opencl.choice import all_devices
+from clalign.opencl.session import OpenCLSession
 from clalign.opencl.tunings import keep_tuning, read_tunings, tunings_path
+from clalign.stages.smith_waterman import SmithWatermanStage
+from clalign.stages.smith_waterman_tuning import pair_tuning_of
 from clalign.stages.ssv import SsvStage
 from clalign.stages.ssv_tuning import ssv_tuning_of
 from clalign.stages.viterbi import ViterbiStage
@@ -24,9 +28,9 @@ from clalign.stages.viterbi_tuning import PREFIX, tuning_of
 @pytest.fixture
 def cpu(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Device:
     """The CPU device, with a job so small that every trial is over at once."""
-    monkeypatch.setattr(tuning_module, "LEAST_SEQUENCES", 4)
-    monkeypatch.setattr(tuning_module, "TRIAL_SECONDS", 1e-5)
-    monkeypatch.setattr(tuning_module, "RUNS", 1)
+    monkeypatch.setattr(tuners, "LEAST_SEQUENCES", 4)
+    monkeypatch.setattr(tuners, "TRIAL_SECONDS", 1e-5)
+    monkeypatch.setattr(tuners, "RUNS", 1)
     device = next(device for device in all_devices() if device.kind == "cpu")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path_factory.mktemp("tunings")))
     return device
@@ -37,6 +41,7 @@ def test_found_choices_are_kept_and_used(cpu: Device) -> None:
     tried = {(row["choice"], row["value"]) for row in finished["rows"]}
     assert {("vector_sequences", 1), ("vector_sequences", 2), ("vector_sequences", 3)} <= tried
     assert {("ssv.sequences", 1), ("ssv.sequences", 2), ("ssv.sequences", 3)} <= tried
+    assert {("pair.vector_bits", 256), ("pair.vector_bits", 1024), ("pair.columns", 1), ("pair.columns", 4)} <= tried
     assert all(row["gcups"] > 0 and not row["problem"] for row in finished["rows"])
     kept = read_tunings()
     assert len(kept) == 1
@@ -56,6 +61,18 @@ def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPat
     (device,) = discover._tuned([cpu])
     assert ssv_tuning_of(device) == replace(ssv_tuning_of(cpu), sequences=3)
     assert tuning_of(device) == tuning_of(cpu)
+    keep_tuning(discover.device_key(cpu), {"pair.columns": 4})
+    (device,) = discover._tuned([cpu])
+    assert pair_tuning_of(device) == replace(pair_tuning_of(cpu), columns=4)
+
+
+def test_vendors_of_gpus_have_choices_of_their_own(cpu: Device) -> None:
+    of_cpu = pair_tuning_of(cpu)
+    assert pair_tuning_of(replace(cpu, vendor="NVIDIA Corporation")) == of_cpu
+    gpu = replace(cpu, kind="gpu", vendor="NVIDIA Corporation")
+    assert pair_tuning_of(gpu) != of_cpu
+    assert pair_tuning_of(replace(gpu, tuning={"pair.rows": 8})) == replace(pair_tuning_of(gpu), rows=8)
+    assert pair_tuning_of(replace(gpu, vendor="nobody")) == of_cpu
 
 
 def test_every_choice_has_words_of_its_own(cpu: Device) -> None:
@@ -112,15 +129,98 @@ def test_built_in_ssv_scores_are_compared_with_the_reference(cpu: Device, monkey
 
 def test_strips_of_ssv_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trials of a GPU, run on the CPU as if it were one; small shares keep it short."""
-    monkeypatch.setattr(tuning_module, "NODES", (5, 9))
-    monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
+    monkeypatch.setattr(Tuner, "lengths", (5, 9))
+    monkeypatch.setattr(Tuner, "most_sequences", 8)
     candidates = (("nodes", "item", (4, 8)), ("group", "item", (32,)))
-    monkeypatch.setattr(tuning_module, "SSV_GPU_CANDIDATES", candidates)
+    monkeypatch.setattr(tuners, "SSV_GPU_CANDIDATES", candidates)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
     tuner = SsvTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
     tuner.find()
     assert [(row["choice"], row["value"]) for row in tuner.rows[:3]] == [("ssv.nodes", n) for n in (4, 8, 24)]
     assert not any(row["problem"] for row in tuner.rows)
+
+
+def test_a_choice_that_changes_scores_of_pairs_is_never_taken(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = SmithWatermanStage.start
+
+    def wrong_for_four(self, session, batch, model):
+        collect = start(self, session, batch, model)
+
+        def result():
+            found = collect()
+            wrong = found.scores.values + (pair_tuning_of(session.device).columns == 4)
+            return replace(found, scores=Scores(batch.targets, wrong))
+
+        return result
+
+    monkeypatch.setattr(SmithWatermanStage, "start", wrong_for_four)
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(pair_tuning_of(session.device).columns))
+    tuner = PairTuner(cpu, QuietContext())
+    tuner.tuning = replace(tuner.tuning, columns=1)
+    assert tuner.find().columns == 2
+    problems = {row["value"]: row["problem"] for row in tuner.rows if row["choice"] == "pair.columns"}
+    assert problems == {1: "", 2: "", 4: "its scores differ"}
+
+
+def test_built_in_scores_of_pairs_are_compared_with_the_reference(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = SmithWatermanStage.start
+
+    def always_wrong(self, session, batch, model):
+        found = start(self, session, batch, model)()
+        return lambda: replace(found, scores=Scores(batch.targets, found.scores.values + 1))
+
+    monkeypatch.setattr(SmithWatermanStage, "start", always_wrong)
+    tuner = PairTuner(cpu, QuietContext())
+    before = tuner.tuning
+    assert tuner.find() == before
+    assert {row["problem"] for row in tuner.rows} == {"its scores differ"}
+
+
+def test_choices_of_pairs_reach_the_kernel(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits of a vector and residues a pass are what was tried; scores that a byte does not hold are among those."""
+    launched: list[tuple[int, int, int]] = []
+    launch = OpenCLSession.launch
+
+    def watching(self, file, kernel, defines, *rest, **more):
+        if file == "smith_waterman_vector":
+            launched.append((defines["WIDTH"], defines["WIDTH"] * defines["LANES"], defines["COLUMNS"]))
+        return launch(self, file, kernel, defines, *rest, **more)
+
+    monkeypatch.setattr(OpenCLSession, "launch", watching)
+    tuner = PairTuner(cpu, QuietContext())
+    assert [model.length for model in tuner.models] == [150, 500]
+    tuner.truth = tuner._right_scores()
+    assert all((scores > 127).any() for scores in tuner.truth)
+    launched.clear()
+    assert tuner._trial("vector_bits", 1024, "vector") > 0
+    assert {found[1:] for found in launched} == {(1024, 2)}
+    assert {found[0] for found in launched} == {8, 16}
+    assert tuner._trial("columns", 4, "vector") > 0
+    assert launched[-1][1:] == (512, 4)
+
+
+def test_strips_of_pairs_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trials of a GPU, run on the CPU as if it were one; what does not fit is told, and not taken."""
+    monkeypatch.setattr(PairTuner, "lengths", (9, 20))
+    monkeypatch.setattr(PairTuner, "most_sequences", 8)
+    candidates = (("rows", "item", (8, 16)), ("lane_rows", "lanes", (4,)), ("long_percent", "item", (50,)))
+    monkeypatch.setattr(tuners, "PAIR_GPU_CANDIDATES", candidates)
+    monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
+    launch = OpenCLSession.launch
+
+    def without_room(self, file, kernel, defines, *rest, **more):
+        if file == "smith_waterman_item" and pair_tuning_of(self.device).rows == 8:
+            raise DeviceError("The kernel does not fit the device.", "Take another.")
+        return launch(self, file, kernel, defines, *rest, **more)
+
+    monkeypatch.setattr(OpenCLSession, "launch", without_room)
+    tuner = PairTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
+    tuner.tuning = replace(tuner.tuning, least_long=10**6)  # lanes would take all of so few targets
+    assert tuner.find().rows != 8
+    tried = [(row["choice"], row["value"], row["problem"]) for row in tuner.rows]
+    assert tried[0] == ("pair.rows", 8, "The kernel does not fit the device.")
+    assert {choice for choice, _, _ in tried} == {"pair.rows", "pair.lane_rows", "pair.long_percent"}
+    assert not any(problem for _, _, problem in tried[1:])
 
 
 def test_progress_runs_through_all_kernels(cpu: Device) -> None:
@@ -138,10 +238,10 @@ def test_progress_runs_through_all_kernels(cpu: Device) -> None:
 
 def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trials of a GPU, run on the CPU as if it were one; small shares keep it short."""
-    monkeypatch.setattr(tuning_module, "NODES", (5, 9))
-    monkeypatch.setattr(tuning_module, "GPU_CANDIDATES", (("strip_nodes", "item", (4, 8)),))
-    monkeypatch.setattr(tuning_module, "CROSSOVER", (2,))
-    monkeypatch.setattr(tuning_module, "MOST_SEQUENCES", 8)
+    monkeypatch.setattr(Tuner, "lengths", (5, 9))
+    monkeypatch.setattr(tuners, "GPU_CANDIDATES", (("strip_nodes", "item", (4, 8)),))
+    monkeypatch.setattr(tuners, "CROSSOVER", (2,))
+    monkeypatch.setattr(Tuner, "most_sequences", 8)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
     tuner = ViterbiTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
     found = tuner.find()
