@@ -8,6 +8,7 @@ from typing import Any
 
 from clalign.cli.hmmsearch import check_run, in_file
 from clalign.cli.options import (
+    LEAST_TEXT_WIDTH,
     Outputs,
     add_device_option,
     add_fields,
@@ -58,7 +59,11 @@ def add_parser(subparsers: Any) -> None:
     add_outfmt(output)
     output.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
     output.add_argument(
-        "--textw", type=whole_number, default=92, metavar="N", help="longest line of an alignment; 0 for no limit [92]"
+        "--textw",
+        type=whole_number,
+        default=LEAST_TEXT_WIDTH,
+        metavar="N",
+        help=f"longest line of an alignment; 0 for no limit [{LEAST_TEXT_WIDTH}]",
     )
     parser.add_argument_group("Run").add_argument(
         "--run",
