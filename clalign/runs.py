@@ -256,6 +256,11 @@ class RunFile:
         where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
+    def rows_named(self, profile: int, name: str) -> list[int]:
+        """Return the rows of the hits of a profile, or query, that have a name."""
+        question = "SELECT row FROM hits WHERE profile = ? AND name = ? ORDER BY row"
+        return [row for (row,) in self.connection.execute(question, (profile, name))]
+
     def hits(self, profile: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
         """Yield hits by profile and rank.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from clalign.errors import ClalignError
@@ -80,6 +82,30 @@ class Conductor(QObject):
     def say(self, severity: str, text: str, *actions: Any) -> None:
         """Show a message."""
         self.window.messages.say(severity, text, *actions)
+
+    def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
+        """Let a reader's thread write a file, and say what came of it.
+
+        Parameters
+        ----------
+        path : str
+        what : str
+            What it is, as the message begins.
+        write : callable
+        reader : Reader, optional
+            By default that of all pages.
+        """
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
+
+        def tell(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                why = getattr(answer, "strerror", None) or answer
+                self.say("stop", f"{path} could not be written because: {why}.")
+            else:
+                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
+                self.say("good", f"{what} written to {words.short_path(path)}.", way)
+
+        (reader or self.reader).ask((path, what), write, tell)
 
     def update_actions(self) -> None:
         """Enable what can be used now."""

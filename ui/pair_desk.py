@@ -6,15 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.formats.examples import PairExample
 from clalign.pairwise_specs import PairwiseSpec
 
-from . import words
 from .models.dot_plot import DotPlot, read_dot_plot
 from .models.pair_run_view import PairRunView
 from .models.reader import Reader
@@ -216,17 +215,4 @@ class PairDesk(QObject):
 
         path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
         font = QFont(QApplication.font())
-        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
-
-        def write() -> None:
-            save_picture(make(), path, font)
-
-        def tell(answer: Any) -> None:
-            if isinstance(answer, Exception):
-                why = getattr(answer, "strerror", None) or answer
-                self._conductor.say("stop", f"{path} could not be written because: {why}.")
-            else:
-                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
-                self._conductor.say("good", f"Picture written to {words.short_path(path)}.", way)
-
-        self.reader.ask((path, "picture"), write, tell)
+        self._conductor.write_file(path, "Picture", lambda: save_picture(make(), path, font), self.reader)

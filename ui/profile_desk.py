@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
@@ -182,14 +182,4 @@ class ProfileDesk(QObject):
 
         self._conductor.window.sheets.close_sheet()
         font = QFont(QApplication.font())
-        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
-
-        def tell(answer: Any) -> None:
-            if isinstance(answer, Exception):
-                why = getattr(answer, "strerror", None) or answer
-                self._conductor.say("stop", f"{path} could not be written because: {why}.")
-            else:
-                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
-                self._conductor.say("good", f"Logo written to {words.short_path(path)}.", way)
-
-        self._conductor.reader.ask((path, "logo"), lambda: save_logo(figure, choices, path, font), tell)
+        self._conductor.write_file(path, "Logo", lambda: save_logo(figure, choices, path, font))

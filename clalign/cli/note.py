@@ -45,9 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         what = "query" if found.fact("direction") == "pairwise" else "profile"
         names = [(card["name"], card["accession"]) for card in found.profiles()]
         number = number_of(arguments.run_file, names, arguments.profile, what)
-        rows = found.connection.execute(
-            "SELECT row FROM hits WHERE profile = ? AND name = ?", (number, arguments.name)
-        ).fetchall()
+        rows = found.rows_named(number, arguments.name)
         if not rows:
             raise OptionError(
                 f"{arguments.name} is no hit of the {what} {names[number][0]}.",
@@ -57,9 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise OptionError(
                 f"{len(rows)} hits are named {arguments.name}.", "Write notes beside them in the window: clalign gui"
             )
-        note = found.notes().get((number, rows[0][0]), "")
+        note = found.notes().get((number, rows[0]), "")
     if arguments.text is not None:
-        write_note(path, number, rows[0][0], arguments.text)
+        write_note(path, number, rows[0], arguments.text)
     elif note:
         print(note)
     return 0

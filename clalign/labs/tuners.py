@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
@@ -97,7 +98,7 @@ CROSSOVER = (4, 8, 16, 32, 64, 128)
 Row = dict[str, Any]
 
 
-class Tuner:
+class Tuner(ABC):
     """The search for the fastest choices of some kernels on one device.
 
     Right is what the built-in choices give, and for some sequences what the reference says.
@@ -145,15 +146,13 @@ class Tuner:
         before = self.tuning
         self._show_progress()
         self.truth = self._right_scores()
-        for name, shape, values in self._candidates():
-            self._vary(name, shape, values)
-        self._finish()
+        self._try_all()
         self._confirm(before)
         return self.tuning
 
+    @abstractmethod
     def _models(self, rng: np.random.Generator) -> list[Any]:
         """Return the models that are tried."""
-        raise NotImplementedError
 
     def _right_scores(self) -> list[npt.NDArray[Any]]:
         """Return the scores of the batch for each model: of the built-in choices, and of the reference for some."""
@@ -167,16 +166,19 @@ class Tuner:
                 found.append(values)
         return found
 
+    @abstractmethod
     def _candidates(self) -> Candidates:
-        raise NotImplementedError
+        """Return each choice, the shape that it is for, and the values that are tried."""
 
     def _values(self, result: Any) -> npt.NDArray[Any]:
         """Return the scores of what a stage returned."""
         values: npt.NDArray[Any] = result
         return values
 
-    def _finish(self) -> None:
-        """Find what does not come in candidates."""
+    def _try_all(self) -> None:
+        """Vary one choice after the other."""
+        for name, shape, values in self._candidates():
+            self._vary(name, shape, values)
 
     @property
     def n_trials(self) -> int:
@@ -282,7 +284,8 @@ class ViterbiTuner(Tuner):
         """Number of trials; there are fewer if a crossing is found early."""
         return super().n_trials + (0 if self.device.kind == "cpu" else 2 * len(CROSSOVER))
 
-    def _finish(self) -> None:
+    def _try_all(self) -> None:
+        super()._try_all()
         if self.device.kind != "cpu":
             self._cross_over()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ def length_buffers(session: Any, batch: SequenceBatch) -> LengthBuffers:
     return buffers
 
 
-class ChosenStage:
+class ChosenStage(ABC):
     """A stage that scores chosen rows of a batch; alone it scores all of them.
 
     Parameters
@@ -92,11 +93,11 @@ class ChosenStage:
         self.shape = shape
         self.defines = defines
 
+    @abstractmethod
     def enqueue(
         self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
     ) -> Any:
         """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (dtype[chosen.most])."""
-        raise NotImplementedError
 
     def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], npt.NDArray[Any]]:
         """Start scoring the batch on an OpenCL session; return what waits for the scores (dtype[n])."""

@@ -199,6 +199,7 @@ def _collected(model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], P
         for outcome in others
         if outcome.pieces
     ]
+    without_residues = session.resident("rows without residues", batch, lambda: np.flatnonzero(batch.lengths == 0))
     empty = -model.scoring.gaps.of(model.length) if model.scoring.mode == "global" else 0
 
     def collect() -> PairScores:
@@ -208,7 +209,7 @@ def _collected(model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], P
             values[rows] = pieces.best(scores())
         for outcome in others:
             session.join(outcome.session)
-        values[batch.lengths == 0] = empty
+        values[without_residues] = empty
         return PairScores(Scores(batch.targets, values), n_in_32_bits=n_again)
 
     return collect

@@ -6,6 +6,7 @@ run, because what the copies cost is part of the ladder.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -149,7 +150,7 @@ def _job_of(batch: PairBatch, scoring: Scoring) -> _Job:
     return _Job(batch, (match, mismatch, np.int32(gaps.first)), height, width)
 
 
-class _PairLadderStage:
+class _PairLadderStage(ABC):
     """What the stages of this ladder share.
 
     Parameters
@@ -182,9 +183,9 @@ class _PairLadderStage:
 
         return collect
 
+    @abstractmethod
     def parts(self, session: Any, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
         """Yield the numbers (int32[n, N_ENDS]) and the paths of some pairs after the other."""
-        raise NotImplementedError
 
 
 class SequentialLadderStage(_PairLadderStage):

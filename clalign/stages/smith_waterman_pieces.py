@@ -119,7 +119,8 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
         return None
     shared = 1 << (reach - 1).bit_length()
     most = max(LEAST_PIECE * shared, int(wanted))
-    if int(batch.lengths[rows].max()) <= most:
+    longest = session.resident("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
+    if longest <= most:
         return None
     pieces: Pieces = session.resident(
         f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared)
