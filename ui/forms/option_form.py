@@ -132,6 +132,13 @@ class OptionForm(QWidget):
         elif editor is not None:
             editor.setText("" if value is None else _shown(value))
 
+    def _is_given(self, name: str) -> bool:
+        """Return whether an option says something, be it right or wrong."""
+        editor = self._editors[name]
+        if isinstance(editor, QComboBox):
+            return bool(editor.currentData() != next(f for f in self._fields if f.name == name).default)
+        return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
+
     def _allow(self, name: str, reason: str) -> None:
         """Let an option be chosen, or say why it cannot be; then it is at its default."""
         field = next(f for f in self._fields if f.name == name)
@@ -145,6 +152,7 @@ class OptionForm(QWidget):
         for field in self._fields:
             editor = self._editors[field.name]
             if not editor.isEnabledTo(self):
+                set_role(editor, "state", "")
                 values[field.name] = field.default
             elif isinstance(editor, QComboBox):
                 values[field.name] = editor.currentData()

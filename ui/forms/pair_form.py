@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
 from clalign.formats.matrices import matrix_names
 from clalign.pairwise_specs import PairwiseSpec
@@ -95,12 +95,6 @@ class PairForm(OptionForm):
         assert isinstance(choice, QComboBox)
         if choice.findData(name) < 0:
             choice.addItem(Path(name).name, name)
-
-    def _is_given(self, name: str) -> bool:
-        editor = self._editors[name]
-        if isinstance(editor, QCheckBox):
-            return editor.isChecked()
-        return isinstance(editor, QLineEdit) and bool(editor.text().strip())
 
     def _show_unused(self) -> None:
         """Let only be chosen what has a meaning beside the other options."""

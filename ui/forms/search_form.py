@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from clalign.specs import REPLACED, SearchSpec, replaced_by
 
@@ -58,8 +58,8 @@ class SearchForm(OptionForm):
         self._has_hmmer3 = False
         super().__init__(option_fields(), FIRST, CHOICES, FOUND)
         self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
-        self.changed.connect(self._show_preset)
         self.changed.connect(self._show_replaced)
+        self.changed.connect(self._show_preset)
 
     def _first_grid(self, fields: list[Field]) -> QWidget:
         made = super()._first_grid(fields)
@@ -99,34 +99,13 @@ class SearchForm(OptionForm):
         same = (key for key, (_, changes) in PRESETS.items() if {**usual, **changes} == now)
         self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
 
-    def values(self) -> tuple[dict[str, Any], str]:
-        """Return the options by name, and what is wrong with them; those that do not count have their defaults."""
-        values, problem = super().values()
-        replaced = self._replaced()
-        usual = {field.name: field.default for field in self._fields}
-        return {name: usual[name] if name in replaced else value for name, value in values.items()}, problem
-
-    def _number(self, text: str, field: Field) -> tuple[float | None, str]:
-        return (field.default, "") if field.name in self._replaced() else super()._number(text, field)
-
-    def _replaced(self) -> dict[str, str]:
-        """Return the options that do not count, each with the one that takes its place."""
-        return replaced_by([name for name in REPLACED if self._is_given(name)]) if self._has_hmmer3 else {}
-
-    def _is_given(self, name: str) -> bool:
-        editor = self._editors[name]
-        if isinstance(editor, QComboBox):
-            return bool(editor.currentData() != "none")
-        return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
-
     def _show_replaced(self) -> None:
         """Switch off what does not count, and say why."""
-        replaced = self._replaced()
+        given = [name for name in REPLACED if self._is_given(name)] if self._has_hmmer3 else []
+        replaced = replaced_by(given)
         for field in self._fields:
-            other, editor = replaced.get(field.name), self._editors[field.name]
-            editor.setEnabled(other is None)
-            words = field.metadata["help"].format(found=self._found)
-            editor.setToolTip(words if other is None else f"Does not count: {REPLACED[other][1]}.")
+            other = replaced.get(field.name)
+            self._allow(field.name, f"Does not count: {REPLACED[other][1]}." if other else "")
 
     def offer_presets(self, has_hmmer3: bool) -> None:
         """Let presets be chosen where there are filters."""
