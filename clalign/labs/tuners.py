@@ -85,7 +85,8 @@ PAIR_GPU_CANDIDATES: Candidates = (
     ("groups", "item", (2, 4, 8)),
     ("lane_rows", "lanes", (8, 16, 24, 32)),
     ("lane_groups", "lanes", (2, 4, 8)),
-    ("long_percent", "item", (50, 75, 100, 150)),
+    ("long_percent", "item", (40, 60, 75, 100)),
+    ("longest_percent", "item", (25, 50, 75)),
 )
 PAIR_CPU_CANDIDATES: Candidates = (
     ("vector_bits", "vector", (256, 512, 1024)),

@@ -45,7 +45,8 @@ MOST_FACTOR_GAIN, LEAST_FACTOR_GAIN = 31, -32
 STRIP_OVERHEAD = 4.0
 """What goes on between the rows of a strip takes as long as so many rows."""
 
-FEWEST_LANES, MOST_LANES = 8, 32
+FEW_LANES, MANY_LANES = (8, 16), (32,)
+"""How many lanes may share long targets, and the longest ones; what suits the query is taken."""
 
 NARROW_BACKENDS = (1, 3)
 """Backends of ``common/lanes.h`` that know groups of fewer lanes."""
@@ -124,10 +125,13 @@ def start_gpu(
     outcomes, longest_of = [by_items], [layout.longest]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
     pieces = pieces_of(session, batch, layout.longest_ones, model, layout.by_few)
-    for name, rows, lanes in (("longest", layout.longest_ones, MOST_LANES), ("long", layout.long, FEWEST_LANES)):
+    lanes_of_pieces = FEW_LANES if pieces and pieces.most <= layout.by_few else MANY_LANES
+    for name, rows, in_pieces, lanes in (
+        ("longest", layout.longest_ones, pieces, lanes_of_pieces),
+        ("long", layout.long, None, FEW_LANES),
+    ):
         if len(rows):
             beside = session.resident(f"queue of the {name}", session, session.beside)
-            in_pieces = pieces if lanes == MOST_LANES else None
             outcomes.append(_Outcome(beside, batch, rows, in_pieces, None if in_pieces else by_items.scores))
             longest_of.append(_launch_long(query, outcomes[-1], rows, choices, lanes))
     if layout.n:
@@ -140,7 +144,7 @@ def start_gpu(
     return _collected(model, outcomes)
 
 
-def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: int) -> int:
+def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: tuple[int, ...]) -> int:
     """Enqueue lanes for long targets, or for their pieces; return the length of the longest."""
     pieces, session = outcome.pieces, outcome.session
 
@@ -150,7 +154,6 @@ def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices,
         return _listed(session, pieces.batch, np.argsort(-pieces.batch.lengths, kind="stable").astype(np.int32))
 
     listed = session.resident("listed", rows if pieces is None else pieces, make)
-    lanes = lanes if pieces is None else FEWEST_LANES
     _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, lanes)
     return int(listed.longest)
 
@@ -241,9 +244,9 @@ def _limits(lengths: Rows, device: Device, shape: str) -> tuple[float, float]:
     """
     tuning = pair_tuning_of(device)
     n_items = device.n_compute_units * tuning.groups * min(tuning.group, device.max_work_group)
-    share = tuning.long_percent / 100 * float(lengths.sum(dtype=np.int64)) / 2
-    by_items = 0.0 if shape == "lanes" else max(share / n_items, tuning.least_long)
-    return by_items, max(share / n_items * FEWEST_LANES, by_items)
+    even = float(lengths.sum(dtype=np.int64)) / 2 / n_items
+    by_items = 0.0 if shape == "lanes" else max(tuning.long_percent / 100 * even, tuning.least_long)
+    return by_items, max(tuning.longest_percent / 100 * even * min(FEW_LANES), by_items)
 
 
 def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, shape: str) -> _Layout:
@@ -351,18 +354,29 @@ def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tup
     return lanes, min(rows, 16 * max(1, fours // lanes))
 
 
+def lanes_for(length: int, among: tuple[int, ...], local_bytes: int, rows: int, at_once: int) -> int:
+    """Return how many lanes compute least for a query of some length; the most of them where several do."""
+
+    def work(wanted: int) -> tuple[float, int]:
+        lanes, most = lanes_that_fit(local_bytes, wanted, rows, at_once)
+        n_strips, height = _strips(length, most * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
+        return n_strips * (height + STRIP_OVERHEAD * lanes), -lanes
+
+    return min(among, key=work)
+
+
 def _launch_lanes(
-    query: _Query, listed: _Listed, outcome: _Outcome, choices: Choices, lanes_wanted: int = MOST_LANES
+    query: _Query, listed: _Listed, outcome: _Outcome, choices: Choices, among: tuple[int, ...] = MANY_LANES
 ) -> None:
     """Enqueue lanes for listed rows; how many these are only the device may know."""
     session, wide = outcome.session, choices["WIDE"]
     device, tuning = session.device, pair_tuning_of(session.device)
     defines = {**lane_backend(device), "MODE": query.mode, "PRODUCTS": 0 if wide else query.products}
-    if defines["LANE_BACKEND"] in NARROW_BACKENDS:
-        defines["LANES"] = lanes_wanted
-    defines |= choices
     at_once = 1 if wide else 2
     rows = choices.get("ROWS", tuning.wide_rows if wide else tuning.lane_rows)
+    if defines["LANE_BACKEND"] in NARROW_BACKENDS:
+        defines["LANES"] = lanes_for(query.model.length, among, device.local_bytes, rows, at_once)
+    defines |= choices
     lanes, rows = lanes_that_fit(device.local_bytes, defines["LANES"], rows, at_once)
     n_strips, height = _strips(query.model.length, rows * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
     group = lanes if defines["LANE_BACKEND"] == 0 else min(tuning.group, device.max_work_group)

@@ -17,8 +17,11 @@ from clalign.scoring import PairwiseQuery, Scoring
 from clalign.sequences import SequenceBatch
 from clalign.stages.smith_waterman_trace_plan import Pairs, Traces
 
-LEAST_PIECE = 4
+LEAST_PIECE, LEAST_OF_FEW = 4, 2
 """A piece is at least so many times as long as what it may share with the next one."""
+
+FEW = 0.05
+"""Targets with less than this share of all residues may be computed twice: others take the time."""
 
 UNLIMITED = 2**40
 """More residues than any target has."""
@@ -117,15 +120,22 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
     reach = longest_reach(model.sequence.codes, model.scoring)
     if reach is None or not len(rows):
         return None
+    longest, n_residues = session.resident("longest of rows", rows, lambda: _longest_and_all(batch, rows))
     shared = 1 << (reach - 1).bit_length()
-    most = max(LEAST_PIECE * shared, int(wanted))
-    longest = session.resident("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
+    least = LEAST_OF_FEW if n_residues < FEW * batch.n_cells(1) else LEAST_PIECE
+    most = max(least * shared, int(wanted))
     if longest <= most:
         return None
     pieces: Pieces = session.resident(
         f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared)
     )
     return pieces
+
+
+def _longest_and_all(batch: SequenceBatch, rows: Rows) -> tuple[int, int]:
+    """Return the residues of the longest of some rows, and of all of them."""
+    lengths = batch.lengths[rows]
+    return int(lengths.max()), int(lengths.sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)

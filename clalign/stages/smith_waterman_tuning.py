@@ -21,8 +21,9 @@ class PairTuning:
         Most query residues a lane holds of two targets, and of one in 32 bits; multiples of 4.
     lane_groups : int
         Work-groups a compute unit of the `lanes` shape.
-    long_percent : int
-        A target is left to lanes if a work-item would take more than this share of the time of all for it.
+    long_percent, longest_percent : int
+        A target is left to lanes if a work-item would take more than this share of the time of all for it, and
+        to many lanes if a few would.
     least_long : int
         Shorter targets are never left to lanes.
     most_scratch : int
@@ -40,7 +41,8 @@ class PairTuning:
     lane_rows: int = 16
     wide_rows: int = 8
     lane_groups: int = 8
-    long_percent: int = 75
+    long_percent: int = 60
+    longest_percent: int = 25
     least_long: int = 16
     most_scratch: int = 2**28
     vector_bits: int = 512
@@ -55,6 +57,7 @@ WORDS = {
     "wide_rows": "Smith-Waterman: query residues a lane in 32 bits",
     "lane_groups": "Smith-Waterman: groups of lanes a compute unit",
     "long_percent": "Smith-Waterman: percent of the time for a target",
+    "longest_percent": "Smith-Waterman: percent of the time for few lanes",
     "least_long": "Smith-Waterman: residues of targets for lanes",
     "most_scratch": "Smith-Waterman: bytes for the edges of strips",
     "vector_bits": "Smith-Waterman: bits of all lanes",

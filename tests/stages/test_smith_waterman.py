@@ -15,7 +15,7 @@ from clalign.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery,
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
 from clalign.stages.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
-from clalign.stages.smith_waterman_gpu import lanes_that_fit
+from clalign.stages.smith_waterman_gpu import lanes_for, lanes_that_fit
 from clalign.stages.smith_waterman_vector import widths_of
 
 Codes = npt.NDArray[np.uint8]
@@ -169,6 +169,20 @@ def test_tables_of_lanes_fit_local_memory(
     lanes, rows = expected
     table = wanted[2] * N_CODES * -(-rows // 16) * lanes
     assert 16 * table + 4 * lanes + 4 <= local_bytes, "the formula of smith_waterman_lanes.cl"
+
+
+@pytest.mark.parametrize(
+    ("length", "local_bytes", "expected"),
+    [
+        (150, 48 * 2**10, 8),  # 8 x 20 rows in one strip, not 16 x 12
+        (464, 48 * 2**10, 16),  # 16 x 32 in one strip are as much as 8 x 20 in three
+        (567, 48 * 2**10, 8),  # 8 x 24 in three strips, not 16 x 20 in two
+        (5478, 48 * 2**10, 16),
+        (5478, 2**14, 8),  # no room for 16 lanes
+    ],
+)
+def test_as_many_lanes_as_compute_least(length: int, local_bytes: int, expected: int) -> None:
+    assert lanes_for(length, (8, 16), local_bytes, 32, 2) == expected
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)

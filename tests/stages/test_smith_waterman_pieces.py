@@ -17,7 +17,7 @@ from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import Session
 from clalign.stages import smith_waterman_pieces
 from clalign.stages.smith_waterman import SmithWatermanStage
-from clalign.stages.smith_waterman_pieces import Pieces, cut, cut_pairs, longest_reach
+from clalign.stages.smith_waterman_pieces import Pieces, cut, cut_pairs, longest_reach, pieces_of
 from clalign.stages.smith_waterman_trace import SmithWatermanTraceStage
 from clalign.stages.smith_waterman_trace_plan import chosen_pairs
 
@@ -91,6 +91,15 @@ def test_targets_that_are_short_stay_whole():
     assert pieces.firsts.tolist() == [0, 1]
     assert pieces.batch.codes.tolist() == encode("ACGT" * 5 + "A").tolist()
     assert pieces.batch.targets.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(("n_short", "expected"), [(1000, 16), (100, 32)])
+def test_few_long_targets_may_be_computed_twice(opencl_session: Session, n_short: int, expected: int):
+    query = query_of("ACGTACG", GapCosts(30, 30), "ungapped")  # spans 7 residues; pieces share 8
+    batch = SequenceBatch.from_texts(["ACGT" * 25, *["ACGTA"] * n_short])
+    pieces = pieces_of(opencl_session, batch, np.array([0], np.int32), query, 1.0)
+    assert pieces is not None
+    assert pieces.most == expected == pieces.batch.lengths.max()
 
 
 @pytest.mark.parametrize("mode", ["local", "ungapped"])
