@@ -40,16 +40,22 @@ def add_parser(subparsers: Any) -> None:
         "export", examples=EXAMPLES, description="Write what a run has found. Nothing is computed again."
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
-    group = parser.add_argument_group("Output")
-    for name, flag, text in FILES:
-        group.add_argument(flag, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
-    add_text_options(group)
-    add_outfmt(group)
+    add_run_outputs(parser)
     chosen = parser.add_argument_group("Which hits")
     chosen.add_argument("--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
     chosen.add_argument("--score", type=number, metavar="X", help="only sequences with at least this score")
     chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
     parser.set_defaults(run=run)
+
+
+def add_run_outputs(parser: CommandParser) -> None:
+    """Add the flags that name output files, whatever search the run is of."""
+    group = parser.add_argument_group("Output")
+    for name, flag, text in FILES:
+        flags = ("-A", flag) if name == "stockholm" else (flag,)  # as HMMER has it, too
+        group.add_argument(*flags, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
+    add_text_options(group)
+    add_outfmt(group)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import dataclasses
 import os
 import sys
 from argparse import SUPPRESS
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
@@ -239,21 +240,35 @@ class Outputs:
             check_writable(path)
 
 
-def outputs_of(arguments: argparse.Namespace, command: str) -> Outputs:
-    """Return the outputs that the flags name.
+def outputs_of(arguments: argparse.Namespace, command: str, known: Iterable[tuple[str, str, str]] = FILES) -> Outputs:
+    """Return the outputs that the flags name; with none to standard output the text goes there.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+    command : str
+    known : iterable of (str, str, str)
+        The outputs that the command has: export, flag, help.
 
     Raises
     ------
     UsageError
         If two of them go to standard output.
+    OptionError
+        If ``--outfmt`` names what is no column.
     """
-    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
-    files = [(name, path) for name, path in named if path is not None]
-    to_stdout = [name for name, path in files if path == "-"]
+    columns = getattr(arguments, "outfmt", None)
+    if columns is not None:
+        from clalign.formats.pairwise_rows import columns_of
+
+        columns_of(columns)
+    main = "text" if columns is None else "outfmt"
+    named = [(name, flag, getattr(arguments, f"out_{name}")) for name, flag, _ in known]
+    files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
+    to_stdout = [flag for _, flag, path in named if path == "-"]
     if arguments.out_text is None and not to_stdout:
-        files.insert(0, ("text", "-"))
+        files.insert(0, (main, "-"))
     if len(to_stdout) > 1:
-        flags = {name: flag for name, flag, _ in FILES}
-        both = " and ".join(flags[name] for name in to_stdout)
-        raise UsageError(command, f"only one output can go to standard output, not {both}")
-    return Outputs(tuple(files), not arguments.noali, arguments.textw, arguments.acc)
+        raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
+    accessions = getattr(arguments, "acc", False)
+    return Outputs(tuple(files), not arguments.noali, arguments.textw, accessions, columns or "")

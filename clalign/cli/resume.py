@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.export import FILES, add_run_outputs
 from clalign.cli.options import (
     add_device_option,
-    add_output_options,
     add_progress_options,
     outputs_of,
     progress_mode,
@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
         description="Continue a search from its run file. The results are those of a search that never stopped.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
-    add_output_options(parser)
+    add_run_outputs(parser)
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -41,16 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.watch import RunPlace, watch
     from clalign.runs import open_run
+    from clalign.search.export import check_export
 
-    outputs = outputs_of(arguments, COMMAND)
+    outputs = outputs_of(arguments, COMMAND, FILES)
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")
-        if found.fact("direction") == "pairwise":
-            from clalign.search.pairwise_export import writer_of
-
-            for what, _ in outputs.files:
-                writer_of(what)  # what there is not is told at once
+        for what, _ in outputs.files:
+            check_export(found, what)  # what there is not is told at once
     outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

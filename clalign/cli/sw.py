@@ -9,15 +9,15 @@ from typing import Any
 from clalign.cli.hmmsearch import check_run, in_file
 from clalign.cli.options import (
     LEAST_TEXT_WIDTH,
-    Outputs,
     add_device_option,
     add_fields,
     add_progress_options,
     device_of,
     field_values,
+    outputs_of,
     progress_mode,
 )
-from clalign.cli.parser import CommandParser, UsageError, whole_number
+from clalign.cli.parser import CommandParser, whole_number
 from clalign.errors import InputError, OptionError
 from clalign.pairwise_specs import SCORING, PairwiseSpec
 
@@ -117,29 +117,12 @@ def spec_of(arguments: argparse.Namespace, queries: str, targets: str) -> Pairwi
     return PairwiseSpec(queries=queries, targets=targets, device=device_of(arguments), **values)
 
 
-def outputs_of(arguments: argparse.Namespace) -> Outputs:
-    """Return the outputs that the flags name."""
-    from clalign.formats.pairwise_rows import columns_of
-
-    if arguments.outfmt is not None:
-        columns_of(arguments.outfmt)
-    main = "outfmt" if arguments.outfmt is not None else "text"
-    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
-    files = [(main if name == "text" else name, path) for name, path in named if path is not None]
-    to_stdout = [name for name, path in files if path == "-"]
-    if arguments.out_text is None and not to_stdout:
-        files.insert(0, (main, "-"))
-    if len(to_stdout) > 1:
-        raise UsageError(COMMAND, "only one output can go to standard output")
-    return Outputs(tuple(files), not arguments.noali, arguments.textw, columns=arguments.outfmt or "")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Let a worker search, and write the outputs."""
     from clalign.cli.watch import run_place, watch
     from clalign.search.pairwise_inputs import choose_scoring
 
-    outputs = outputs_of(arguments)
+    outputs = outputs_of(arguments, COMMAND, FILES)
     spec = spec_of(arguments, arguments.queries, arguments.targets)
     choose_scoring(spec, is_nucleic=False)  # what is wrong with it is told at once
     inputs = (arguments.queries, arguments.targets, *((spec.pair_list,) if spec.pair_list else ()))

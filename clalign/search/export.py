@@ -9,7 +9,7 @@ from typing import TextIO
 from clalign.errors import OptionError
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext, QuietContext
-from clalign.runs import open_run
+from clalign.runs import RunFile, open_run
 from clalign.search.export_sequences import write_fasta, write_matched, write_stockholm
 from clalign.search.export_source import Choice, Source, open_source
 from clalign.search.export_tables import (
@@ -80,11 +80,20 @@ def export(
             from clalign.search.pairwise_export import export_pairwise
 
             return export_pairwise(run, what, str(out_path), choice, columns, context or QuietContext())
-        if what not in WRITERS:
-            raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
+        check_export(run, what)
         source = open_source(run, choice, context or QuietContext())
         with whole_file(str(out_path)) as stream:
             return WRITERS[what](source, stream)
+
+
+def check_export(run: RunFile, what: str) -> None:
+    """Raise OptionError if runs like this one have no export of this name."""
+    if run.fact("direction") == "pairwise":
+        from clalign.search.pairwise_export import writer_of
+
+        writer_of(what)
+    elif what not in WRITERS:
+        raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
 
 
 WRITERS: dict[str, Callable[[Source, TextIO], int]] = {

@@ -136,6 +136,7 @@ def test_a_lost_worker_without_run_names_its_file(many: Path, tmp_path: Path) ->
     assert out == ""
     (run,) = tmp_path.glob("clalign-*/search.clalign")
     assert f"clalign resume {run}" in told
+    assert main(["resume", "-q", "--sam", "-", str(run)]) == ExitCode.INPUT, "that is for pairwise runs"
     assert main(["resume", "-q", "-o", str(tmp_path / "hits.txt"), str(run)]) == 0
     assert (tmp_path / "hits.txt").read_text().endswith("# [ok]\n")
 

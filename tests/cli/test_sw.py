@@ -255,6 +255,13 @@ def test_a_run_is_exported_continued_and_verified(
     assert told.out == ""
     assert main(["resume", "-q", run, "--tsv", "-"]) == 0
     assert capsys.readouterr().out == table
+    sam, scores = tmp_path / "a.sam", tmp_path / "a.tsv"
+    assert main(["resume", "-q", run, "--outfmt", "6 sseqid", "--sam", str(sam), "--scores", str(scores)]) == 0
+    assert capsys.readouterr().out == "t1\nt4\nt2\n"
+    assert sam.read_text().startswith("@HD")
+    assert len(scores.read_text().splitlines()) == 8
+    assert main(["resume", "-q", run, "--outfmt", "6 nonsense"]) == ExitCode.INPUT
+    assert "nonsense" in capsys.readouterr().err
     assert main(["verify", run]) == 0
     assert "Checked 11 results: all equal." in capsys.readouterr().out
 
