@@ -189,6 +189,25 @@ def test_a_long_note_is_told_whole_and_never_as_markup(shown: Shown) -> None:
     assert tip == f"<p>&lt;b&gt;x&lt;/b&gt; &amp; {'word ' * 60}".rstrip() + "</p>"
 
 
+@pytest.mark.parametrize("kind", ["profile", "pairs"])
+def test_the_card_of_a_hit_shows_its_note(kind: str, qtbot: Any, shown: Shown) -> None:
+    page = shown(kind)
+    table = page.hits.table
+    table.choose_row(0)
+    card = page.hit
+    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    assert card._note.isHidden()
+    for text in ("<b>check</b> this", "check that"):
+        table.hits.setData(cell(table, 0), text)
+        assert card._note.text() == f"Note: {text}"
+        assert not card._note.isHidden()
+    page.run.refresh()
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    assert card._note.text() == "Note: check that"
+    table.hits.setData(cell(table, 0), "")
+    assert card._note.isHidden()
+
+
 def test_notes_are_sorted_and_copied(qtbot: Any, shown: Shown) -> None:
     page = shown("profile")
     table = page.hits.table

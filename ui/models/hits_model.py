@@ -235,6 +235,11 @@ class HitsModel(QAbstractTableModel):
         """Return what stands beside a hit: also what could not be written to the file yet."""
         return self._unsaved.get((row.profile, row.row), row.note)
 
+    def current_note(self, row: HitRow) -> str:
+        """Return what stands beside a hit now, though it was edited since the row was read."""
+        place = self.place_of(row.id)
+        return self.note((None if place is None else self.row_at(place)) or row)
+
     def is_unsaved(self, row: HitRow) -> bool:
         """Return whether the note of a hit could not be written to the file."""
         return (row.profile, row.row) in self._unsaved

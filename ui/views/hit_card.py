@@ -100,6 +100,7 @@ class HitCard(QWidget):
         self._estimates = label("", "muted", wrap=True)
         self._node = label("", "muted", wrap=True)
         self._verified = label("", "muted")
+        self._note = label("", wrap=True, selectable=True)
         self._empty = EmptyPanel("format-align-center", "No hit selected", "Select a hit to see its alignment here.")
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
@@ -128,7 +129,7 @@ class HitCard(QWidget):
             "filter-check-outline", "Send this sequence through every filter and show its scores",
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
-        for widget in (self._name, self._description, self._line, self._estimates, self.strip):
+        for widget in (self._name, self._description, self._line, self._estimates, self._note, self.strip):
             head.addWidget(widget)
         head.addLayout(row(verify, self.explain, self._verified, None))
         head.addWidget(self._node)
@@ -180,9 +181,11 @@ class HitCard(QWidget):
         """Follow the chosen hit of a run."""
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
+            self.run.hits.dataChanged.disconnect(self._show_note)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
+            run.hits.dataChanged.connect(self._show_note)
         self.show_hit()
 
     def show_hit(self) -> None:
@@ -200,6 +203,7 @@ class HitCard(QWidget):
         self.explain.setVisible(not is_pair)
         self._estimates.setText(estimates_line(hit))
         self._estimates.setVisible(hit.estimates is not None)
+        self._show_note()
         self.show_node("")
         if self.tables is not None:
             self.tables.show_hit(hit)
@@ -207,6 +211,12 @@ class HitCard(QWidget):
         self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic)
+
+    def _show_note(self) -> None:
+        row = self.run.hit_row if self.run is not None else None
+        text = self.run.hits.current_note(row) if self.run is not None and row is not None else ""
+        self._note.setText(f"Note: {text}")
+        self._note.setVisible(bool(text))
 
     def show_node(self, text: str) -> None:
         """Say something of the node that was clicked in the alignment."""
