@@ -52,11 +52,11 @@ class Session(Protocol):
 
     @property
     def kernel_seconds(self) -> float:
-        """Time that the kernels of all collected results took on the device, since the session was opened."""
+        """Time in which kernels of the collected results ran on the device, since the session was opened."""
 
     @property
     def seconds_by_kernel(self) -> dict[str, float]:
-        """The same time by the name of the kernel, or of the reference's stage."""
+        """Time that they took by the name of the kernel, or of the reference's stage; several may run at a time."""
 
     @property
     def copy_seconds(self) -> float:

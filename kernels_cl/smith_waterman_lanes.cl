@@ -172,7 +172,8 @@ void smith_waterman(__global const uchar *codes, __global const int *offsets, __
         rows_t s;
         open_best(&s, &costs);
         for (int strip = 0; strip < n_strips; strip++) {
-            barrier(CLK_LOCAL_MEM_FENCE);
+            /* The edge of the strip before has been written, and its table read. */
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             for (uint k = item; k < TABLE; k += GROUP) table[k] = gains[strip * TABLE + k];
             barrier(CLK_LOCAL_MEM_FENCE);
             const uint2 lower = open_rows(&s, &costs, (strip * LANES + (int)lane) * ROWS, query_length);

@@ -17,10 +17,11 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from clalign.devices import Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.opencl.build_reports import build_report
+from clalign.opencl.busy_time import BusyTime, Span
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
-from clalign.opencl.transfers import Shape, Transfers, is_over, new_buffer, seconds_of
+from clalign.opencl.transfers import Shape, Transfers, is_over, new_buffer, span_of
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, Result, Stage, nothing_to_check
 
@@ -66,6 +67,8 @@ class OpenCLSession:
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
         self._seconds_of: dict[str, float] = {}
+        self._spans: list[Span] = []  # of kernels that a session beside this one still has to tell
+        self._busy = BusyTime()
         self._is_owner = True
         self._sessions = weakref.WeakSet([self])
 
@@ -100,6 +103,7 @@ class OpenCLSession:
         with self._translated():
             other._queue = self._new_queue()
         other._launched, other._seconds_of, other._is_owner = [], {}, False
+        other._spans, other._busy = [], BusyTime()
         self._sessions.add(other)
         return other
 
@@ -108,7 +112,8 @@ class OpenCLSession:
         other._count_kernels()
         for source, seconds in other._seconds_of.items():
             self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
-        other._seconds_of = {}
+        self._busy.add(other._spans)
+        other._seconds_of, other._spans = {}, []
 
     def _new_queue(self) -> cl.CommandQueue:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
@@ -250,12 +255,12 @@ class OpenCLSession:
 
     @property
     def kernel_seconds(self) -> float:
-        """Time that the kernels of all collected results took, by the device's own clock."""
-        return sum(self._seconds_of.values())
+        """Time in which kernels of the collected results ran, by the device's own clock."""
+        return self._busy.seconds
 
     @property
     def seconds_by_kernel(self) -> dict[str, float]:
-        """The same time by the file that the kernels are in."""
+        """Time that the kernels took, by the file that they are in; several may run at a time."""
         return dict(self._seconds_of)
 
     @property
@@ -264,13 +269,18 @@ class OpenCLSession:
         return self._transfers.seconds
 
     def _count_kernels(self) -> None:
-        left = []
+        left, spans = [], []
         for event, source, arguments in self._launched:
             if is_over(event):
-                self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds_of(event)
+                begin, end = span_of(event)
+                spans.append((begin, end))
+                self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
             else:
                 left.append((event, source, arguments))
         self._launched = left
+        self._busy.add(spans)
+        if not self._is_owner:
+            self._spans += spans
 
     def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
         """Return what `make` built for this very key object, building it again only if it had to go.

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyopencl as cl
 from pyopencl.tools import MemoryPool
 
+from clalign.opencl.busy_time import Span
+
 Shape = int | tuple[int, ...]
 
 SMALL_BYTES = 2**16
@@ -121,11 +123,17 @@ def is_over(event: cl.Event) -> bool:
     return bool(event.command_execution_status <= cl.command_execution_status.COMPLETE)
 
 
+def span_of(event: cl.Event) -> Span:
+    """Return when a finished command ran on its device; an empty span if it ended with an error."""
+    if event.command_execution_status != cl.command_execution_status.COMPLETE:
+        return 0, 0
+    try:
+        return event.profile.start, event.profile.end
+    except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
+        return 0, 0
+
+
 def seconds_of(event: cl.Event) -> float:
     """Return the time that a finished command took on its device; 0 if it ended with an error."""
-    if event.command_execution_status != cl.command_execution_status.COMPLETE:
-        return 0.0
-    try:
-        return float(event.profile.end - event.profile.start) * 1e-9
-    except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
-        return 0.0
+    begin, end = span_of(event)
+    return (end - begin) * 1e-9

@@ -30,6 +30,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "smith_waterman_item": ({"ROWS": 32}, {"GROUP": 64, "ONE_STRIP": 1, "CLASSES": 5}, {"ROWS": 8, "UNGAPPED": 1}),
     "smith_waterman_lanes": (
         {"ROWS": 16, "LANE_BACKEND": 3, "LANES": 32, "GROUP": 128},
+        {"ROWS": 28, "LANE_BACKEND": 3, "LANES": 16, "GROUP": 64},
         {"ROWS": 8, "LANE_BACKEND": 3, "LANES": 32, "WIDE": 1, "MODE": 2},
     ),
 }
@@ -50,6 +51,9 @@ FEW_LANES, MANY_LANES = (8, 16), (32,)
 
 NARROW_BACKENDS = (1, 3)
 """Backends of ``common/lanes.h`` that know groups of fewer lanes."""
+
+CREWS = {1: 32, 3: 64}
+"""Work-items that run in step, for these backends: a work-group has so many at least."""
 
 
 def letter_classes(matrix: SubstitutionMatrix) -> npt.NDArray[np.uint8]:
@@ -116,35 +120,36 @@ def start_gpu(
     """
     query = _Query(session, model)
     if not model.scoring.is_floored or choices.get("WIDE"):
-        outcome = _Outcome(session, batch, None)
+        outcome = _Outcome(session, batch)
         rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
         _launch_lanes(query, _listed(session, batch, rows), outcome, {**choices, "WIDE": 1})
-        return _collected(model, [outcome])
+        return _collected(query, [outcome])
     layout = _layout_of(session, batch, model.scoring.matrix, shape)
-    by_items = _Outcome(session, batch, None)
+    by_items = _Outcome(session, batch)
     outcomes, longest_of = [by_items], [layout.longest]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
     pieces = pieces_of(session, batch, layout.longest_ones, model, layout.by_few)
     lanes_of_pieces = FEW_LANES if pieces and pieces.most <= layout.by_few else MANY_LANES
-    for name, rows, in_pieces, lanes in (
+    for name, rows, in_pieces, among in (
         ("longest", layout.longest_ones, pieces, lanes_of_pieces),
         ("long", layout.long, None, FEW_LANES),
     ):
         if len(rows):
             beside = session.resident(f"queue of the {name}", session, session.beside)
             outcomes.append(_Outcome(beside, batch, rows, in_pieces, None if in_pieces else by_items.scores))
-            longest_of.append(_launch_long(query, outcomes[-1], rows, choices, lanes))
+            longest_of.append(_launch_long(query, outcomes[-1], rows, choices, among))
     if layout.n:
         _launch_item(query, layout, by_items, choices)
         rare = _Listed(layout.rare, layout.n_rare, layout.n, layout.longest)
         _launch_lanes(query, rare, by_items, {**choices, "WIDE": 1})
     for outcome, longest in zip(outcomes, longest_of, strict=True):
-        again = _Listed(outcome.again, outcome.n_again, len(outcome.batch), longest)
-        _launch_lanes(query, again, outcome, {**choices, "WIDE": 1})
-    return _collected(model, outcomes)
+        n = layout.n if outcome.rows is None else len(outcome.batch if outcome.pieces else outcome.rows)
+        if n:
+            _launch_lanes(query, _Listed(outcome.again, outcome.n_again, n, longest), outcome, {**choices, "WIDE": 1})
+    return _collected(query, outcomes)
 
 
-def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, lanes: tuple[int, ...]) -> int:
+def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices, among: tuple[int, ...]) -> int:
     """Enqueue lanes for long targets, or for their pieces; return the length of the longest."""
     pieces, session = outcome.pieces, outcome.session
 
@@ -154,7 +159,7 @@ def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices,
         return _listed(session, pieces.batch, np.argsort(-pieces.batch.lengths, kind="stable").astype(np.int32))
 
     listed = session.resident("listed", rows if pieces is None else pieces, make)
-    _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, lanes)
+    _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, among)
     return int(listed.longest)
 
 
@@ -166,7 +171,12 @@ class _Outcome:
     """
 
     def __init__(
-        self, session: Any, batch: SequenceBatch, rows: Rows | None, pieces: Pieces | None = None, scores: Any = None
+        self,
+        session: Any,
+        batch: SequenceBatch,
+        rows: Rows | None = None,
+        pieces: Pieces | None = None,
+        scores: Any = None,
     ) -> None:
         self.session, self.rows, self.pieces = session, rows, pieces
         self.batch = pieces.batch if pieces else batch
@@ -191,29 +201,30 @@ def _listed(session: Any, batch: SequenceBatch, rows: Rows) -> _Listed:
     return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), max(1, n), longest)
 
 
-def _collected(model: PairwiseQuery, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
+def _collected(query: _Query, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
     """Return what waits for all queues and puts together what they found."""
     by_items, *others = outcomes
-    batch, session = by_items.batch, by_items.session
+    batch, session, model = by_items.batch, by_items.session, query.model
     counts = [outcome.session.fetch(outcome.n_again, 1, np.uint32) for outcome in outcomes]
     of_all = session.fetch(by_items.scores, len(batch), np.int32)
     of_pieces = [
-        (outcome.rows, outcome.pieces, outcome.session.fetch(outcome.scores, len(outcome.batch), np.int32))
-        for outcome in others
+        (place, outcome.rows, outcome.pieces, outcome.session.fetch(outcome.scores, len(outcome.batch), np.int32))
+        for place, outcome in enumerate(outcomes)
         if outcome.pieces
     ]
     without_residues = session.resident("rows without residues", batch, lambda: np.flatnonzero(batch.lengths == 0))
     empty = -model.scoring.gaps.of(model.length) if model.scoring.mode == "global" else 0
 
     def collect() -> PairScores:
-        n_again = sum(int(count()[0]) for count in counts)  # then all queues are done
+        n_again = [int(count()[0]) for count in counts]  # then all queues are done
         values = of_all()
-        for rows, pieces, scores in of_pieces:
+        for place, rows, pieces, scores in of_pieces:
             values[rows] = pieces.best(scores())
+            n_again[place] = int((values[rows] >= query.most).sum())  # targets, not pieces
         for outcome in others:
             session.join(outcome.session)
         values[without_residues] = empty
-        return PairScores(Scores(batch.targets, values), n_in_32_bits=n_again)
+        return PairScores(Scores(batch.targets, values), n_in_32_bits=sum(n_again))
 
     return collect
 
@@ -240,7 +251,8 @@ class _Query:
 def _limits(lengths: Rows, device: Device, shape: str) -> tuple[float, float]:
     """Return up to what length targets go to work-items, and to few lanes; longer ones go to many.
 
-    Whatever takes two of them must not take longer than a share of the time of all.
+    Whatever takes two of them must not take longer than a share of the time of all; items and few lanes have their
+    own shares.
     """
     tuning = pair_tuning_of(device)
     n_items = device.n_compute_units * tuning.groups * min(tuning.group, device.max_work_group)
@@ -354,6 +366,13 @@ def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tup
     return lanes, min(rows, 16 * max(1, fours // lanes))
 
 
+def group_with_room(group: int, least: int, bytes_an_item: int, room: int) -> int:
+    """Return a work-group of `group` work-items, or of so many fewer, down to `least`, that its memory fits `room`."""
+    while group * bytes_an_item > room and group % (2 * least) == 0:
+        group //= 2
+    return group
+
+
 def lanes_for(length: int, among: tuple[int, ...], local_bytes: int, rows: int, at_once: int) -> int:
     """Return how many lanes compute least for a query of some length; the most of them where several do."""
 
@@ -381,18 +400,20 @@ def _launch_lanes(
     n_strips, height = _strips(query.model.length, rows * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
     group = lanes if defines["LANE_BACKEND"] == 0 else min(tuning.group, device.max_work_group)
     defines = {"GROUP": group, **defines, "LANES": lanes, "ROWS": height // lanes}
-    group = defines["GROUP"]
+    per_lanes = 8 * listed.longest if n_strips > 1 else 0
+    room = min(tuning.most_scratch, device.max_buffer_bytes or tuning.most_scratch)
+    least = max(lanes, CREWS.get(defines["LANE_BACKEND"], lanes))
+    group = defines["GROUP"] = group_with_room(defines["GROUP"], least, per_lanes // lanes, room)
     per_group = group // lanes
     n_groups = min(-(-listed.most // (per_group * at_once)), device.n_compute_units * tuning.lane_groups)
-    per_strip = 8 * listed.longest * per_group if n_strips > 1 else 0
-    if per_strip:
-        n_groups = max(1, min(n_groups, tuning.most_scratch // per_strip))
+    if per_lanes:
+        n_groups = max(1, min(n_groups, room // (per_lanes * per_group)))
     session.launch(
         "smith_waterman_lanes", "smith_waterman", defines, n_groups * group, group,
         *session.residues(outcome.batch), listed.rows, listed.count, session.zeros(4),
         _lane_gains(session, query, lanes, height // lanes, n_strips, wide, defines["PRODUCTS"]),
         np.int32(n_strips), np.int32(query.model.length), *query.arguments,
-        session.scratch("edges", n_groups * per_strip + 8), np.uint32(listed.longest),
+        session.scratch("edges", n_groups * per_group * per_lanes + 8), np.uint32(listed.longest),
         outcome.scores, outcome.again, outcome.n_again,
     )  # fmt: skip
 

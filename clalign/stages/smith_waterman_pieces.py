@@ -20,8 +20,10 @@ from clalign.stages.smith_waterman_trace_plan import Pairs, Traces
 LEAST_PIECE, LEAST_OF_FEW = 4, 2
 """A piece is at least so many times as long as what it may share with the next one."""
 
-FEW = 0.05
-"""Targets with less than this share of all residues may be computed twice: others take the time."""
+SMALL_SHARE = 0.05
+"""Where long targets hold less than this share of all residues, their pieces may overlap by half: the others take
+the time.
+"""
 
 UNLIMITED = 2**40
 """More residues than any target has."""
@@ -122,7 +124,7 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
         return None
     longest, n_residues = session.resident("longest of rows", rows, lambda: _longest_and_all(batch, rows))
     shared = 1 << (reach - 1).bit_length()
-    least = LEAST_OF_FEW if n_residues < FEW * batch.n_cells(1) else LEAST_PIECE
+    least = LEAST_OF_FEW if n_residues < SMALL_SHARE * batch.n_cells(1) else LEAST_PIECE
     most = max(least * shared, int(wanted))
     if longest <= most:
         return None

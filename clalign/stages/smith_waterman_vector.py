@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,13 @@ def start_vector(
 
     def result() -> PairScores:
         found = fetch()
-        return replace(found, scores=Scores(batch.targets, pieces.best(found.scores.values)))
+        best = pieces.best(found.scores.values)
+        return PairScores(
+            Scores(batch.targets, best),
+            # What was computed again is known of pieces, and is to be told of targets.
+            int((best > limit_of(8, model)).sum()) if found.n_in_16_bits else 0,
+            int((best > limit_of(16, model)).sum()) if found.n_in_32_bits else 0,
+        )
 
     return result
 
