@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 
 from clalign.formats.pairwise_rows import columns_of
 from clalign.pairwise_specs import PairwiseSpec
@@ -177,3 +177,23 @@ def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, 
         expected = [[(hit.name, hit.raw) for hit in whole.hits(n)] for n in range(2)]
     assert found == expected * 20
     assert 0 < stopped < sum(map(len, found))
+
+
+@pytest.mark.parametrize("height", [800, 1080])
+def test_the_sheet_fits_its_width_and_uses_the_height(window: MainWindow, qtbot: Any, height: int) -> None:
+    """Also for DNA, whose usual scores need the longest words."""
+    window.resize(1280 if height < 1000 else 1920, height)
+    space = window.conductor.workspace
+    for name in ("a_file_of_queries_with_a_name_that_does_not_end_so_soon.fasta", "targets.fasta"):
+        report = {"alphabet": "dna", "n_sequences": 2, "n_residues": 105}
+        space.put(Source(f"/made/up/folder/{name}", "sequences", "ready", report=report))
+    window.conductor.pairs.open_sheet()
+    sheet = window.conductor.pairs.sheet
+    assert isinstance(sheet, PairSheet)
+    sheet.form.toggle_more()
+    qtbot.waitUntil(lambda: sheet._scroll.verticalScrollBar().isVisible() == (height == 800), timeout=2000)
+    qtbot.waitUntil(lambda: sheet._inside.width() == sheet._scroll.viewport().width(), timeout=2000)
+    box = sheet.form._editors["matrix"]
+    assert isinstance(box, QComboBox)
+    assert "DNA" in box.currentText()
+    assert box.fontMetrics().horizontalAdvance(box.currentText()) < box.width() - 30

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
-from ..views.parts import button, label, row, set_role
+from ..views.parts import button, label, row, set_role, shrinking
 
 TICK_LETTERS = 44
 """Letters of a line beside a box to tick."""
@@ -91,7 +91,7 @@ class OptionForm(QWidget):
 
     def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
         if field.name in self._choices:
-            choice = QComboBox()
+            choice = shrinking(QComboBox())
             for key, text in self._choices[field.name]:
                 choice.addItem(text, key)
             choice.currentIndexChanged.connect(lambda: self.changed.emit())

@@ -49,7 +49,7 @@ CHOICES: Choices = {
     ),
 }  # fmt: skip
 
-USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: match 2, mismatch −3"}
+USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
 
 
 def option_fields() -> list[Field]:

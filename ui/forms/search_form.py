@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from clalign.specs import REPLACED, SearchSpec, replaced_by
 
-from ..views.parts import label
+from ..views.parts import label, shrinking
 from .option_form import Choices, Field, OptionForm
 
 FIRST = ("evalue", "inclusion_evalue", "cutoff")
@@ -76,10 +76,8 @@ class SearchForm(OptionForm):
 
     @staticmethod
     def _preset_box() -> QComboBox:
-        made = QComboBox()
+        made = shrinking(QComboBox())
         made.setAccessibleName("How thorough the search is")
-        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        made.setMinimumContentsLength(16)
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
         made.addItem("As chosen below", OWN)

@@ -13,8 +13,8 @@ from ..models.calibration import fit_chart, fit_words, sample_chart
 from ..models.figures import FitChart
 from ..models.workspace import Source, Workspace
 from .figure_view import FigureView
-from .lab_page import fill_devices, shrinking
-from .parts import button, label, notice_row, row, set_role
+from .lab_page import fill_devices
+from .parts import button, label, notice_row, row, set_role, shrinking
 from .sheet import Sheet
 
 NUMBER, SEED = 5000, 42

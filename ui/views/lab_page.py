@@ -210,13 +210,6 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
     box.blockSignals(False)
 
 
-def shrinking(box: QComboBox) -> QComboBox:
-    """Return a box that may be narrower than its longest entry."""
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(5)
-    return box
-
-
 def whole_number(field: QLineEdit, most: int) -> int:
     """Return the number from 1 to `most` that is in a field; 0 if there is none, and the field shows it."""
     digits = "".join(field.text().replace(words.THIN, "").replace(",", "").split())

@@ -10,8 +10,8 @@ from ..models.ladder import EXPERIMENTS, LadderView
 from ..models.rungs import known_experiments
 from ..models.workspace import Source, Workspace
 from .figure_view import FigureView, scrolled
-from .lab_page import LabTable, TurningSplitter, shrinking
-from .parts import EmptyPanel, row
+from .lab_page import LabTable, TurningSplitter
+from .parts import EmptyPanel, row, shrinking
 from .rung_page import RungPage
 
 NOT_RUN = "This experiment was not run yet. Tick Experiments above and run."

@@ -14,7 +14,7 @@ from clalign.search.pairwise_inputs import choose_scoring
 from .. import theme
 from ..forms.pair_form import PairForm
 from ..models.workspace import Workspace, pair_notices
-from .parts import button, column, label, row
+from .parts import button, column, label, row, shrinking
 from .spec_sheet import SpecSheet, time_words
 
 HINT = ">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…"
@@ -43,7 +43,7 @@ class PairSheet(SpecSheet):
     paste_asked = Signal(str)
 
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        self.queries, self.targets = QComboBox(), QComboBox()
+        self.queries, self.targets = shrinking(QComboBox()), shrinking(QComboBox())
         self.scoring = label("", "muted", wrap=True)
         self._waits = False
         form = PairForm()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QComboBox,
     QFormLayout,
     QFrame,
     QGridLayout,
@@ -94,6 +95,13 @@ def column(*widgets: QWidget | None, spacing: int = 8, margin: int = 0) -> QVBox
         else:
             made.addWidget(widget)
     return made
+
+
+def shrinking(box: QComboBox) -> QComboBox:
+    """Return a box that may be narrower than its longest entry."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(5)
+    return box
 
 
 def clear_layout(layout: QVBoxLayout | QHBoxLayout | QGridLayout | QFormLayout) -> None:

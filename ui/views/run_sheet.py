@@ -12,7 +12,7 @@ from clalign.specs import SearchSpec
 from .. import words
 from ..forms.search_form import SearchForm
 from ..models.workspace import Workspace, notices
-from .parts import button, label, notice_row
+from .parts import button, label, notice_row, shrinking
 from .spec_sheet import SpecSheet, time_words
 
 DIRECTIONS = (
@@ -27,7 +27,7 @@ class RunSheet(SpecSheet):
     form: SearchForm
 
     def __init__(self, workspace: Workspace, options: dict[str, object]) -> None:
-        self.profiles, self.sequences, self.direction = QComboBox(), QComboBox(), QComboBox()
+        self.profiles, self.sequences, self.direction = (shrinking(QComboBox()) for _ in range(3))
         for key, text in DIRECTIONS:
             self.direction.addItem(text, key)
         self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 from ..models.rung_view import RungView
 from ..models.workspace import Workspace
 from .figure_view import FigureView, scrolled
-from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, shrinking
-from .parts import button, clear_layout, notice_row, row
+from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices
+from .parts import button, clear_layout, notice_row, row, shrinking
 
 LADDERS = {"ladder": "Plan7 Viterbi", "smith_waterman_ladder": "Smith-Waterman"}
 """The ladders by the document that they make."""

@@ -162,7 +162,9 @@ class SheetHost(QWidget):
         if self.sheet is None:
             return
         width = min(self.sheet.preferred_width, self.width() - 32)
-        height = min(self.sheet.preferred_height(width), self.height() - 32)
+        # Text wraps within the border; a pixel more would seem to need a line less.
+        border = self._frame.width() - self._frame.contentsRect().width()
+        height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
         top = max(16, (self.height() - height) // 3)
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 

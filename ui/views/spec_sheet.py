@@ -14,7 +14,7 @@ from ..forms.option_form import OptionForm
 from ..forms.scripts import Spec, as_command, as_python
 from ..models import device_words
 from ..models.workspace import Notice, Source, SourceKind, Workspace
-from .parts import button, clear_layout, label, notice_row, row, set_role
+from .parts import button, clear_layout, label, notice_row, row, set_role, shrinking
 from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
@@ -51,7 +51,7 @@ class SpecSheet(Sheet):
         super().__init__(texts[0], 680)
         self.workspace = workspace
         self.spec: Spec | None = None
-        self.form, self.devices = form, QComboBox()
+        self.form, self.devices = form, shrinking(QComboBox())
         self.devices.setAccessibleName("Device")
         self.command = label("", "muted", wrap=True, selectable=True)
         self.command.setFont(theme.mono_font(9))
