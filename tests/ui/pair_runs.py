@@ -41,8 +41,10 @@ def make_runs(folder: Path) -> dict[str, Path]:
     files = {
         "proteins": (queries, database, {}),
         "dna": (write(folder / "dna.fasta", {"base": base}), write(folder / "strands.fasta", strands), {}),
+        "single": (folder / "dna.fasta", write(folder / "single.fasta", {"both": strands["both"]}), {}),
         "empty": (queries, database, {"evalue": 1e-200}),
         "pairs": (queries, database, {"in_step": True, "mode": "global"}),
+        "few": (queries, database, {"top": 2}),
         "scores": (queries, database, {"mode": "global", "top": 5}),
     }
     made = {}

@@ -119,8 +119,10 @@ def test_a_bar_expects_what_the_curve_says_of_its_scores(hits_of: HitsOf, pair_r
     for score, expected in zip(*curve, strict=True):
         low, high = round(score - data.bar_width / 2), round(score + data.bar_width / 2)
         assert expected == pytest.approx(sum(counts[max(0, low - first) : max(0, high - first)]))
-    assert data.by_chance(first) == pytest.approx(sum(counts))
-    assert data.by_chance(first + 10.5) == pytest.approx(sum(counts[11:]))
+    for hit in hits:  # also where the curve has ended
+        assert data.by_chance(hit.raw) == pytest.approx(hit.evalue, rel=0.2 if hit.evalue > 1 else 0.02)
+    assert hits[0].raw > first + len(counts)
+    assert data.by_chance(0) == pytest.approx(data.n_searched, rel=1e-3)
     assert data.n_scores == 31
     assert f"lambda {card['statistics']['lambda']:.3f}" in data.legend()[0][1]
     assert data.bar_width == 1
@@ -168,6 +170,21 @@ def test_moving_the_threshold_filters_by_raw_score(
     assert view.thresholds_moved
     view.reset_thresholds()
     assert view.thresholds["report"] == view.card["histogram_report_score"]
+
+
+def test_targets_that_were_not_kept_are_counted(
+    hits_of: HitsOf, pair_runs: dict[str, Path], view_of: Callable[[str], PairRunView]
+) -> None:
+    n_targets = len(hits_of(pair_runs["proteins"])[1])  # the same search with room for all
+    assert f" · {n_targets} targets, 2 kept · " in view_of("few").tag("report", True)
+    assert f" · {n_targets} hits · " in view_of("proteins").tag("report", True)
+
+
+def test_one_score_makes_no_histogram(view_of: Callable[[str], PairRunView], pair_runs: dict[str, Path]) -> None:
+    view = view_of("single")
+    assert view.histogram is None
+    assert "Only one target" in (view.no_histogram_words() or "")
+    assert read_pair_histogram(pair_runs["single"], 0).legend() == []
 
 
 def test_an_empty_result_names_the_best_target(view_of: Callable[[str], PairRunView]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.karlin_altschul import Statistics
 from clalign.runs import open_run
 
 from .. import words
@@ -70,7 +72,7 @@ class PairHistogram(Histogram):
     @property
     def n_beyond(self) -> int:
         """Number of targets to the right of `last_shown`."""
-        return int(self.counts[self.edges[:-1] >= self.last_shown].sum()) if len(self.counts) else 0
+        return self.n_from(self.last_shown) if len(self.counts) else 0
 
     def curve(self, name: str) -> Curve | None:
         """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
@@ -88,11 +90,18 @@ class PairHistogram(Histogram):
         return middles[dip:], expected[dip:]
 
     def by_chance(self, score: float) -> float | None:
-        """Return how many targets would have at least a score by chance; None if that is not known."""
-        if self.expected_counts is None:
+        """Return how many targets would have at least a score by chance; None if that is not known.
+
+        It is the E-value, so that line and table agree, but no more than there are targets.
+        """
+        if not self.statistics:
             return None
-        first = int(np.clip(np.ceil(score) - self.first_expected, 0, len(self.expected_counts)))
-        return float(self.expected_counts[first:].sum())
+        evalue = Statistics.from_dict(self.statistics).evalue(math.ceil(score))
+        return -self.n_searched * math.expm1(-evalue / self.n_searched)
+
+    def n_from(self, score: float) -> int:
+        """Return how many targets have at least a score."""
+        return int(self.counts[self.edges[:-1] >= score].sum())
 
     def legend(self) -> list[tuple[str, str]]:
         """Return what the curve is, and beside published statistics what a fit would give."""
@@ -104,7 +113,8 @@ class PairHistogram(Histogram):
             "computed": "Expected by statistics computed from the matrix",
             "fitted": f"Fitted to {words.plural(shown.get('n_fitted') or 0, 'score')} of this run",
         }
-        lines = [("fit" if shown["kind"] == "fitted" else "calibration", f"{of[shown['kind']]}: {_numbers(shown)}")]
+        name = "fit" if shown["kind"] == "fitted" else "calibration"
+        lines = [(name, f"{of[shown['kind']]}: {_numbers(shown)}")] if self.curve(name) is not None else []
         if fitted and shown["kind"] != "fitted":
             lines.append(("note", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
         return lines

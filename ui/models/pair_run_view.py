@@ -118,7 +118,11 @@ class PairRunView(RunView):
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, PairHistogram) or not math.isfinite(score):
             return ""
-        hits = words.plural(min(self.counts[name], self.hits.n_all), "hit")
+        n_hits = min(self.counts[name], self.hits.n_all)
+        hits, n_targets = words.plural(n_hits, "hit"), data.n_from(score)
+        if self.is_complete and n_targets > n_hits:
+            # No more hits were asked for, or the line is below the limit of the search.
+            hits = f"{words.plural(n_targets, 'target')}, {words.count(n_hits)} kept"
         chance = data.by_chance(score)
         expected = "" if chance is None else f"{words.evalue(chance)} expected by chance"
         if short:
@@ -132,6 +136,8 @@ class PairRunView(RunView):
                 "Only pairs were aligned",
                 "Given pairs are no sample of scores, so there is neither a histogram nor an E-value.",
             )
+        if (self.facts.get("database") or {}).get("n_sequences") == 1:
+            return "Only one target", "One score makes no histogram; the table of hits has its E-value."
         if self.shows_all and self.cards:
             text = "Scores of different queries cannot be compared. Choose a query above to see its histogram."
             return "One query at a time", text
@@ -148,7 +154,7 @@ class PairRunView(RunView):
         if not self.is_complete:
             total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
             which = f"The scores of the first {words.count(data.n_scores)} of {words.plural(total, 'target')}"
-        strand = ", each on its better strand" if self.shows_strands else ""
+        strand = ", each on its better strand" if self.shows_strands and data.n_scores > 1 else ""
         least = self.thresholds["report"]
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
