@@ -3,8 +3,8 @@
 One database has a million subjects of 360 residues, the other one Swiss-Prot's lengths, the longest 35,000; both
 are random and seeded, and so are the queries. For each query the scores of the whole database are first compared
 with those of lanes in 32 bits, and a sample with the reference. `alone` is one search by itself, from its start to
-the scores on the host, the database resident; `in turn` is what a search takes among others with two in flight, as
-the whole program has them; the median of several each. Rates count cells: residues of the query times residues of
+the scores on the host, the database resident as one batch; `in turn` is what a search takes among others with two in
+flight; the median of several each. Rates count cells: residues of the query times residues of
 the subjects. CUDASW++4.0's rates on subjects of 360 are known for four queries; between these they are interpolated
 by the logarithm of the length. How fast the device copies its own memory, and its clock while it computes, tell
 what state it was in. Prints one JSON object.

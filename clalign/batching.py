@@ -19,8 +19,8 @@ MEMORY_SHARE = 0.25
 RESIDENT_SHARE = 0.4
 """Share of the device's memory that a database may take which stays there for several profiles."""
 
-MAX_RESIDUES = 2**27
-"""Also at the highest rate: so that the copy of a database to the device overlaps with the search."""
+MAX_RESIDUES = 2**28
+"""Also at the highest rate: so that the copy of a large database to the device overlaps with the search."""
 
 MIN_CELLS = 200_000.0
 

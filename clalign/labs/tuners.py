@@ -86,7 +86,7 @@ PAIR_GPU_CANDIDATES: Candidates = (
     ("lane_rows", "lanes", (8, 16, 24, 32)),
     ("lane_groups", "lanes", (2, 4, 8)),
     ("long_percent", "item", (40, 60, 75, 100)),
-    ("longest_percent", "item", (12, 25, 50, 75)),
+    ("longest_percent", "item", (25, 50, 75, 150)),
 )
 PAIR_CPU_CANDIDATES: Candidates = (
     ("vector_bits", "vector", (256, 512, 1024)),

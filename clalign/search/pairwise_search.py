@@ -43,6 +43,17 @@ from clalign.search.pipeline import Pace, Pipeline
 from clalign.search.profile_search import CHANGED_TEXT, FIRST_RATE, REFERENCE_RATE, in_run, versions
 from clalign.sessions import Session, open_session
 
+PAIR_SPEED = 4
+"""Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""
+
+GPU_PATIENCE = 2.5
+"""Batches of a GPU may take so many times longer: the longest targets, which come first, keep few of its units busy,
+and with many others beside them that costs least.
+"""
+
+GPU_MEMORY = 0.5
+"""For the same reason the first batches say little of the rate of others."""
+
 
 def pairwise_search(
     queries: str | Path, targets: str | Path, run: str | Path, context: JobContext | None = None, **options: Any
@@ -148,9 +159,11 @@ def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: 
     """Compute what the run lacks; return what became known of the speed."""
     device, database, n = session.device, inputs.targets, len(inputs.query_rows)
     lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
-    rate = device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
+    rate = PAIR_SPEED * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
     total = float(database.n_residues) * sum(lengths)
     pace = Pace(rate, residue_limit(device), max(1, typical_length(lengths)), total, *run.work_done())
+    if device.kind == "gpu":
+        pace.patience, pace.memory = GPU_PATIENCE, GPU_MEMORY
 
     def search_of(number: int) -> QuerySearch:
         return prepare_query(run, inputs, number, spec)

@@ -43,6 +43,10 @@ class Pace:
         Nodes that batches are sized for.
     total_cells, done_cells, device_seconds : float
         Of the whole run, earlier workers included.
+    patience : float
+        How many times `BATCH_SECONDS` a batch may take.
+    memory : float
+        What share of all that was measured before still counts after another batch.
     """
 
     rate: float
@@ -51,17 +55,19 @@ class Pace:
     total_cells: float
     done_cells: float = 0.0
     device_seconds: float = 0.0
+    patience: float = 1.0
+    memory: float = 1.0
     _measured: list[float] = field(default_factory=lambda: [0.0, 0.0])
 
     @property
     def residues(self) -> int:
-        """Residues of a batch that takes `BATCH_SECONDS`."""
-        cells = max(self.rate * BATCH_SECONDS, MIN_CELLS)
+        """Residues of a batch that takes `BATCH_SECONDS`, or as long as there is patience for."""
+        cells = max(self.rate * BATCH_SECONDS * self.patience, MIN_CELLS)
         return max(1, min(int(cells / self.model_length), self.residue_limit))
 
     def measure(self, cells: float, seconds: float) -> None:
         """Take note of a batch that this session has computed."""
-        self._measured = [self._measured[0] + cells, self._measured[1] + seconds]
+        self._measured = [self.memory * self._measured[0] + cells, self.memory * self._measured[1] + seconds]
         if self._measured[0] >= MIN_CELLS / 4:
             self.rate = self._measured[0] / max(self._measured[1], 1e-6)
 

@@ -129,7 +129,7 @@ def start_gpu(
     outcomes, longest_of = [by_items], [layout.longest]
     # Queues beside each other, since a few long targets keep only a few of the device's units busy.
     pieces = pieces_of(session, batch, layout.longest_ones, model, layout.by_few)
-    lanes_of_pieces = FEW_LANES if pieces and pieces.most <= layout.by_few else MANY_LANES
+    lanes_of_pieces = FEW_LANES if pieces and pieces.most <= 2 * layout.by_few else MANY_LANES
     for name, rows, in_pieces, among in (
         ("longest", layout.longest_ones, pieces, lanes_of_pieces),
         ("long", layout.long, None, FEW_LANES),

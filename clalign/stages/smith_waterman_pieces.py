@@ -17,13 +17,13 @@ from clalign.scoring import PairwiseQuery, Scoring
 from clalign.sequences import SequenceBatch
 from clalign.stages.smith_waterman_trace_plan import Pairs, Traces
 
-LEAST_PIECE, LEAST_OF_FEW = 4, 2
-"""A piece is at least so many times as long as what it may share with the next one."""
-
-SMALL_SHARE = 0.05
-"""Where long targets hold less than this share of all residues, their pieces may overlap by half: the others take
-the time.
+LEAST_PIECE = 1.5
+"""A piece is at least so many times as long as what it may share with the next one: all of them hold up to three
+times the residues of the targets.
 """
+
+LEAST_TRACED = 4
+"""The same for pieces that are traced."""
 
 UNLIMITED = 2**40
 """More residues than any target has."""
@@ -115,29 +115,24 @@ def cut(batch: SequenceBatch, rows: Rows, most: int, reach: int) -> Pieces:
 
 
 def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQuery, wanted: float) -> Pieces | None:
-    """Return chosen targets in pieces of some `wanted` residues; None if they need not be cut, or cannot.
+    """Return chosen targets in pieces; None if they need not be cut, or cannot.
 
-    A session keeps them with the array of rows, for queries that reach alike.
+    Of a piece `wanted` residues are its own, the others it shares: longer ones would keep a device waiting for the
+    last of them, shorter ones would all share more. A session keeps the pieces with the array of rows, for queries
+    that reach alike.
     """
     reach = longest_reach(model.sequence.codes, model.scoring)
     if reach is None or not len(rows):
         return None
-    longest, n_residues = session.resident("longest of rows", rows, lambda: _longest_and_all(batch, rows))
+    longest = session.resident("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
     shared = 1 << (reach - 1).bit_length()
-    least = LEAST_OF_FEW if n_residues < SMALL_SHARE * batch.n_cells(1) else LEAST_PIECE
-    most = max(least * shared, int(wanted))
+    most = shared + max(int(wanted), int((LEAST_PIECE - 1) * shared), 1)
     if longest <= most:
         return None
     pieces: Pieces = session.resident(
         f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared)
     )
     return pieces
-
-
-def _longest_and_all(batch: SequenceBatch, rows: Rows) -> tuple[int, int]:
-    """Return the residues of the longest of some rows, and of all of them."""
-    lengths = batch.lengths[rows]
-    return int(lengths.max()), int(lengths.sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +164,7 @@ class PiecesOfPairs:
 def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
     """Return pairs with the targets that are much longer than their alignments in pieces; None if there are none."""
     m, n = pairs.lengths
-    long = np.flatnonzero(n > LEAST_PIECE * m)
+    long = np.flatnonzero(n > LEAST_TRACED * m)
     # A batch may hold many targets of one query, which is known by where it begins.
     _, first_rows, of_query = np.unique(pairs.spans[long, 0], return_index=True, return_inverse=True)
     codes = pairs.batch.queries.codes
@@ -177,11 +172,11 @@ def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
     reaches = [longest_reach(codes[first : first + length], scoring) for first, length in spans_of_queries]
     reach = np.full_like(n, UNLIMITED)
     reach[long] = np.array([limit or UNLIMITED for limit in reaches], np.int64)[of_query]
-    is_cut = n > LEAST_PIECE * reach
+    is_cut = n > LEAST_TRACED * reach
     if not is_cut.any():
         return None
     reach = np.where(is_cut, reach, 1)
-    most = np.where(is_cut, LEAST_PIECE * reach, n)
+    most = np.where(is_cut, LEAST_TRACED * reach, n)
     of_pair, begins, sizes = pieces_at(n, most, reach)
     spans = pairs.spans[of_pair]
     spans[:, 2] += begins.astype(np.int32)

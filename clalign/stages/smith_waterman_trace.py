@@ -9,7 +9,7 @@ import numpy as np
 
 from clalign.pair_alignments import PairAlignment
 from clalign.pair_batches import PairBatch
-from clalign.reference.smith_waterman_trace import pair_alignment
+from clalign.reference.smith_waterman_rows import alignment_by_rows
 from clalign.scoring import PairwiseQuery, Scoring
 from clalign.sequences import Sequence
 from clalign.sessions import Check, nothing_to_check
@@ -58,7 +58,7 @@ class SmithWatermanTraceStage:
         for query_row, target_row in zip(batch.query_rows, batch.target_rows, strict=True):
             check()
             query = PairwiseQuery(Sequence("", "", batch.queries.residues(query_row)), model)
-            found.append(pair_alignment(query, batch.targets.residues(target_row)))
+            found.append(alignment_by_rows(query, batch.targets.residues(target_row), lambda cells: check()))
         return found
 
     def start(self, session: Any, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:

@@ -170,6 +170,17 @@ def test_rate_without_the_driver_s_times() -> None:
     assert (pace.done_cells, pace.gcups) == (1e6, pytest.approx(2e-3))
 
 
+def test_a_patient_pace_forgets() -> None:
+    """Batches may take longer, and their size soon follows a rate that grows."""
+    pace = Pace(1e9, 10**9, 100, 1e12, patience=2.5, memory=0.5)
+    assert pace.residues == int(2.5e9 * pipeline.BATCH_SECONDS / 100)
+    for _ in range(9):
+        pace.measure(1e9, 1.0)
+    for _ in range(5):
+        pace.measure(1e9, 0.1)
+    assert 5e9 < pace.rate < 1e10
+
+
 def tiny() -> tuple[Any, Any]:
     import numpy as np
 

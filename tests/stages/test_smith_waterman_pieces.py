@@ -93,13 +93,12 @@ def test_targets_that_are_short_stay_whole():
     assert pieces.batch.targets.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize(("n_short", "expected"), [(1000, 16), (100, 32)])
-def test_few_long_targets_may_be_computed_twice(opencl_session: Session, n_short: int, expected: int):
+@pytest.mark.parametrize(("wanted", "expected"), [(1.0, 12), (20.0, 28), (92.0, None)])
+def test_pieces_have_residues_of_their_own(wanted: float, expected: int | None, opencl_session: Session):
     query = query_of("ACGTACG", GapCosts(30, 30), "ungapped")  # spans 7 residues; pieces share 8
-    batch = SequenceBatch.from_texts(["ACGT" * 25, *["ACGTA"] * n_short])
-    pieces = pieces_of(opencl_session, batch, np.array([0], np.int32), query, 1.0)
-    assert pieces is not None
-    assert pieces.most == expected == pieces.batch.lengths.max()
+    batch = SequenceBatch.from_texts(["ACGT" * 25, "ACGTA"])
+    pieces = pieces_of(opencl_session, batch, np.array([0], np.int32), query, wanted)
+    assert (pieces and pieces.most) == expected
 
 
 @pytest.mark.parametrize("mode", ["local", "ungapped"])

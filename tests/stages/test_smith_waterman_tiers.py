@@ -63,7 +63,7 @@ def database(rng: np.random.Generator, query: np.ndarray[Any, Any], longest: int
 @pytest.mark.parametrize(
     ("length", "mode", "gaps", "expected"),
     [
-        (20, "local", (11, 1), {8, 32}),  # reaches far: many lanes
+        (25, "local", (11, 1), {8, 32}),  # reaches far: many lanes
         (20, "local", (40, 30), {8}),  # pieces short enough for few lanes
         (30, "ungapped", (11, 1), {8}),
         (100, "local", (11, 1), {16, 32}),
