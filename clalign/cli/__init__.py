@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 
 import clalign
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
+from clalign.cli.streams import drop_stdout, enough_read, flush_stdout
 from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
@@ -56,7 +56,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(words)
+        code = _run(words)
+        with enough_read():
+            flush_stdout()
+        return code
     except UsageError as error:
         print(f"{error.command}: {error.message}\nTry: {error.command} -h", file=sys.stderr)
         return error.exit_code
@@ -70,9 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("clalign: Interrupted.", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output has gone; Python would complain once more when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.CANNOT_WRITE
+        drop_stdout()
+        return ExitCode.DONE  # who closes a pipe has read enough
     except SystemExit as error:  # argparse ends this way after a help text
         return int(error.code or 0)
     except Exception:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from clalign.cli.options import Outputs, add_text_options
-from clalign.cli.parser import CommandParser, UsageError, number
+from clalign.cli.options import add_text_options, outputs_of
+from clalign.cli.parser import CommandParser, number
+from clalign.cli.streams import enough_read
 from clalign.cli.sw import add_outfmt
 from clalign.errors import OptionError
 
@@ -28,6 +29,7 @@ FILES = (
 )
 
 EXAMPLES = (
+    "clalign export search.clalign | less",
     "clalign export search.clalign --fasta hits.fasta",
     "clalign export search.clalign --evalue 1e-10 --stockholm family.sto",
     "clalign export search.clalign --significant --tsv - | head",
@@ -37,7 +39,10 @@ EXAMPLES = (
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
     parser: CommandParser = subparsers.add_parser(
-        "export", examples=EXAMPLES, description="Write what a run has found. Nothing is computed again."
+        "export",
+        examples=EXAMPLES,
+        description="Write what a run has found; with no output named the text, to standard output. Nothing is computed"
+        " again.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_run_outputs(parser)
@@ -62,29 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files that the flags name."""
     from clalign.search.export import export
 
-    named = [(name, getattr(arguments, f"out_{name}")) for name, _, _ in FILES]
-    files = tuple((name, path) for name, path in named if path is not None)
-    if arguments.outfmt is not None and arguments.out_text is None:
-        files = (("text", "-"), *files)
-    if not files:
-        raise UsageError(COMMAND, "nothing to write: name an output, such as --tsv F")
-    if sum(path == "-" for _, path in files) > 1:
-        raise UsageError(COMMAND, "only one output can go to standard output")
+    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{name}") for name, _, _ in FILES)
+    outputs = outputs_of(arguments, COMMAND, FILES, is_text_wanted)
     hits = _chosen(arguments)
-    Outputs(files, not arguments.noali).check((arguments.run_file,))
-    for name, path in files:
-        what = "outfmt" if name == "text" and arguments.outfmt is not None else name
-        export(
-            arguments.run_file,
-            what,
-            path,
-            hits,
-            significant=arguments.significant,
-            alignments=not arguments.noali,
-            width=arguments.textw,
-            accessions=arguments.acc,
-            columns=arguments.outfmt or "",
-        )
+    outputs.check((arguments.run_file,))
+    for what, path in outputs.files:
+        with enough_read():
+            export(
+                arguments.run_file,
+                what,
+                path,
+                hits,
+                significant=arguments.significant,
+                alignments=outputs.alignments,
+                width=outputs.width,
+                accessions=outputs.accessions,
+                columns=outputs.columns,
+            )
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from typing import Any
 
@@ -61,6 +62,7 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, show row after row, and keep the document."""
     from clalign.cli.progress import progress_display
+    from clalign.cli.streams import enough_read
     from clalign.cli.watch import watch_job
     from clalign.formats.writers import check_writable
 
@@ -74,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         row = event.value["row"]
         if arguments.json != "-":
             display.close()
-            _show_row(row, arguments.engine, is_first=not shown)
+            with enough_read() if arguments.json else contextlib.nullcontext():  # the file is wanted all the same
+                _show_row(row, arguments.engine, is_first=not shown)
             shown.append(row["name"])
 
     finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)

@@ -240,7 +240,12 @@ class Outputs:
             check_writable(path)
 
 
-def outputs_of(arguments: argparse.Namespace, command: str, known: Iterable[tuple[str, str, str]] = FILES) -> Outputs:
+def outputs_of(
+    arguments: argparse.Namespace,
+    command: str,
+    known: Iterable[tuple[str, str, str]] = FILES,
+    is_text_wanted: bool = True,
+) -> Outputs:
     """Return the outputs that the flags name; with none to standard output the text goes there.
 
     Parameters
@@ -249,6 +254,8 @@ def outputs_of(arguments: argparse.Namespace, command: str, known: Iterable[tupl
     command : str
     known : iterable of (str, str, str)
         The outputs that the command has: export, flag, help.
+    is_text_wanted : bool
+        Whether the text is wanted if no flag says where.
 
     Raises
     ------
@@ -266,7 +273,7 @@ def outputs_of(arguments: argparse.Namespace, command: str, known: Iterable[tupl
     named = [(name, flag, getattr(arguments, f"out_{name}")) for name, flag, _ in known]
     files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
     to_stdout = [flag for _, flag, path in named if path == "-"]
-    if arguments.out_text is None and not to_stdout:
+    if is_text_wanted and arguments.out_text is None and not to_stdout:
         files.insert(0, (main, "-"))
     if len(to_stdout) > 1:
         raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")

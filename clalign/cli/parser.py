@@ -16,12 +16,13 @@ WIDTH = 100
 
 EXIT_CODES = """\
 exit codes:
-  0  done, also where nothing was found       6  an output cannot be written
-  1  an option or an input makes no sense     7  no usable device
-  2  a profile or sequence file cannot be     8  a self-test, a verification or a comparison differed
-     read                                     9  stopped early; the run can be continued
-  3  the engine or a driver failed           64  the command line is not understood
-  4  out of memory                          130  interrupted; 143  terminated
+  0  done, also where nothing was found,      6  an output cannot be written
+     or where the reader of a pipe has gone   7  no usable device
+  1  an option or an input makes no sense     8  a self-test, a verification or a comparison differed
+  2  a profile or sequence file cannot be     9  stopped early; the run can be continued
+     read                                    64  the command line is not understood
+  3  the engine or a driver failed          130  interrupted; 143  terminated
+  4  out of memory
 """
 
 _WORDS = {

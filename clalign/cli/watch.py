@@ -18,6 +18,7 @@ from clalign.cli.options import Outputs, ProgressMode
 from clalign.cli.parser import ToldError
 from clalign.cli.processes import ReportedError, WorkerProcess
 from clalign.cli.progress import JsonLines, Progress, Silence, duration, progress_display
+from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 
@@ -136,9 +137,6 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         return stopped
     try:
         write_outputs(place.path, outputs, partial, display)
-    except BrokenPipeError:
-        place.clear()
-        raise
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: clalign export {place.path}")
         raise
@@ -268,16 +266,17 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
         if partial and what in SEQUENCES_ONLY:
             display.say(f"{path} was not written, because the search is not complete.")
             continue
-        export(
-            run_path,
-            what,
-            path,
-            significant=what == "stockholm",
-            alignments=outputs.alignments,
-            width=outputs.width,
-            accessions=outputs.accessions,
-            columns=outputs.columns,
-        )
+        with enough_read():  # the other outputs are wanted all the same
+            export(
+                run_path,
+                what,
+                path,
+                significant=what == "stockholm",
+                alignments=outputs.alignments,
+                width=outputs.width,
+                accessions=outputs.accessions,
+                columns=outputs.columns,
+            )
 
 
 def summary(value: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -18,6 +19,13 @@ from clalign.errors import OutputError
 
 FASTA_WIDTH = 60
 
+_ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose another place, or change its permissions."),
+    errno.ENAMETOOLONG: "Give it a shorter name.",
+}
+"""What to do where a file cannot be written, by what the system says."""
+
 
 def check_writable(path: str) -> None:
     """Refuse a path that could not be written later.
@@ -25,7 +33,7 @@ def check_writable(path: str) -> None:
     Raises
     ------
     OutputError
-        If it is a folder, or its folder is missing or closed to this user.
+        If it is a folder, or its folder is missing or takes no file of this user.
     """
     target = Path(path)
     if path == "-" or _is_special(target):
@@ -35,8 +43,17 @@ def check_writable(path: str) -> None:
     folder = target.absolute().parent
     if not folder.is_dir():
         raise OutputError(f"{path} cannot be written because the folder {folder} does not exist.", "Make it first.")
-    if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
-        raise OutputError(f"{path} cannot be written.", "Choose another place, or change its permissions.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"{path} cannot be written.", _ADVICE[errno.EACCES])
+    part = _part_of(target)
+    with _told(path):  # permissions do not tell it all: some folders take no files, some names are too long
+        part.touch(exist_ok=False)
+        part.unlink()
+
+
+def _part_of(path: Path) -> Path:
+    """Return the name that a file has until it is whole."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def _is_special(path: Path) -> bool:
@@ -70,7 +87,7 @@ def whole_file(path: str) -> Iterator[TextIO]:
             yield stream
         return
     check_writable(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = _part_of(target)
     try:
         with _told(path):
             with part.open("w", encoding="utf-8", newline="\n") as stream:
@@ -88,10 +105,8 @@ def _told(what: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(
-            f"{what} could not be written ({reason}).", "Free space there, or choose another place."
-        ) from error
+        reason, advice = error.strerror or str(error), _ADVICE.get(error.errno or 0, "Choose another place.")
+        raise OutputError(f"{what} could not be written ({reason}).", advice) from error
 
 
 def fasta_record(name: str, description: str, text: str) -> str:

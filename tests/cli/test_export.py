@@ -9,7 +9,7 @@ from Bio import AlignIO
 
 from clalign.cli import main
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
-from clalign.formats.writers import whole_file
+from clalign.formats.writers import check_writable, whole_file
 from clalign.search.export import WRITERS, export
 
 
@@ -167,7 +167,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="could not be written"):
+    with pytest.raises(OutputError, match=r"could not be written .* Free space there"):
         write_half(tmp_path / "x", OSError(28, "No space left on device"))
     assert list(tmp_path.iterdir()) == []
 
@@ -179,9 +179,23 @@ def test_command_filters(small_run: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "seq2" in capsys.readouterr().out
 
 
-def test_command_needs_an_output(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(small_run)]) == ExitCode.USAGE
-    assert "nothing to write" in capsys.readouterr().err
+def test_the_text_is_written_where_no_output_is_named(
+    small_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(small_run)]) == 0
+    assert capsys.readouterr().out == written(small_run, "text")
+    assert main(["export", str(small_run), "--tsv", str(tmp_path / "x")]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["export", str(small_run), "--tsv", "-", "--json", "-"]) == ExitCode.USAGE
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+def test_a_folder_that_takes_no_files_is_noticed_before_the_work() -> None:
+    with pytest.raises(OutputError, match=r"/proc/x could not be written .* Choose another place\.$"):
+        check_writable("/proc/x")
+
+
+def test_outputs_that_cannot_be_are_refused(small_run: Path) -> None:
     assert main(["export", str(small_run), "--tsv", str(small_run)]) == ExitCode.INPUT
     assert main(["export", str(small_run), "--tsv", "/no/such/folder/x"]) == ExitCode.CANNOT_WRITE
     assert main(["export", "/no/such/run", "--tsv", "-"]) == ExitCode.UNREADABLE

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -341,10 +344,26 @@ def test_a_full_disk_is_told_and_the_run_kept(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert sw("--tsv", "/dev/full", *inputs) == ExitCode.CANNOT_WRITE
-    assert "/dev/full could not be written" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "/dev/full could not be written" in told
     (kept,) = tmp_path.glob("clalign-*/search.clalign")
-    assert main(["export", str(kept), "--outfmt", "6 sseqid", "-o", "-"]) == 0
-    assert capsys.readouterr().out.startswith("t1\n")
+    command = told.split("Write them with: clalign ")[1].split("\n")[0].split()
+    assert command == ["export", str(kept)]
+    assert main(command) == 0
+    assert "\nt1 " in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_reader_that_goes_ends_nothing_but_its_output(inputs: tuple[str, str], tmp_path: Path) -> None:
+    table = tmp_path / "a.tsv"
+    words = ["sw", "-q", "--device", "reference", "-E", "1e9", "--textw", "52", "--tsv", str(table), *inputs]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        command = [sys.executable, "-m", "clalign", *words]
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert table.read_text().count("\n") > 3
 
 
 @pytest.mark.parametrize("strand", ["plus", "minus"])
