@@ -113,3 +113,8 @@ def seconds(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g}{THIN}{unit}" if value < 1000 * size else f"{count(value / size)}{THIN}{unit}"
     return f"{value * 1e6:.3g}{THIN}µs" if value else f"0{THIN}s"
+
+
+def short_name(name: str) -> str:
+    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last."""
+    return name.rstrip("|").rpartition("|")[2]

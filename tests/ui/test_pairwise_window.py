@@ -21,6 +21,7 @@ from clalign.ui.views.pair_card import PairCard
 from clalign.ui.views.pair_page import PairPage
 from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
 from clalign.ui.views.pair_sheet import PairSheet
+from clalign.ui.views.parts import FactsLabel
 from clalign.ui.views.pictures import FORMATS, save_picture
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,7 +33,7 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     page = opened("proteins")
     table = page.hits.table
     shown = [PAIR_TABLE.columns[place].title for place in table.visible_columns()]
-    assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Positives %", "Gaps"]
+    assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
     assert page.tabs.count() == 4
     assert "published for BLOSUM62" in page._statistics.text()
     page.run.set_profile(ALL_PROFILES)
@@ -55,7 +56,10 @@ def test_the_description_has_room_in_a_small_window(
         qtbot.waitUntil(lambda: table.columnWidth(place) >= 100, timeout=5000)
         if width > 1000:
             assert table.horizontalHeader().length() == table.viewport().width()
+    window.resize(1280, 800)
     name = table._place("name")
+    usual = table.fontMetrics().horizontalAdvance("sp|P0A6A8|ACP_ECOLI")
+    qtbot.waitUntil(lambda: table.columnWidth(name) > usual, timeout=5000)
     narrow = table.columnWidth(name)
     window.resize(1920, 800)
     qtbot.waitUntil(lambda: table.columnWidth(name) > narrow + 50, timeout=5000)
@@ -66,6 +70,19 @@ def test_the_description_has_room_in_a_small_window(
     table.show_set("all")
     table.show_set("short")
     assert table.columnWidth(place) >= 100
+
+
+def test_facts_are_left_out_as_a_whole(qtbot: Any) -> None:
+    made = FactsLabel("500 hits · 3 queries against 12 071 sequences · 555 sequences recomputed, lambda 0.267, K 0.041")
+    qtbot.addWidget(made)
+    texts = []
+    for width in range(1000, 100, -5):
+        made.resize(width, 20)
+        texts.append(made.shown())
+    assert texts[0] == made.text()
+    assert "500 hits · 3 queries against 12 071 sequences …" in texts
+    assert "500 hits …" in texts
+    assert not any(text.endswith(("5…", "0…", "1…")) for text in texts)
 
 
 def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(

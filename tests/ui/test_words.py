@@ -34,3 +34,9 @@ def test_moments_are_near_or_dates() -> None:
 @pytest.mark.parametrize(("value", "text"), [(0, "0 s"), (4.2e-6, "4.2 µs"), (0.0161, "16.1 ms"), (1.5, "1.5 s")])
 def test_measured_times_have_three_digits(value: float, text: str) -> None:
     assert words.seconds(value).replace(words.THIN, " ") == text
+
+
+def test_of_a_long_name_the_last_part_says_most() -> None:
+    assert words.short_name("sp|P69905|HBA_HUMAN") == "HBA_HUMAN"
+    assert words.short_name("gi|1877523|gb|U89959.1|") == "U89959.1"
+    assert words.short_name("plain") == "plain"

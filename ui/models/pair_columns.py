@@ -79,7 +79,7 @@ def _share(value: Callable[[HitRow, Span, PairFacts, HitsModel], float]) -> Call
 
 
 PAIR_COLUMNS = (
-    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 110),
+    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 150),
     Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
            False, True, 200),
     NOTE,
@@ -91,7 +91,7 @@ PAIR_COLUMNS = (
     Column("identity", "Identity %", "Share of the columns of the alignment that hold two equal residues",
            _share(lambda r, s, p, m: identity(s, p)), "identity", True, True, 46, head="Id. %"),
     Column("positives", "Positives %", "Share of the columns whose residues score above 0 in the matrix",
-           _share(lambda r, s, p, m: positives(s, p)), "positives", True, True, 52, head="Pos. %"),
+           _share(lambda r, s, p, m: positives(s, p)), "positives", True, False, 52, head="Pos. %"),
     Column("gaps", "Gaps", "Gaps of whatever length", _said(lambda r, s, p, m: words.count(p.n_gaps)), "gaps", True,
            True, 44, True),
     Column("query_coverage", "Query %", "Share of the query that is aligned",

@@ -18,6 +18,9 @@ from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
 
+NAME_MARGINS = 8
+"""Pixels beside the text of a cell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -92,12 +95,14 @@ class RowDelegate(QStyledItemDelegate):
 
 
 class NameDelegate(RowDelegate):
-    """Leaves out the middle of a name that is too long: beginnings are often all the same."""
+    """Leaves out of a name that is too long what others have, too: the beginning, or else the middle."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Take the other way to shorten text."""
+        """Take the other ways to shorten text."""
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
+        if option.fontMetrics.horizontalAdvance(option.text) > option.rect.width() - NAME_MARGINS:
+            option.text = words.short_name(option.text)
 
 
 class DomainDelegate(RowDelegate):

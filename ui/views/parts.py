@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
@@ -214,8 +215,24 @@ class ElidedLabel(QWidget):
         """Draw as much as fits."""
         painter = QPainter(self)
         painter.setPen(theme.QColor(getattr(theme.current(), self._role)))
-        shown = QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.shown())
+
+    def shown(self) -> str:
+        """Return as much of the text as fits."""
+        return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
+
+
+class FactsLabel(ElidedLabel):
+    """One line of facts with dots or commas between them, of which only whole ones are shown: no half numbers."""
+
+    def shown(self) -> str:
+        """Return as many facts as fit."""
+        metrics, facts = QFontMetrics(self.font()), re.split(r"(?= · |, )", self._text)
+        for n_shown in range(len(facts), 0, -1):
+            text = "".join(facts[:n_shown]) + ("" if n_shown == len(facts) else " …")
+            if metrics.horizontalAdvance(text) <= self.width():
+                return text
+        return super().shown()
 
 
 class ElidedButton(QPushButton):

@@ -14,7 +14,7 @@ from .funnel_view import FunnelView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, Later, button, label, row
+from .parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row
 from .profile_view import ProfileView
 from .report_page import ReportPage
 
@@ -202,7 +202,7 @@ class ResultsPage(QWidget):
         font.setPointSize(font.pointSize() + 3)
         font.setBold(True)
         self._title.setFont(font)
-        self._summary, self._statistics = ElidedLabel("", "muted"), ElidedLabel("", "muted")
+        self._summary, self._statistics = FactsLabel("", "muted"), FactsLabel("", "muted")
         self.profiles = QComboBox()
         self.profiles.setAccessibleName("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
