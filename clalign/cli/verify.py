@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, count
 from clalign.errors import ExitCode
 
@@ -20,12 +21,13 @@ def add_parser(subparsers: Any) -> None:
         "verify",
         examples=EXAMPLES,
         description="Compute hits of a run, and scores of other sequences, again on the reference and compare all"
-        " numbers. The exit code is 8 if any differs.",
+        " numbers. The exit code is 8 if any differs. Ctrl-C ends it with what was checked so far.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     group = parser.add_argument_group("Checking")
     group.add_argument("--sample", type=count, default=50, metavar="N", help="how many hits to check [50]")
     group.add_argument("--device", metavar="D", default="reference", help="what to compute them on [reference]")
+    add_progress_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -33,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Verify, and say what came of it."""
     from pathlib import Path
 
-    from clalign.cli.processes import run_job
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
     from clalign.runs import open_run
 
     with open_run(Path(arguments.run_file)):
@@ -45,12 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         "sample": arguments.sample,
         "device": arguments.device,
     }
-    value = run_job(job)
+    value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped; nothing was kept of it.")
     for detail in value["details"]:
         print(detail)
     checked, differing = value["checked"], value["differing"]
+    so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
     if differing:
-        print(f"{differing} of {checked} results differ. Please report this.")
+        print(f"{differing} of {checked} results differ. Please report this.{so_far}")
         return ExitCode.DIFFERENT
-    print(f"Checked {checked} results: all equal.")
-    return ExitCode.DONE
+    print(f"Checked {checked} results: all equal.{so_far}")
+    return ExitCode.DONE if value["complete"] else ExitCode.INTERRUPTED

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.devices import Device
 from clalign.hits import Domain, Hit
@@ -13,18 +14,42 @@ from clalign.jobs import JobContext
 from clalign.karlin_altschul import Statistics
 from clalign.pair_batches import PairBatch
 from clalign.pairwise_specs import PairwiseSpec
+from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
 from clalign.search.pairwise_hits import domain_of
 from clalign.search.pairwise_inputs import PairwiseInputs, load_inputs, scores_of
-from clalign.search.verify import SEED, sample_of_hits
+from clalign.search.verify import SEED, Findings, judge, sample_of_hits
 from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.stages.smith_waterman import SMITH_WATERMAN
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
 LIKE_ROUNDING = 1e-9
 """Logarithms and powers differ in their last digits from one computer to another by no larger share."""
+
+Rows = npt.NDArray[np.int64]
+Residues = npt.NDArray[np.uint8]
+
+
+class Told:
+    """Tells how much of the cells to compute is done, and listens whether to stop.
+
+    Parameters
+    ----------
+    total : int
+        Cells.
+    context : JobContext
+    """
+
+    def __init__(self, total: int, context: JobContext) -> None:
+        self._total, self._context, self._done = total, context, 0
+
+    def __call__(self, cells: int) -> None:
+        """Count some more cells."""
+        self._context.check()
+        self._done += cells
+        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
 
 
 def verify_pairwise(
@@ -34,27 +59,36 @@ def verify_pairwise(
     spec = PairwiseSpec.from_dict(run.fact("spec"))
     inputs = load_inputs(run, spec, context)
     chosen = sample_of_hits(run, sample) if hits is None else hits
-    verdicts: dict[int, bool] = {}
-    details: list[str] = []
-    others = 0
-    with open_session(device, context.check) as session:
-        for done, key in enumerate(chosen, 1):
-            context.check()
-            number = int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (key,)).fetchone()[0])
-            text = _difference(run, number, run.hit(key), inputs, session)
-            verdicts[key] = not text
-            details += [text] if text else []
-            context.progress("verify", done, len(chosen), "hits")
-        if hits is None and not spec.is_pairs:
-            for number in range(len(inputs.query_rows)):
-                checked, texts = _check_scores(run, number, inputs, session, sample)
-                others += checked
-                details += texts
-    run.add_verification(device.name, verdicts, details, others)
-    return {"checked": len(verdicts) + others, "differing": len(details), "details": details, "device": device.name}
+    searched = range(len(inputs.query_rows)) if hits is None and not spec.is_pairs else range(0)
+    others = {number: _drawn(run, number, sample) for number in searched}
+    tell = Told(_n_cells(run, inputs, chosen, others), context)
+
+    def compute(found: Findings, session: Session) -> None:
+        for key in chosen:
+            number = _query_of(run, key)
+            found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
+        for number, rows in others.items():
+            _check_scores(run, number, rows, inputs, session, found, tell)
+
+    return judge(run, device, context, compute)
 
 
-def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session) -> str:
+def _query_of(run: RunFile, key: int) -> int:
+    return int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (key,)).fetchone()[0])
+
+
+def _n_cells(run: RunFile, inputs: PairwiseInputs, hits: list[int], others: dict[int, Rows]) -> int:
+    """Return how many cells are computed in all."""
+    lengths, total = np.diff(inputs.targets.offsets), 0
+    for key in hits:
+        hit = run.hit(key)
+        total += len(hit.domains) * cells_by_rows(len(inputs.query(_query_of(run, key))), hit.length)
+    for number, rows in others.items():
+        total += len(inputs.query(number)) * len(inputs.strands) * int(lengths[rows].sum())
+    return total
+
+
+def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: Told) -> str:
     """Return in words what differs, or nothing."""
     data = run.card(number)["statistics"]
     statistics = Statistics.from_dict(data) if data else None
@@ -63,7 +97,7 @@ def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, ses
     for domain in hit.domains:
         assert domain.pair is not None
         strand = domain.pair.strand
-        again = _again(session, queries[strand], target, strand, statistics)
+        again = _again(session, queries[strand], target, strand, statistics, tell)
         if again.raw != domain.raw:
             return f"{hit.name}: score {domain.raw}, computed again {again.raw}."
         if not _equal(domain, again):
@@ -71,9 +105,15 @@ def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, ses
     return ""
 
 
-def _again(session: Session, query: PairwiseQuery, target: Any, strand: int, statistics: Statistics | None) -> Domain:
-    batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
-    alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+def _again(
+    session: Session, query: PairwiseQuery, target: Residues, strand: int, statistics: Statistics | None, tell: Told
+) -> Domain:
+    if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
+        alignment = alignment_by_rows(query, target, tell)
+    else:
+        batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
+        alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+        tell(cells_by_rows(query.length, len(target)))
     return domain_of(alignment, query, target, strand, statistics)
 
 
@@ -85,21 +125,33 @@ def _equal(domain: Domain, again: Domain) -> bool:
     return all(math.isclose(a, b, rel_tol=LIKE_ROUNDING) or (math.isnan(a) and math.isnan(b)) for a, b in both)
 
 
-def _check_scores(
-    run: RunFile, number: int, inputs: PairwiseInputs, session: Session, sample: int
-) -> tuple[int, list[str]]:
-    """Compute the scores of targets drawn at random again."""
-    database = inputs.targets
-    kept = scores_of(run, number, len(database))
+def _drawn(run: RunFile, number: int, sample: int) -> Rows:
+    """Return some of the rows that a query was compared with, drawn at random."""
     finished = [np.arange(first, last) for first, last in run.finished(number)]
     scored = np.concatenate([np.empty(0, np.int64), *finished])
-    rows = np.sort(np.random.default_rng(SEED).permutation(scored)[:sample]).astype(np.int64)
-    batch = database.select(rows)
-    found = [session.run(SMITH_WATERMAN, batch, query).scores.values for query in inputs.stranded(number)]
-    again = np.stack(found).max(axis=0)
-    name = inputs.query(number).name
-    texts = [
-        f"{name} and {database.header(int(rows[w]))[0]}: score {kept[rows[w]]}, computed again {again[w]}."
-        for w in np.flatnonzero(again != kept[rows])
-    ]
-    return len(rows), texts
+    return np.sort(np.random.default_rng(SEED).permutation(scored)[:sample]).astype(np.int64)
+
+
+def _check_scores(
+    run: RunFile,
+    number: int,
+    rows: Rows,
+    inputs: PairwiseInputs,
+    session: Session,
+    found: Findings,
+    tell: Told,
+) -> None:
+    """Compute the scores of some targets again."""
+    database, queries = inputs.targets, inputs.stranded(number)
+    kept, name = scores_of(run, number, len(database)), inputs.query(number).name
+    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        batch = database.select(some)
+        again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)
+        texts = [
+            f"{name} and {database.header(int(some[w]))[0]}: score {kept[some[w]]}, computed again {again[w]}."
+            for w in np.flatnonzero(again != kept[some])
+        ]
+        found.add_others(len(some), texts)
+        tell(queries[0].length * len(queries) * len(batch.codes))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from clalign.devices import Device
+from clalign.errors import Cancelled
 from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
 from clalign.hits import Domain, Hit
@@ -30,6 +33,55 @@ TOLERANCE = 0.005
 Search = Hmmer2Search | Hmmer3Search
 
 
+@dataclass(slots=True)
+class Findings:
+    """What a verification found so far.
+
+    Attributes
+    ----------
+    verdicts : dict
+        Hit id, and whether everything about the hit was equal.
+    details : list of str
+        A sentence for each difference.
+    others : int
+        Scores of other sequences that were compared.
+    """
+
+    verdicts: dict[int, bool] = field(default_factory=dict)
+    details: list[str] = field(default_factory=list)
+    others: int = 0
+
+    def add_hit(self, key: int, difference: str) -> None:
+        """Add a hit, and in words what differs, if anything does."""
+        self.verdicts[key] = not difference
+        self.details += [difference] if difference else []
+
+    def add_others(self, checked: int, differences: list[str]) -> None:
+        """Add scores of other sequences."""
+        self.others += checked
+        self.details += differences
+
+
+def judge(
+    run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None]
+) -> dict[str, Any]:
+    """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way."""
+    found, complete = Findings(), True
+    try:
+        with open_session(device, context.check) as session:
+            compute(found, session)
+    except Cancelled:
+        complete = False
+    checked = len(found.verdicts) + found.others
+    if not complete and not checked:
+        raise Cancelled
+    run.add_verification(device.name, found.verdicts, found.details, found.others)
+    return {
+        "checked": checked, "differing": len(found.details), "details": found.details, "device": device.name,
+        "complete": complete,
+    }  # fmt: skip
+
+
 def verify_run(
     run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
 ) -> dict[str, Any]:
@@ -49,7 +101,13 @@ def verify_run(
     Returns
     -------
     dict
-        ``checked``, ``differing`` and ``details``, a sentence for each difference.
+        ``checked``, ``differing`` and ``details``, a sentence for each difference; ``complete`` is False if it was
+        stopped on the way.
+
+    Raises
+    ------
+    Cancelled
+        If it was stopped before anything was checked.
     """
     spec = SearchSpec.from_dict(run.fact("spec"))
     database, report = load_database(
@@ -60,24 +118,18 @@ def verify_run(
     targets = targets_of(spec, database, profiles, report)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
     chosen = sample_of_hits(run, sample) if hits is None else hits
-    verdicts: dict[int, bool] = {}
-    details: list[str] = []
-    others = 0
-    with open_session(device, context.check) as session:
+
+    def compute(found: Findings, session: Session) -> None:
         for done, number in enumerate(chosen, 1):
             context.check()
             profile = int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (number,)).fetchone()[0])
-            text = _difference(run.hit(number), searches[profile], session, context)
-            verdicts[number] = not text
-            details += [text] if text else []
+            found.add_hit(number, _difference(run.hit(number), searches[profile], session, context))
             context.progress("verify", done, len(chosen), "hits")
-        if hits is None:
-            for number, search in enumerate(searches):
-                checked, texts = _check_scores(run, number, search, session, sample)
-                others += checked
-                details += texts
-    run.add_verification(device.name, verdicts, details, others)
-    return {"checked": len(verdicts) + others, "differing": len(details), "details": details, "device": device.name}
+        for number, search in enumerate(searches if hits is None else ()):
+            context.check()
+            found.add_others(*_check_scores(run, number, search, session, sample))
+
+    return judge(run, device, context, compute)
 
 
 def sample_of_hits(run: RunFile, sample: int) -> list[int]:

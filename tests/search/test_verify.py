@@ -8,10 +8,13 @@ import pytest
 
 import clalign
 from clalign.devices import REFERENCE
-from clalign.errors import InputError
+from clalign.errors import Cancelled, InputError
 from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
+from clalign.reference import smith_waterman_rows
 from clalign.runs import RunFile, create_run, open_run
+from clalign.search.pairwise_search import pairwise_search
+from clalign.search.pairwise_verify import verify_pairwise
 from clalign.search.verify import verify_run
 
 
@@ -69,3 +72,51 @@ def test_a_run_without_results_is_refused(run: RunFile, tmp_path: Path) -> None:
     early = create_run(tmp_path / "early.clalign", spec=run.fact("spec"), state="failed")
     with early, pytest.raises(InputError, match="no results"):
         verify_run(early, None, 50, REFERENCE, QuietContext())
+
+
+class StopAfter(QuietContext):
+    """A user who stops a verification when so many hits are checked."""
+
+    def __init__(self, n: int) -> None:
+        self._n, self._done = n, 0.0
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
+        self._done = done if stage == "verify" else 0.0
+
+    def check(self) -> None:
+        if self._done >= self._n:
+            raise Cancelled
+
+
+def test_what_was_checked_before_the_user_stopped_it_is_kept(run: RunFile) -> None:
+    result = verify_run(run, None, 50, REFERENCE, StopAfter(3))
+    assert (result["checked"], result["complete"]) == (3, False)
+    assert run.connection.execute("SELECT count(*) FROM hits WHERE verified = 'equal'").fetchone() == (3,)
+    with pytest.raises(Cancelled):
+        verify_run(run, None, 50, REFERENCE, StopAfter(0))
+
+
+class Listening(StopAfter):
+    """Also remembers the shares that it was told."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.told: list[float] = []
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
+        super().progress(stage, done, total, unit)
+        self.told += [done / total] if stage == "verify" and total else []
+
+
+def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smith_waterman_rows, "CELLS_BETWEEN_WORDS", 10_000)
+    text = "ACGGTCATTA" * 30
+    for name in ("a.fa", "b.fa"):
+        (tmp_path / name).write_text(f">{name}\n{text}\n")
+    with pairwise_search(tmp_path / "a.fa", tmp_path / "b.fa", tmp_path / "run", device="cpu", in_step=True) as run:
+        listener = Listening(10**9)
+        assert verify_pairwise(run, None, 50, REFERENCE, listener)["differing"] == 0
+        assert len(listener.told) > 10
+        assert listener.told == sorted(listener.told)
+        with pytest.raises(Cancelled):
+            verify_pairwise(run, None, 50, REFERENCE, StopAfter(50_000))

@@ -1,0 +1,199 @@
+"""The best alignment of two sequences, a row of cells at a time, for sequences too long to go cell by cell.
+
+The recurrences and the order of ties are those of `clalign.reference.smith_waterman_trace`, which shows them plainly.
+Here a first pass keeps some rows; on the way back the rows between them are computed again, and of each cell only
+what decides where to go next is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.pair_alignments import PairAlignment
+from clalign.reference.smith_waterman import NEVER
+from clalign.scoring import PairwiseQuery
+
+Cells = npt.NDArray[np.int64]
+
+BLOCK_CELLS = 1 << 26
+"""Cells whose directions are held at a time, a byte each; of very long sequences more."""
+
+CELLS_BETWEEN_WORDS = 1 << 21
+
+PAIRED, DELETED, DELETION_OPENS, INSERTION_OPENS, BEGINS = (1 << bit for bit in range(5))
+"""What decides at a cell: whether two residues, or a residue of the target alone, gave its score; whether a gap of
+either kind that ends in it began there; whether a local alignment begins after it."""
+
+Tell = Callable[[int], None]
+"""Told how many cells were computed since the last time; it may raise to end a long computation."""
+
+
+class Row(NamedTuple):
+    """The cells of a residue of the query: the best scores that end there in anything, and in it alone."""
+
+    score: Cells
+    inserted: Cells
+
+
+def nobody(cells: int) -> None:
+    """Tell nobody."""
+
+
+def alignment_by_rows(query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Tell = nobody) -> PairAlignment:
+    """Return what `clalign.reference.smith_waterman_trace.pair_alignment` returns.
+
+    Parameters
+    ----------
+    query : PairwiseQuery
+    target : uint8[n]
+        Letter codes.
+    tell : callable
+        Told of `cells_by_rows` cells in all at most.
+    """
+    return _Pair(query, target, tell).alignment()
+
+
+def cells_by_rows(m: int, n: int) -> int:
+    """Return how many cells are computed for two sequences: each twice."""
+    return 2 * m * n
+
+
+class _Pair:
+    """Two sequences with what every row needs."""
+
+    def __init__(self, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Tell) -> None:
+        self.query, self.target, self.scoring, self._tell = query, target, query.scoring, tell
+        self.m, self.n = query.length, len(target)
+        self._scores = query.scoring.matrix.scores.astype(np.int64)
+        self._slope = query.scoring.gaps.next * np.arange(self.n + 1, dtype=np.int64)
+        self._untold = 0
+        self.n_rows = max(math.isqrt(self.m), BLOCK_CELLS // (self.n + 1), 1)
+
+    def alignment(self) -> PairAlignment:
+        """Find the end, then go back from it."""
+        starts, best, (end_i, end_j) = self._forward()
+        floored, is_global = self.scoring.is_floored, self.scoring.mode == "global"
+        if floored and best <= 0:
+            return PairAlignment(0, (0, 0), (0, 0), "")
+        i, j, state = end_i, end_j, "M"
+        path: list[str] = []
+        first, directions = self.m + 1, np.empty((0, 0), np.uint8)
+        while (i or j if is_global else i and j) or state != "M":
+            if i <= first != 0:  # a block knows no way on from the row above its own
+                block = max(i - 1, 0) // self.n_rows
+                first = block * self.n_rows
+                directions = self._directions(first, i, starts[block])
+            cell = int(directions[i - first, j])
+            if state == "M":
+                if floored and cell & BEGINS:
+                    break
+                if cell & PAIRED:
+                    path.append("M")
+                    i, j = i - 1, j - 1
+                else:
+                    state = "D" if cell & DELETED else "I"
+            elif state == "D":
+                path.append("D")
+                state, j = "M" if cell & DELETION_OPENS else "D", j - 1
+            else:
+                path.append("I")
+                state, i = "M" if cell & INSERTION_OPENS else "I", i - 1
+        return PairAlignment(best, (i, end_i), (j, end_j), "".join(reversed(path)))
+
+    def _forward(self) -> tuple[list[Row], int, tuple[int, int]]:
+        """Return every `n_rows`-th row, the best score and the cell in which it ends."""
+        starts: list[Row] = []
+        best, end = NEVER, (0, 0)
+        for i, (row, _) in enumerate(self._rows(0, self.m, self._border())):
+            if i % self.n_rows == 0:
+                starts.append(row)
+            for j in self._ends(i, row.score):
+                score = int(row.score[j])
+                if score > best or (score == best and i + j < sum(end)):
+                    best, end = score, (i, j)
+        return starts, (0 if end == (0, 0) and self.scoring.mode != "global" else best), end
+
+    def _ends(self, i: int, score: Cells) -> tuple[int, ...]:
+        """Return the columns of a row in which the best alignment may end."""
+        m, n = self.m, self.n
+        if self.scoring.mode == "global":
+            return (n,) if i == m else ()
+        if i == 0 or n == 0:
+            return ()
+        if self.scoring.is_floored or i == m:
+            return (1 + int(score[1:].argmax()),)
+        return (n,)
+
+    def _border(self) -> Row:
+        """Return the row before the first residue of the query."""
+        score = np.zeros(self.n + 1, np.int64)
+        if self.scoring.mode == "global":
+            score[1:] = -self.scoring.gaps.first - self._slope[:-1]
+        return Row(score, np.full(self.n + 1, NEVER, np.int64))
+
+    def _rows(self, first: int, last: int, start: Row) -> Iterator[tuple[Row, Cells]]:
+        """Yield rows from `first`, which is `start`, to `last`, each with what its pairs of residues score."""
+        gaps, mode, codes = self.scoring.gaps, self.scoring.mode, self.query.sequence.codes
+        row = start
+        yield row, np.full(self.n + 1, NEVER, np.int64)
+        for i in range(first + 1, last + 1):
+            paired, inserted = np.full((2, self.n + 1), NEVER, np.int64)
+            paired[1:] = row.score[:-1] + self._scores[codes[i - 1]][self.target]
+            score = paired.copy()
+            if mode != "ungapped":
+                np.maximum(row.inserted - gaps.next, row.score - gaps.first, out=inserted)
+                inserted[0] = -gaps.of(i) if mode == "global" else NEVER
+                np.maximum(score, inserted, out=score)
+            score[0] = -gaps.of(i) if mode == "global" else 0
+            if self.scoring.is_floored:
+                np.maximum(score, 0, out=score)
+            if mode != "ungapped":
+                np.maximum(score, self._deleted(score), out=score)
+            row = Row(score, inserted)
+            self._count()
+            yield row, paired
+
+    def _deleted(self, score: Cells) -> Cells:
+        """Return the best scores that end in a residue of the target alone, from the scores of a row.
+
+        It makes no difference whether these hold such ends already: going on with a gap costs no more than opening
+        another one behind it.
+        """
+        gaps = self.scoring.gaps
+        deleted = np.full(self.n + 1, NEVER, np.int64)
+        opened = np.maximum.accumulate(score + self._slope)[:-1]
+        deleted[1:] = opened - gaps.first + gaps.next - self._slope[1:]
+        return deleted
+
+    def _directions(self, first: int, last: int, start: Row) -> npt.NDArray[np.uint8]:
+        """Return what decides at the cells of rows `first` to `last`; of row `first`, unless it is 0, not all is known.
+
+        Returns
+        -------
+        uint8[last - first + 1, n + 1]
+        """
+        gaps = self.scoring.gaps
+        found = np.zeros((last - first + 1, self.n + 1), np.uint8)
+        before: Row | None = None
+        for place, (row, paired) in enumerate(self._rows(first, last, start)):
+            score, cells = row.score, found[place]
+            deleted = self._deleted(score)
+            cells |= (score == paired) * np.uint8(PAIRED)
+            cells |= (score == deleted) * np.uint8(DELETED)
+            cells[1:] |= (deleted[1:] == score[:-1] - gaps.first) * np.uint8(DELETION_OPENS)
+            if before is not None:
+                cells |= (row.inserted == before.score - gaps.first) * np.uint8(INSERTION_OPENS)
+            cells |= (score <= 0) * np.uint8(BEGINS)
+            before = row
+        return found
+
+    def _count(self) -> None:
+        self._untold += self.n
+        if self._untold >= CELLS_BETWEEN_WORDS:
+            self._tell(self._untold)
+            self._untold = 0
