@@ -42,4 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def megabytes(size: int) -> str:
     """Return a size in words, as in ``1 234.5 MB``."""
-    return f"{size / 1e6:,.1f} MB".replace(",", " ")
+    return f"{size / 1e6:,.1f} MB"

@@ -27,6 +27,8 @@ EXAMPLES = (
 
 WIDTH = 100
 
+NAMES_SHOWN = 5
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
@@ -94,15 +96,26 @@ def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
-    """Return the place of the profile or query that was asked for, from 0."""
+    """Return the place of the profile or query that was asked for, from 0; a part of ``sp|P0A6A8|ACP_ECOLI`` will do.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or it is not said which.
+    """
     if wanted is None and len(names) == 1:
         return 0
     if wanted is None:
         plural = "queries" if what == "query" else "profiles"
-        raise OptionError(f"{path} holds {len(names)} {plural}.", f"Choose one with --{what}, by name or number.")
+        some = ", ".join(name for name, _ in names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
+        hint = f"Choose one with --{what}, by name or number: {some}."
+        raise OptionError(f"{path} holds {len(names)} {plural}.", hint)
     for number, known in enumerate(names):
         if wanted in known:
             return number
+    short = [number for number, (name, _) in enumerate(names) if wanted in name.split("|")]
+    if len(short) == 1:
+        return short[0]
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     begins = f"The first one is {names[0][0]}." if names else "It has no results."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
-from clalign.cli.options import add_text_options, outputs_of
+from clalign.cli.options import Outputs, add_text_options, outputs_of
 from clalign.cli.parser import CommandParser, number
 from clalign.cli.streams import enough_read
 from clalign.cli.sw import add_outfmt
@@ -47,8 +48,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_run_outputs(parser)
     chosen = parser.add_argument_group("Which hits")
-    chosen.add_argument("--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
-    chosen.add_argument("--score", type=number, metavar="X", help="only sequences with at least this score")
+    chosen.add_argument("-E", "--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
+    chosen.add_argument(
+        "-T",
+        "--score",
+        type=number,
+        metavar="X",
+        help="only sequences with at least this score (as in the search)",
+    )
     chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
     parser.set_defaults(run=run)
 
@@ -69,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{name}") for name, _, _ in FILES)
     outputs = outputs_of(arguments, COMMAND, FILES, is_text_wanted)
+    check_known(arguments.run_file, outputs)
     hits = _chosen(arguments)
     outputs.check((arguments.run_file,))
     for what, path in outputs.files:
@@ -87,19 +95,39 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def check_known(path: str, outputs: Outputs) -> None:
+    """Refuse outputs that a run has not, in the words of the command line.
+
+    Raises
+    ------
+    OptionError
+        If there is one.
+    """
+    from clalign.runs import open_run
+    from clalign.search.export import writers_of
+    from clalign.specs import COMMANDS
+
+    with open_run(Path(path)) as found:
+        program, known = COMMANDS.get(found.fact("direction"), "sw"), writers_of(found)
+    flags = {name: flag for name, flag, _ in FILES} | {"outfmt": "--outfmt"}
+    unknown = next((flags[what] for what, _ in outputs.files if what not in known), None)
+    if unknown is not None:
+        others = ", ".join(flag for name, flag in flags.items() if name in known)
+        raise OptionError(f"A run of `clalign {program}` has no {unknown}.", f"Choose among {others}.")
+
+
 def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     """Return the ids of the hits within the limits; None for all."""
-    from pathlib import Path
-
     from clalign.runs import open_run
 
     with open_run(Path(arguments.run_file)) as found:
         if arguments.significant and found.fact("direction") == "pairwise":
-            raise OptionError("A run of `clalign sw` calls no hits significant.", "Choose with --evalue or --score.")
+            raise OptionError("A run of `clalign sw` calls no hits significant.", "Choose with -E or -T.")
         if arguments.evalue is None and arguments.score is None:
             return None
+        score = "raw" if found.fact("direction") == "pairwise" else "score"  # as -T means it in the search
         rows = found.connection.execute(
-            "SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR score >= ?2)",
+            f"SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR {score} >= ?2)",
             (arguments.evalue, arguments.score),
         )
         return [number for (number,) in rows]

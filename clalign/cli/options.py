@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from clalign.cli.parser import CommandParser, UsageError, number, signed_number, whole_number
+from clalign.cli.parser import CommandParser, OutOfRange, UsageError, number, signed_number, whole_number
 from clalign.errors import OptionError
 from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
 
@@ -118,9 +118,10 @@ def add_text_options(group: argparse._ArgumentGroup) -> None:
 
 def text_width(text: str) -> int:
     """Return a width of lines, in the range that HMMER takes."""
-    if not text.isdecimal() or int(text) < LEAST_TEXT_WIDTH:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {LEAST_TEXT_WIDTH} on")
-    return int(text)
+    value = signed_number(text)
+    if value < LEAST_TEXT_WIDTH:
+        raise OutOfRange(text, f"a whole number from {LEAST_TEXT_WIDTH} on")
+    return value
 
 
 def add_progress_options(parser: CommandParser) -> None:

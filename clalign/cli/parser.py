@@ -6,11 +6,12 @@ import argparse
 import difflib
 import math
 import re
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from clalign.errors import ExitCode
+from clalign.errors import ExitCode, OptionError
 
 WIDTH = 100
 
@@ -65,6 +66,23 @@ class ToldError(Exception):
     def __init__(self, exit_code: ExitCode) -> None:
         super().__init__(exit_code)
         self.exit_code = exit_code
+
+
+class OutOfRange(argparse.ArgumentTypeError):
+    """A number that is one, but makes no sense where it stands: an option without sense, as others are.
+
+    Parameters
+    ----------
+    value : str
+        As it was given.
+    wanted : str
+        What would make sense.
+    """
+
+    def __init__(self, value: str, wanted: str) -> None:
+        super().__init__(value)
+        self.value = value
+        self.wanted = wanted
 
 
 class ShortHelp(argparse.Action):
@@ -148,6 +166,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong with the command line."""
+        told = sys.exc_info()[1]
+        if isinstance(told, argparse.ArgumentError) and isinstance(told.__context__, OutOfRange):
+            wrong = told.__context__
+            raise OptionError(f"{told.argument_name} is {wrong.value}.", f"Give {wrong.wanted}.") from None
         for theirs, ours in _WORDS.items():
             message = message.replace(theirs, ours)
         message = message.removeprefix("argument ")
@@ -202,13 +224,15 @@ def signed_number(text: str) -> int:
 
 def whole_number(text: str) -> int:
     """Return a whole number from 0 on from the command line."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
-    return int(text)
+    value = signed_number(text)
+    if value < 0:
+        raise OutOfRange(text, "a whole number from 0 on")
+    return value
 
 
 def count(text: str) -> int:
     """Return a whole number above 0 from the command line."""
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
+    value = signed_number(text)
+    if value <= 0:
+        raise OutOfRange(text, "a whole number above 0")
+    return value

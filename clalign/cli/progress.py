@@ -159,7 +159,7 @@ def sentence(event: Event, seconds_left: float | None) -> str:
     if value["total"]:
         parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
     else:
-        parts.append(f"{value['done']:,.0f} {value['unit']}".replace(",", " "))
+        parts.append(f"{value['done']:,.0f} {value['unit']}")
     if value.get("gcups"):
         parts.append(f"{value['gcups']:.3g} GCUPS")
     if seconds_left is not None:
@@ -169,8 +169,10 @@ def sentence(event: Event, seconds_left: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words, as in ``12 s``, ``3 min 20 s`` or ``2 h 5 min``."""
-    whole = max(0, round(seconds))
+    """Return a time in words, as in ``0.3 s``, ``12 s``, ``3 min 20 s`` or ``2 h 5 min``."""
+    if seconds < 9.95:
+        return f"{max(seconds, 0.1):.1f} s"
+    whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.export import FILES, add_run_outputs
+from clalign.cli.export import FILES, add_run_outputs, check_known
 from clalign.cli.options import (
     add_device_option,
     add_progress_options,
@@ -41,14 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.watch import RunPlace, watch
     from clalign.runs import open_run
-    from clalign.search.export import check_export
 
     outputs = outputs_of(arguments, COMMAND, FILES)
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")
-        for what, _ in outputs.files:
-            check_export(found, what)  # what there is not is told at once
+    check_known(str(path), outputs)
     outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

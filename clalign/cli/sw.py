@@ -111,6 +111,8 @@ def spec_of(arguments: argparse.Namespace, queries: str, targets: str) -> Pairwi
         if opening is None or extension is None:
             raise OptionError("Only one of the two gap costs is given.", "Give both --gapopen and --gapextend.")
         values |= {"gap_first": opening + extension, "gap_next": extension}
+    if values["mode"] == "ungapped" and values["gap_first"] is not None:
+        raise OptionError("There are gap costs, but --mode ungapped makes no gaps.", "Leave out one of them.")
     for name in ("matrix", "pair_list"):
         if values[name] is not None and Path(values[name]).is_file():
             values[name] = str(Path(values[name]).absolute())

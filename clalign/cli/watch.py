@@ -281,7 +281,9 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
 
 def summary(value: dict[str, Any]) -> str:
     """Return the sentence that a finished search ends with."""
-    n = f"{value['n_sequences']:,}".replace(",", " ")
+    if value.get("was_complete"):
+        return "The run was complete already: nothing was searched, its results were written again."
+    n = f"{value['n_sequences']:,}"
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
     text = f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
     for n_bits in (16, 32):

@@ -157,8 +157,7 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
         if request.get("device"):
             data |= {"device": request["device"]}
         if file.state == "done":
-            finished: dict[str, Any] = file.fact("finished")
-            return finished
+            return {**file.fact("finished"), "was_complete": True}
         if data["direction"] == "pairwise":
             return run_pairwise(file, PairwiseSpec.from_dict(data), pick_device, job)
         return run_search(file, SearchSpec.from_dict(data), pick_device, job)

@@ -158,10 +158,10 @@ def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: dict[str, Any] 
         limit += f" and score >= {spec.score:g}"
     yield f"No hits at {limit}."
     if best is None:
-        yield f"{n_searched:,} sequences were searched.".replace(",", " ")
+        yield f"{n_searched:,} sequences were searched."
         return
     name = f"was {best['name']} with" if best.get("name") else "had"
-    total = f"{n_searched:,}".replace(",", " ")
+    total = f"{n_searched:,}"
     yield f"The best of {total} sequences {name} E = {best['evalue']:.2g} (score {best['score']:.1f})."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -80,20 +80,20 @@ def export(
             from clalign.search.pairwise_export import export_pairwise
 
             return export_pairwise(run, what, str(out_path), choice, columns, context or QuietContext())
-        check_export(run, what)
+        if what not in WRITERS:
+            raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
         source = open_source(run, choice, context or QuietContext())
         with whole_file(str(out_path)) as stream:
             return WRITERS[what](source, stream)
 
 
-def check_export(run: RunFile, what: str) -> None:
-    """Raise OptionError if runs like this one have no export of this name."""
+def writers_of(run: RunFile) -> Collection[str]:
+    """Return the names of the exports that runs like this one have."""
     if run.fact("direction") == "pairwise":
-        from clalign.search.pairwise_export import writer_of
+        from clalign.search import pairwise_export
 
-        writer_of(what)
-    elif what not in WRITERS:
-        raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
+        return pairwise_export.WRITERS.keys()
+    return WRITERS.keys()
 
 
 WRITERS: dict[str, Callable[[Source, TextIO], int]] = {

@@ -164,10 +164,11 @@ def test_it_is_said_why_a_target_is_not_reported(
 def test_a_run_and_the_options_of_a_search_do_not_go_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = pairwise_run(tmp_path, ">q1\nMKVLAA\n>q2\nMKV\n", PROTEINS)
+    run = pairwise_run(tmp_path, ">sp|Q1|ONE\nMKVLAA\n>q2\nMKV\n", PROTEINS)
     assert main(["explain", run, "t1", "--F3", "1"]) == ExitCode.USAGE
     assert main(["explain", run, "t1"]) == ExitCode.INPUT
-    assert "Choose one with --query" in capsys.readouterr().err
+    assert "Choose one with --query, by name or number: sp|Q1|ONE, q2." in capsys.readouterr().err
+    assert explained(capsys, run, "t1", "--query", "ONE")["query"] == "sp|Q1|ONE"
     assert main(["explain", "-q", run, "nobody", "--query", "2"]) == ExitCode.UNREADABLE
 
 

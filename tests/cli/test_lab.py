@@ -59,7 +59,7 @@ def test_a_users_files(ladder: tuple[str, ...], capsys: pytest.CaptureFixture[st
         (["--hmm", PROFILE, "--nodes", "9"], ExitCode.INPUT, "its own length"),
         (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
         (["--json", "missing/folder.json"], ExitCode.CANNOT_WRITE, "does not exist"),
-        (["--runs", "0"], ExitCode.USAGE, "above 0"),
+        (["--runs", "0"], ExitCode.INPUT, "above 0"),
     ],
 )
 def test_what_is_wrong_is_told(
@@ -104,7 +104,7 @@ def test_pairs(device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--variants", "local,texture"], ExitCode.INPUT, "no variant texture"),
         (["--nodes", "9"], ExitCode.INPUT, "no --nodes"),
         (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
-        (["--pairs", "0"], ExitCode.USAGE, "above 0"),
+        (["--pairs", "0"], ExitCode.INPUT, "above 0"),
     ],
 )
 def test_what_is_wrong_with_pairs_is_told(

@@ -73,7 +73,7 @@ def test_device_comes_from_the_variable(monkeypatch: pytest.MonkeyPatch) -> None
         (["hmmsearch", "-o", "-", "--tsv", "-", "a", "b"], "only one output can go to standard output"),
         (["hmmsearch", "-E"], "-E: a value is missing"),
         (["hmsearch"], "did you mean hmmsearch?"),
-        (["verify", "--sample", "0", "x"], "--sample: '0' is not a whole number above 0"),
+        (["verify", "--sample", "some", "x"], "--sample: 'some' is not a whole number"),
     ],
 )
 def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +87,22 @@ def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixt
 def test_parser_raises_what_main_tells() -> None:
     with pytest.raises(UsageError):
         parsed("--no-such-flag")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sw", "--top", "0", "a", "b"], "--top is 0.\nGive a whole number above 0"),
+        (["sw", "--top", "-1", "a", "b"], "--top is -1.\nGive a whole number from 0 on."),
+        (["hmmsearch", "--textw", "20", "a", "b"], "--textw is 20.\nGive a whole number from 120 on."),
+        (["verify", "--sample", "0", "x"], "--sample is 0.\nGive a whole number above 0."),
+    ],
+)
+def test_numbers_without_sense_end_with_one_code(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.INPUT
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["-", "-"], ["-E", "0", "a", "b"], ["-Z", "-3", "a", "b"]])

@@ -128,9 +128,11 @@ def progress(done: float, **facts: Any) -> Event:
 def test_progress_in_words() -> None:
     assert sentence(progress(7.1e8, gcups=94.21), 12.4) == "Searching: 71 %, 94.2 GCUPS, 12 s left"
     assert sentence(Event("progress", {"stage": "read", "done": 1234567, "total": None, "unit": "bytes"}), None) == (
-        "Reading: 1 234 567 bytes"
+        "Reading: 1,234,567 bytes"
     )
-    assert [duration(s) for s in (0.2, 59, 200, 7500)] == ["0 s", "59 s", "3 min 20 s", "2 h 5 min"]
+    assert [duration(s) for s in (0.02, 0.34, 9.97, 59, 200, 7500)] == [
+        "0.1 s", "0.3 s", "10 s", "59 s", "3 min 20 s", "2 h 5 min",
+    ]  # fmt: skip
 
 
 def test_bar_wipes_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -201,6 +201,7 @@ def test_blast_gap_costs_and_ours_say_the_same(
         (["--gap-next", "8"], "Give both"),
         (["--gapopen", "8", "--gapextend", "1", "--gap-first", "9", "--gap-next", "1"], "given twice"),
         (["--gap-first", "1", "--gap-next", "2"], "the first one not below the others"),
+        (["--mode", "ungapped", "--gapopen", "3", "--gapextend", "1"], "--mode ungapped makes no gaps"),
         (["--match", "1"], "Give both --match and --mismatch"),
         (["--match", "1", "--mismatch", "1"], "A match must score more"),
         (["--match", "1", "--mismatch", "-1", "--matrix", "PAM30"], "Leave out --matrix"),
@@ -241,23 +242,33 @@ def test_a_run_is_exported_continued_and_verified(
     table = capsys.readouterr().out
     assert main(["export", run, "--tsv", "-"]) == 0
     assert capsys.readouterr().out == table
-    assert main(["export", run, "--evalue", "1e-15", "--tsv", "-"]) == 0
+    assert main(["export", run, "-E", "1e-15", "--tsv", "-"]) == 0
     assert len(capsys.readouterr().out.splitlines()) < len(table.splitlines())
     assert main(["export", run, "--outfmt", "6 sseqid", "-o", "-"]) == 0
     assert capsys.readouterr().out == "t1\nt4\nt2\n"
     assert main(["export", run, "--scores", "-"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 8
     assert main(["export", run, "--tblout", "-"]) == ExitCode.INPUT
-    assert 'no export named "tblout"' in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "A run of `clalign sw` has no --tblout.\nChoose among -o, --fasta, --fasta-matched," in told
+    assert told.endswith(", --outfmt.\n")
+    assert main(["export", run, "-T", "200", "--tsv", "-"]) == 0
+    few = [int(line.split("\t")[6]) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert few == [score for line in table.splitlines()[1:] if (score := int(line.split("\t")[6])) >= 200]
+    assert 0 < len(few) < 3
     assert main(["export", run, "--outfmt", "6 sseqid"]) == 0
     assert capsys.readouterr().out == "t1\nt4\nt2\n"
     assert main(["export", run, "--significant", "--tsv", "-"]) == ExitCode.INPUT
     assert main(["resume", "-q", run, "--tblout", "-"]) == ExitCode.INPUT
     told = capsys.readouterr()
-    assert 'no export named "tblout"' in told.err
+    assert "has no --tblout" in told.err
     assert told.out == ""
-    assert main(["resume", "-q", run, "--tsv", "-"]) == 0
-    assert capsys.readouterr().out == table
+    Path(inputs[1]).unlink()
+    assert main(["resume", "--progress", "plain", run, "--tsv", "-"]) == 0
+    again = capsys.readouterr()
+    assert again.out == table
+    assert again.err == "clalign: The run was complete already: nothing was searched, its results were written again.\n"
+    Path(inputs[1]).write_text(TARGETS)
     sam, scores = tmp_path / "a.sam", tmp_path / "a.tsv"
     assert main(["resume", "-q", run, "--outfmt", "6 sseqid", "--sam", str(sam), "--scores", str(scores)]) == 0
     assert capsys.readouterr().out == "t1\nt4\nt2\n"
