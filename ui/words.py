@@ -118,3 +118,13 @@ def seconds(value: float) -> str:
 def short_name(name: str) -> str:
     """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last."""
     return name.rstrip("|").rpartition("|")[2]
+
+
+def unit(alphabet: str) -> str:
+    """Return what a letter of a sequence is called."""
+    return "residue" if alphabet == "amino" else "base"
+
+
+def length(n_letters: int, alphabet: str) -> str:
+    """Return the length of a sequence."""
+    return plural(n_letters, unit(alphabet))

@@ -166,6 +166,29 @@ def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
     return card
 
 
+def test_the_alignment_has_room_in_a_small_window(
+    qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]
+) -> None:
+    """Also below two warnings, and with the dot plot under it."""
+    page = opened("dna")
+    for text in ("One thing is odd.", "Another thing is odd."):
+        window.messages.say("caution", text)
+    page.hits.table.choose_row(0)
+    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    page.show_tab("alignment")
+    card = page.hit
+    qtbot.waitUntil(lambda: card.dots.canvas.width() > 300, timeout=5000)
+    view = card.alignment
+    assert len(page.run.hit.domains) == 2
+    assert "identities" not in card._line.text(), "each alignment has a title of its own"
+    assert not any("positives" in line.text for line in view._lines)
+    titles = sum(line.kind == "title" and line.domain == 0 for line in view._lines)
+    two_blocks = (titles + 2 * 5 - 1) * view.lines.height
+    qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
+    assert card.dots.canvas.frame.width() > 0.5 * card.dots.width()
+    assert "bases" in card.dots._window
+
+
 def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     card = dots_of(qtbot, opened("proteins"), 0)
     canvas = card.dots.canvas

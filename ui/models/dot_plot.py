@@ -55,6 +55,8 @@ class DotPlot:
     window : int
     problem : str
         Why there are no dots.
+    alphabet : str
+        Of both sequences.
     """
 
     query_name: str
@@ -69,6 +71,7 @@ class DotPlot:
     per_column: float = 1.0
     window: int = 0
     problem: str = ""
+    alphabet: str = "amino"
 
     def says(self, query: int, target: int) -> str:
         """Return the words for a place, residues counted from 0; empty beside the plot."""
@@ -116,7 +119,7 @@ def path_of(domain: Domain) -> npt.NDArray[np.int64]:
 def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
     """Return the plot of a query and a hit without dots, which needs no files."""
     paths = tuple(path_of(domain) for domain in hit.domains)
-    return DotPlot(card["name"], hit.name, card["length"], hit.length, paths)
+    return DotPlot(card["name"], hit.name, card["length"], hit.length, paths, alphabet=card["alphabet"])
 
 
 def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:

@@ -19,10 +19,9 @@ def pair_title(row: PairRow) -> list[str]:
         head = f"{bits} bits ({raw}) · E {words.evalue(row.domain.evalue)}"
     if not n:
         return [head, "no residues are aligned"]
-    shares = (
-        f"identities {pair.n_identical}/{n} ({words.share(row.identity)}{words.THIN}%)",
-        f"positives {pair.n_positive}/{n} ({words.share(row.positives)}{words.THIN}%)",
-    )
+    shares = [f"identities {pair.n_identical}/{n} ({words.share(row.identity)}{words.THIN}%)"]
+    if row.card["alphabet"] == "amino":  # of nucleic acids they are the identities
+        shares.append(f"positives {pair.n_positive}/{n} ({words.share(row.positives)}{words.THIN}%)")
     gaps = "no gaps"
     if pair.n_gaps:
         gaps = f"{words.plural(pair.n_gaps, 'gap')} ({words.plural(pair.n_gap_residues, 'column')})"
@@ -40,10 +39,11 @@ def pair_places(row: PairRow) -> list[str]:
 
 
 def pair_line(card: Card, hit: Hit) -> str:
-    """Return what is said of a hit in one sentence."""
-    row = PairRow(card, hit, hit.domains[0])
-    more = " · also on the other strand" if len(hit.domains) > 1 else ""
-    return " · ".join([*pair_title(row), words.plural(hit.length, "residue")]) + more
+    """Return what is said of a hit in one sentence; where there are two alignments, each has its own title."""
+    title, length = pair_title(PairRow(card, hit, hit.domains[0])), words.length(hit.length, card["alphabet"])
+    if len(hit.domains) > 1:
+        return " · ".join([title[0], length, "aligned on both strands"])
+    return " · ".join([*title, length])
 
 
 def lay_out_pair(hit: Hit, card: Card, n_columns: int, narrow: bool = False, with_titles: bool = True) -> list[Line]:

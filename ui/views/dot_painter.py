@@ -15,11 +15,11 @@ from ..models.figures import linear_ticks
 LEFT, TOP, RIGHT, BOTTOM = 66.0, 8.0, 14.0, 40.0
 """Room for the axes."""
 
-MOST_SKEW = 2.0
+MOST_SKEW = 4.0
 """One sequence is drawn at most so much larger than the other, so that diagonals stay diagonal."""
 
 LEAST_RATIO = 0.25
-"""Of height and width, or of width and height: a plot is no narrower."""
+"""Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
 
 USUAL_LEVEL = 60
 """Dots that are paler are left out at first: chance makes too many of them."""
@@ -50,9 +50,8 @@ def whole(plot: DotPlot) -> QRectF:
 def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     """Return where the dots are drawn within an area: not more askew than need be."""
     room = area.adjusted(LEFT, TOP, -RIGHT, -BOTTOM)
-    natural = shown.height() / shown.width()
+    natural = min(max(shown.height() / shown.width(), LEAST_RATIO), 1 / LEAST_RATIO)
     ratio = min(max(room.height() / max(1.0, room.width()), natural / MOST_SKEW), natural * MOST_SKEW)
-    ratio = min(max(ratio, LEAST_RATIO), 1 / LEAST_RATIO)
     width = min(room.width(), room.height() / ratio)
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, width * ratio))
 

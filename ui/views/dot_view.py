@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
-from .. import theme
+from .. import theme, words
 from ..models.dot_plot import LEVELS, DotPlot
 from .dot_painter import USUAL_LEVEL, DotImage, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
 from .parts import ElidedLabel, IconButton, label, row
@@ -14,6 +14,9 @@ from .parts import ElidedLabel, IconButton, label, row
 ZOOM = 1.3
 LEAST_SHOWN = 12.0
 """Residues along the longer side when it is zoomed in as far as can be."""
+
+LOW_RATIO = 2.0
+"""Of width and height: from there on the tools are beside the plot."""
 
 CLICK_PIXELS = 4
 """A pointer that moved less between press and release has clicked."""
@@ -39,7 +42,7 @@ class DotCanvas(QWidget):
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self.setMouseTracking(True)
-        self.setMinimumSize(180, 160)
+        self.setMinimumSize(180, 130)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Dot plot")
@@ -201,22 +204,36 @@ class DotPlotView(QWidget):
         self.problem.hide()
         self.canvas.hovered.connect(self._say)
         self._window = ""
-        tools = row(
-            label("Dots", "muted"),
-            self.least,
-            None,
-            IconButton("magnify-minus-outline", "Show more (wheel, key -)", lambda: self.canvas.zoom(ZOOM)),
-            IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
-            IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
-            IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…"),
-        )
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 2, 8, 6)
         box.setSpacing(4)
-        box.addLayout(tools)
         box.addWidget(self.problem)
-        box.addWidget(self.canvas, 1)
+        box.addLayout(self._tools_and_canvas(), 1)
         box.addWidget(self.place)
+
+    def _tools_and_canvas(self) -> QBoxLayout:
+        zooms = row(
+            IconButton("magnify-minus-outline", "Show more (wheel, key -)", lambda: self.canvas.zoom(ZOOM)),
+            IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
+            IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
+        )
+        save = IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
+        self._tools = row(label("Dots", "muted"), self.least, None)
+        self._tools.addLayout(zooms)
+        self._tools.addWidget(save)
+        self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._parts.setSpacing(4)
+        self._parts.addLayout(self._tools)
+        self._parts.addWidget(self.canvas, 1)
+        return self._parts
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the tools where the plot needs no room: above it, or in a low area beside it."""
+        super().resizeEvent(event)
+        is_low = self.width() > LOW_RATIO * self.height()
+        direction = QBoxLayout.Direction
+        self._parts.setDirection(direction.RightToLeft if is_low else direction.TopToBottom)
+        self._tools.setDirection(direction.TopToBottom if is_low else direction.LeftToRight)
 
     def show_plot(self, plot: DotPlot | None) -> None:
         """Show another plot."""
@@ -225,7 +242,8 @@ class DotPlotView(QWidget):
         self.problem.setVisible(bool(plot and plot.problem))
         self._window = ""
         if plot is not None and plot.dots is not None:
-            self._window = f"Windows of {plot.window} residues, scored with the matrix. A click goes to the column."
+            size = words.length(plot.window, plot.alphabet)
+            self._window = f"Windows of {size}, scored with the matrix. A click goes to the column."
         elif plot is not None and not plot.problem:
             self._window = "The two sequences are being compared…"
         self._say("")

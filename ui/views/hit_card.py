@@ -129,9 +129,17 @@ class HitCard(QWidget):
             "filter-check-outline", "Send this sequence through every filter and show its scores",
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
-        for widget in (self._name, self._description, self._line, self._estimates, self._note, self.strip):
+        buttons = row(verify, self.explain, self._verified)
+        if self.alignment.narrow:
+            buttons.addStretch(1)
+            head.addWidget(self._name)
+        else:
+            buttons.insertWidget(0, self._name, 1)
+            head.addLayout(buttons)
+        for widget in (self._description, self._line, self._estimates, self._note, self.strip):
             head.addWidget(widget)
-        head.addLayout(row(verify, self.explain, self._verified, None))
+        if self.alignment.narrow:
+            head.addLayout(buttons)
         head.addWidget(self._node)
         box.addLayout(head)
         box.addWidget(self._main_part(), 1)

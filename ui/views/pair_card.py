@@ -14,6 +14,9 @@ from .parts import IconButton
 ENOUGH_WIDTH = 1000
 """Pixels for an alignment with a dot plot beside it; in less it is below."""
 
+SIZES = {Qt.Orientation.Horizontal: [600, 400], Qt.Orientation.Vertical: [300, 200]}
+"""Shares of alignment and dot plot."""
+
 
 class PairCard(HitCard):
     """A click in either moves the other; what the dot plot needs is asked for when it is looked at."""
@@ -37,7 +40,7 @@ class PairCard(HitCard):
         splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.addWidget(self.alignment)
         splitter.addWidget(self.dots)
-        splitter.setSizes([200, 300])
+        splitter.setSizes(SIZES[Qt.Orientation.Vertical])
         splitter.setChildrenCollapsible(False)
         return splitter
 
@@ -47,7 +50,7 @@ class PairCard(HitCard):
         beside = Qt.Orientation.Horizontal if self.width() >= ENOUGH_WIDTH else Qt.Orientation.Vertical
         if self._splitter.orientation() != beside:
             self._splitter.setOrientation(beside)
-            self._splitter.setSizes([600, 400] if beside == Qt.Orientation.Horizontal else [200, 300])
+            self._splitter.setSizes(SIZES[beside])
 
     def _tools(self) -> QHBoxLayout:
         tools = super()._tools()
