@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -91,6 +92,7 @@ def _run(words: list[str]) -> int:
     commands = OneCommand()
     module.add_parser(commands)
     arguments = commands.parser.parse_args(words[1:])
+    arguments.command = shlex.join(["clalign", *words])
     code: int = arguments.run(arguments)
     return code
 

@@ -114,9 +114,11 @@ def in_file(path: str, run_path: Path) -> str:
 
     Standard input is first copied beside the run, which needs it to continue.
     """
+    from clalign.search.export_source import STDIN_SUFFIX
+
     if path != "-":
         return str(Path(path).absolute())
-    copy = run_path.with_name(f"{run_path.stem}.stdin")
+    copy = run_path.absolute().with_suffix(STDIN_SUFFIX)
     try:
         with copy.open("xb") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)

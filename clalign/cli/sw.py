@@ -140,5 +140,8 @@ def run(arguments: argparse.Namespace) -> int:
     except BaseException:
         place.discard()
         raise
-    job = {"job": "pairwise", "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
+    job = {
+        "job": "pairwise", "run": str(place.path), "spec": spec.to_dict(), "command": arguments.command,
+        "temporary": place.scratch is not None,
+    }  # fmt: skip
     return watch(job, place, outputs, progress_mode(arguments))

@@ -143,6 +143,8 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
     if partial:
         display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
         return stopped
+    if not isinstance(display, Silence):
+        tell_cut_lists(place.path, display)
     if not isinstance(display, Silence | JsonLines):
         display.say(summary(last.value))
     place.clear()
@@ -277,6 +279,17 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
                 accessions=outputs.accessions,
                 columns=outputs.columns,
             )
+
+
+def tell_cut_lists(path: Path, display: Progress) -> None:
+    """Say of a run of sw that some lists are not whole, because tables have no place for it."""
+    from clalign.runs import open_run
+    from clalign.search.pairwise_export import cut_lists
+
+    with open_run(path) as run:
+        text = cut_lists(run) if run.fact("direction") == "pairwise" else ""
+    if text:
+        display.say(text)
 
 
 def summary(value: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clalign.formats.pairwise_rows import PairRow, percent
@@ -24,8 +24,8 @@ MODES = {
 def opening(origin: Provenance, scoring: dict[str, Any], strands: list[str]) -> Iterator[str]:
     """Yield the head of the whole text."""
     yield f"clalign sw {origin.version}: Smith-Waterman search on {origin.device}"
-    yield f"Queries:  {origin.query}"
-    yield f"Targets:  {origin.target}"
+    for label, path in (("Queries", origin.query), ("Targets", origin.target)):
+        yield f"{label}:  {'standard input' if path == '-' else path}"
     yield (
         f"Matrix:   {scoring['matrix']} ({scoring['source']})"
         if scoring["source"] != scoring["matrix"]
@@ -37,7 +37,8 @@ def opening(origin: Provenance, scoring: dict[str, Any], strands: list[str]) -> 
             f"Gaps:     {first} for the first residue, {following} for each further one (BLAST's {first - following}/"
             f"{following}; {scoring['gaps_source']})"
         )
-    yield f"Mode:     {MODES[scoring['mode']]}" + (f", strands {' and '.join(strands)}" if strands != ["plus"] else "")
+    words = f", strand{'s' if len(strands) > 1 else ''} {' and '.join(strands)}" if strands != ["plus"] else ""
+    yield f"Mode:     {MODES[scoring['mode']]}{words}"
     yield ""
 
 
@@ -56,10 +57,10 @@ def query_lines(card: Card) -> Iterator[str]:
 
 def hit_header() -> Iterator[str]:
     """Yield the head of the table of hits."""
-    words = ("Target", "Score", "Bits", "E-value", "Ident", "Query", "Description")
+    words = ("Target", "Score", "Bits", "E-value", "Ident", "Cover", "Description")
     for line in (words, tuple("-" * len(word) for word in words)):
-        target, score, bits, evalue, identity, query, description = line
-        yield f"{target:<{NAME_WIDTH}s} {score:>6s} {bits:>8s} {evalue:>9s} {identity:>6s} {query:>6s}  {description}"
+        target, score, bits, evalue, identity, cover, description = line
+        yield f"{target:<{NAME_WIDTH}s} {score:>6s} {bits:>8s} {evalue:>9s} {identity:>6s} {cover:>6s}  {description}"
 
 
 def hit_line(row: PairRow) -> str:
@@ -80,9 +81,8 @@ def evalue_words(evalue: float) -> str:
 
 def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: dict[str, Any] | None) -> Iterator[str]:
     """Yield what to say where nothing was found; `best` is the target that came closest."""
-    limits = [f"E <= {spec.evalue:g}"] if card.get("statistics") else []
-    limits += [f"score >= {spec.score:g}"] if spec.score is not None else []
-    yield f"No hits{' at ' + ' and '.join(limits) if limits else ''}."
+    limits = limit_words(spec, card)
+    yield f"No hits{' at ' + limits if limits else ''}."
     total = f"{n_searched:,} sequence{'' if n_searched == 1 else 's'}"
     if best is None:
         yield f"{total} were searched so far."
@@ -95,12 +95,41 @@ def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: dict[str, Any
         )
 
 
+def limit_words(spec: PairwiseSpec, card: Card) -> str:
+    """Return what a target must reach to be reported, as in ``E <= 10 and score >= 50``; empty if nothing."""
+    limits = [f"E <= {spec.evalue:g}"] if card.get("statistics") else []
+    limits += [f"score >= {spec.score:g}"] if spec.score is not None else []
+    return " and ".join(limits)
+
+
+def cut_list(spec: PairwiseSpec, card: Card, n_kept: int, n_passing: int) -> Iterator[str]:
+    """Yield what to say below a list that ``--top`` has cut, and nothing below others."""
+    if spec.top <= n_kept < n_passing:
+        yield f"The list was cut by --top: the best {_kept_words(spec, card, n_kept, n_passing)} were kept."
+
+
+def cut_lists(spec: PairwiseSpec, cut: Sequence[tuple[Card, int, int]]) -> str:
+    """Return a sentence about the queries whose lists ``--top`` has cut, each with what was kept and of how many."""
+    if not cut:
+        return ""
+    card, n_kept, n_passing = cut[0]
+    others = f" (lists cut in all: {len(cut):,})" if len(cut) > 1 else ""
+    words = _kept_words(spec, card, n_kept, n_passing)
+    return f"{words} were kept for {plain(card['name'])}{others}; --top N keeps more."
+
+
+def _kept_words(spec: PairwiseSpec, card: Card, n_kept: int, n_passing: int) -> str:
+    return f"{n_kept:,} of {n_passing:,} targets with {limit_words(spec, card) or 'an alignment'}"
+
+
 def hit_heading(card: Card, hit: Hit, names_query: bool) -> Iterator[str]:
-    """Yield what stands above the alignments of a hit; for given pairs the name of the query, too."""
-    if names_query:
-        yield f"> {card['name']} ({card['length']:,} residues) and {hit.name} ({hit.length:,} residues)"
-    else:
-        yield f"> {hit.name} ({hit.length:,} residues) {plain(hit.description)}".rstrip()
+    """Yield what stands above the alignments of a hit; for given pairs the query, too."""
+    query = f"{_title(card['name'], card['length'], card['description'])} and " if names_query else ""
+    yield f"> {query}{_title(hit.name, hit.length, hit.description)}"
+
+
+def _title(name: str, length: int, description: str) -> str:
+    return f"{name} ({length:,} residues) {plain(description)}".rstrip()
 
 
 def alignment_lines(row: PairRow, width: int) -> Iterator[str]:
@@ -114,8 +143,10 @@ def alignment_lines(row: PairRow, width: int) -> Iterator[str]:
         yield "  No residues are aligned."
         yield ""
         return
+    # As in BLAST: bases that score above 0 are equal, as a rule.
+    positives = f", positives {_share(pair.n_positive, n)}" if row.card["alphabet"] == "amino" else ""
     yield (
-        f"  Identities {_share(pair.n_identical, n)}, positives {_share(pair.n_positive, n)},"
+        f"  Identities {_share(pair.n_identical, n)}{positives},"
         f" gaps {_share(pair.n_gap_residues, n)}; {row.query_coverage:.0f} % of the query,"
         f" {row.target_coverage:.0f} % of the target"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TextIO
 
@@ -25,9 +25,9 @@ from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
-from clalign.search.export_source import Choice
+from clalign.search.export_source import Choice, as_given
 from clalign.search.export_tables import write_lines
-from clalign.search.pairwise_inputs import scores_of
+from clalign.search.pairwise_inputs import scores_of, scoring_of
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536
@@ -158,11 +158,12 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
     spec = PairwiseSpec.from_dict(run.fact("spec"))
     if run.fact("scoring") is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    given = replace(spec, queries=as_given(run, spec.queries), targets=as_given(run, spec.targets))
     origin = Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),
-        query=spec.queries,
-        target=spec.targets,
-        command=shlex.join(spec.command_line()),
+        query=given.queries,
+        target=given.targets,
+        command=run.fact("command") or shlex.join(given.command_line()),
         device=run.fact("device", {}).get("name", "not known"),
         seconds=run.fact("created", 0.0),
         partial=run.state != "done",
@@ -207,6 +208,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         count += n
         if not n:
             write_lines(stream, (f"  {line}" for line in text.no_hits(spec, card, searched, run.best(number))))
+        write_lines(stream, text.cut_list(spec, card, run.n_hits(number), _n_passing(run, number)))
         write_lines(stream, [""])
         if source.choice.alignments:
             for hit in source.hits(number):
@@ -218,6 +220,27 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.origin.partial, spec.top))
     write_lines(stream, [PARTIAL if source.origin.partial else "# [ok]"])
     return count
+
+
+def cut_lists(run: RunFile) -> str:
+    """Return a sentence about the queries of an open run that ``--top`` has kept from reporting more, if there are."""
+    spec = PairwiseSpec.from_dict(run.fact("spec"))
+    if spec.is_pairs:
+        return ""
+    full = run.connection.execute(
+        "SELECT profile, count(*) FROM hits GROUP BY profile HAVING count(*) >= ? ORDER BY profile", (spec.top,)
+    ).fetchall()
+    counts = ((run.card(number), n_kept, _n_passing(run, number)) for number, n_kept in full)
+    return text.cut_lists(spec, [counted for counted in counts if counted[2] > counted[1]])
+
+
+def _n_passing(run: RunFile, number: int) -> int:
+    """Return how many targets of a query are within the limits so far, kept or not."""
+    least = [1] if scoring_of(run).is_floored else []
+    limit = run.card(number)["histogram_report_score"]
+    least += [limit] if limit is not None else []
+    scores, counts = run.histogram(number)
+    return int(counts[scores >= max(least, default=-np.inf)].sum())
 
 
 def _given_pairs(source: PairSource, stream: TextIO, width: int) -> int:

@@ -200,7 +200,8 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     """Return what the user should know of the inputs and how they fit together."""
     queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
     kinds = {True: "nucleic acids", False: "proteins"}
-    texts = [*_oddities(inputs.query_report), *_oddities(inputs.target_report)]
+    # Queries and targets may be one file.
+    texts = list(dict.fromkeys([*_oddities(inputs.query_report), *_oddities(inputs.target_report)]))
     if queries.alphabet.is_nucleic != targets.alphabet.is_nucleic:
         texts.append(
             f"The queries look like {queries.alphabet.label}, the targets like {targets.alphabet.label}; their letters"

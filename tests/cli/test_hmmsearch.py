@@ -208,7 +208,7 @@ def test_hmmer3_text_keeps_to_its_options(tmp_path: Path, capsys: pytest.Capture
     for flags, least, most in (("--notextw", 150, 1000), ("--textw=140", 130, 140), ("--noali", 50, 120)):
         assert main(["export", run, "-o", "-", flags]) == 0
         assert least < longest_line(capsys.readouterr().out) <= most, flags
-    assert main(["export", run, "-o", "-", "--textw", "80"]) == ExitCode.USAGE
+    assert main(["export", run, "-o", "-", "--textw", "80"]) == ExitCode.INPUT
     assert "whole number from 120" in capsys.readouterr().err
 
 

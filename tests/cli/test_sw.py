@@ -79,6 +79,7 @@ def test_the_text_says_what_was_found_how_and_with_which_statistics(
     assert "Matrix:   BLOSUM62 (BLAST's for proteins)" in text
     assert "12 for the first residue, 1 for each further one (BLAST's 11/1; BLAST's for BLOSUM62)" in text
     assert "published for BLOSUM62 with gap costs 11/1 (NCBI BLAST's tables), lambda 0.267, K 0.041." in text
+    assert re.search(r"^Target +Score +Bits +E-value +Ident +Cover  Description$", text, re.MULTILINE)
     assert re.search(r"^t1 +\d+ +[\d.]+ +\S+ +100% +100%  the same with a place$", text, re.MULTILINE)
     assert "Identities 40/40 (100 %), positives 40/40 (100 %), gaps 0/40 (0 %); 100 % of the query" in text
     assert "  Query   1 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA 40\n" in text
@@ -153,6 +154,8 @@ def test_sam_of_both_strands_is_whole(bases: tuple[str, str], tmp_path: Path) ->
     lines = [line.split("\t") for line in path.read_text().splitlines()]
     head = [line for line in lines if line[0].startswith("@")]
     assert head[0][:2] == ["@HD", "VN:1.6"]
+    command = ["clalign", "sw", "-q", "--device", "reference", "--sam", str(path), "-o", str(tmp_path / "o")]
+    assert head[-1][-1] == f"CL:{' '.join([*command, '-E', '1e-4', *bases])}"
     assert [line[1:] for line in head if line[0] == "@SQ"] == [["SN:chr1", "LN:300"]]
     genome = sequences(Path(bases[1]))["chr1"]
     records = {line[0]: line for line in lines if not line[0].startswith("@")}
@@ -170,6 +173,30 @@ def test_sam_of_both_strands_is_whole(bases: tuple[str, str], tmp_path: Path) ->
                 assert residues[at : at + n] == genome[position : position + n]
             at += n if kind in "MIS" else 0
             position += n if kind in "MD" else 0
+
+
+def test_the_text_of_bases_has_no_positives(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert sw("--strand", "minus", "-E", "1e-4", *bases) == 0
+    text = capsys.readouterr().out
+    assert "Mode:     local alignments, strand minus\n" in text
+    assert "  Identities 67/70 (96 %), gaps 3/70 (4 %); 100 % of the query" in text
+
+
+def test_a_list_that_was_cut_is_told_of(inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sw", "--progress", "plain", "--device", "reference", "-E", "1e-3", "--top", "2", *inputs]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    cut = "2 of 3 targets with E <= 0.001"
+    assert re.findall(r"The list was cut by --top: .*", told.out) == [
+        f"The list was cut by --top: the best {cut} were kept."
+    ]
+    assert f"clalign: {cut} were kept for q1; --top N keeps more.\n" in told.err
+    assert main([*words, "--top", "1", "--statistics", "fitted", "-T", "1", "--tsv", "-"]) == 0
+    told = capsys.readouterr()
+    assert "1 of 4 targets with score >= 1 were kept for q1 (lists cut in all: 2); --top N keeps" in told.err
+    assert main([*words, "--top", "3"]) == 0
+    told = capsys.readouterr()
+    assert "--top" not in told.out + told.err
 
 
 def test_the_minus_strand_is_printed_as_blast_does(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,8 +323,8 @@ def test_the_command_of_a_run_repeats_it(inputs: tuple[str, str], tmp_path: Path
 
 def test_pairs_in_step_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = tmp_path / "a.fa", tmp_path / "b.fa"
-    a.write_text(">a1\nMKVLAARTEW\n>a2\nGGGG\n>a3\nMKVLAARTEWYGHHKLMN\n")
-    b.write_text(">b1\nMKVLARTEW\n>b2\nWWWWWWWWWWWWWWWW\n>b3\nMKVLAARTEWYGHHKLMN\n")
+    a.write_text(">a1\nMKVLAARTEW\n>a2 the second\nGGGG\n>a3\nMKVLAARTEWYGHHKLMN\n")
+    b.write_text(">b1\nMKVLARTEW\n>b2 its partner\nWWWWWWWWWWWWWWWW\n>b3\nMKVLAARTEWYGHHKLMN\n")
     assert sw("--pairs", "--scores", "-", str(a), str(b)) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines] == [["a1", "b1"], ["a2", "b2"], ["a3", "b3"]]
@@ -307,7 +334,7 @@ def test_pairs_in_step_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFi
     assert [row[-2:] for row in rows] == [["NA", "NA"]] * 3
     assert sw("--pairs", str(a), str(b)) == 0
     text = capsys.readouterr().out
-    assert "> a2 (4 residues) and b2 (16 residues)" in text
+    assert "> a2 (4 residues) the second and b2 (16 residues) its partner\n" in text
     assert "No residues are aligned." in text
     assert sw("--pairs", "--noali", str(a), str(b)) == 0
     short = capsys.readouterr().out
@@ -333,8 +360,12 @@ def test_queries_from_standard_input(
     inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(QUERIES.encode())))
-    assert sw("--tsv", "-", "-E", "1e-3", "-", inputs[1]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    run = tmp_path / "a.clalign"
+    assert sw("-E", "1e-3", "--run", str(run), "-", inputs[1]) == 0
+    text = capsys.readouterr().out
+    assert "Queries:  standard input\n" in text
+    assert "\nt1 " in text
+    assert Path(f"{tmp_path}/a.stdin").read_text() == QUERIES
 
 
 def test_what_is_odd_about_the_files_is_told_with_its_line(
@@ -347,6 +378,8 @@ def test_what_is_odd_about_the_files_is_told_with_its_line(
     assert f"{odd}, line 3: Digits among the residues were left out." in told
     assert f'{odd}, line 5: Characters that are no protein residues: "&" (1).' in told
     assert f'{odd}, line 4: Sequences with a name that another one had before: 1, for example "t1".' in told
+    assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", str(odd), str(odd)]) == 0
+    assert capsys.readouterr().err.count("Digits among the residues were left out.") == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
