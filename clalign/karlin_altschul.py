@@ -57,6 +57,9 @@ FIRST_SHARE = 0.9
 
 MOST_REFITS = 30
 
+MISFIT = 3.0
+"""E-values that differ from those of a fit by a greater factor are told of."""
+
 MOST_FITTED = 10_000
 """Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
 
@@ -419,6 +422,31 @@ def fitted_statistics(
         words += f" With fewer than {FEW_SCORES:,} sequences they are rough."
     space = float(query_length) * float(n_residues)
     return Statistics("fitted", parameters, 0, query_length, space, words, n_fitted)
+
+
+def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
+    """Return in words how far E-values around a limit are from those that a fit gives; nothing if that is not much.
+
+    Short queries differ because the length adjustment takes a large part of them, others because published
+    parameters are those of sequences of the usual composition.
+
+    Parameters
+    ----------
+    known : Statistics
+        Those that count.
+    fitted : Statistics or None
+        Those of the scores; a rough fit says nothing.
+    evalue : float
+        The greatest E-value that is reported.
+    """
+    if fitted is None or fitted is known or fitted.n_fitted < FEW_SCORES:
+        return ""
+    raw = known.least_raw(evalue)
+    factor = fitted.evalue(raw) / known.evalue(raw)
+    if 1 / MISFIT <= factor <= MISFIT:
+        return ""
+    how = f"{factor:.2g} times larger" if factor > 1 else f"{1 / factor:.2g} times smaller"
+    return f"Fitted to these scores, E-values would be about {how}; a short query or an unusual composition does that."
 
 
 def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> tuple[float, float] | None:

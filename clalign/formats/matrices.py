@@ -6,6 +6,7 @@ import difflib
 import importlib.util
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -97,7 +98,8 @@ def _factor(table: npt.NDArray[np.float64]) -> int:
 def read_matrix(path: str) -> SubstitutionMatrix:
     """Return the matrix in a text file: a line of letters, then a line for each letter with its scores.
 
-    Lines that begin with ``#`` are comments. The file's name without its ending becomes the matrix's.
+    Lines that begin with ``#`` are comments. If its scores are those of a matrix that BLAST knows, it gets that one's
+    name, by which its gap costs and statistics are found; else the file's name without its ending.
 
     Raises
     ------
@@ -127,7 +129,19 @@ def read_matrix(path: str) -> SubstitutionMatrix:
         raise InputError(path, f"there is no line for the letter {missing[0]}.", hint)
     name = Path(path).name.removesuffix(".txt").removesuffix(".mat")
     table = np.array([rows[letter] for letter in columns])
-    return SubstitutionMatrix.from_table(name, "".join(columns), table, set(columns) <= BASES)
+    matrix = SubstitutionMatrix.from_table(name, "".join(columns), table, set(columns) <= BASES)
+    return replace(matrix, name=_usual_name(matrix) or name)
+
+
+def _usual_name(matrix: SubstitutionMatrix) -> str | None:
+    """Return the name of the matrix with customary gap costs that has the same scores, if there is one."""
+    names, letters = (BLASTZ, "ACGT") if matrix.is_nucleic else (CUSTOMARY, "ACDEFGHIKLMNPQRSTVWY")
+    if not set(letters) <= set(matrix.letters):
+        return None
+    codes = [code_of(letter) for letter in letters]
+    square = np.ix_(codes, codes)
+    alike = (name for name in names if np.array_equal(matrix.scores[square], _from_biopython(name).scores[square]))
+    return next(alike, None)
 
 
 def _lines(path: str) -> Iterator[tuple[int, list[str]]]:

@@ -12,7 +12,14 @@ import numpy.typing as npt
 from clalign.errors import OptionError
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
-from clalign.karlin_altschul import LEAST_SCORES, Statistics, fitted_statistics, known_statistics, ungapped_parameters
+from clalign.karlin_altschul import (
+    LEAST_SCORES,
+    Statistics,
+    fitted_statistics,
+    known_statistics,
+    misfit,
+    ungapped_parameters,
+)
 from clalign.karlin_altschul_tables import PROTEIN
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
@@ -245,6 +252,7 @@ def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> di
         "length": len(query),
         "origin": "pairwise",
         "alphabet": inputs.queries.alphabet.name,
+        "target_alphabet": inputs.targets.alphabet.name,
         "n_targets": len(inputs.targets),
         "strands": [STRANDS[strand] for strand in inputs.strands],
         "cells_per_residue": len(query) * len(inputs.strands),
@@ -277,11 +285,16 @@ def card_with(
         curve = {"first": 0, "counts": [round(float(count), 4) for count in counts]}
     return card | {
         "statistics": statistics.to_dict() if statistics else None,
-        "statistics_words": statistics.words if statistics else _why_none(search),
+        "statistics_words": _words_of(statistics, fitted, search.spec.evalue) if statistics else _why_none(search),
         "fitted": fitted.to_dict() if fitted else None,
         "histogram_report_score": search.least_raw if statistics else search.spec.score,
         "curve": curve,
     }
+
+
+def _words_of(statistics: Statistics, fitted: Statistics | None, evalue: float) -> str:
+    """Return where statistics come from, and whether the scores of the run fit them."""
+    return " ".join(text for text in (statistics.words, misfit(statistics, fitted, evalue)) if text)
 
 
 def _why_none(search: QuerySearch) -> str:

@@ -20,6 +20,7 @@ from clalign.karlin_altschul import (
     frequencies,
     known_statistics,
     length_adjustment,
+    misfit,
     published_parameters,
     rows_to_fit,
     typical_lengths,
@@ -202,6 +203,22 @@ def test_the_expected_histogram_is_that_of_the_sequences(simulated: Simulated) -
     assert expected.sum() == pytest.approx(len(scores), rel=1e-6)
     observed = np.bincount(scores, minlength=400)[:400]
     assert 0.5 * np.abs(expected - observed).sum() < 0.08 * len(scores)
+
+
+def test_scores_that_published_statistics_do_not_fit_are_told() -> None:
+    known = Statistics("published", Parameters(0.267, 0.041), 0, 300, 3e8, "")
+
+    def fitted(k: float, n: int = 5000) -> Statistics:
+        return Statistics("fitted", Parameters(0.267, k), 0, 300, 3e8, "", n)
+
+    assert "about 5 times larger" in misfit(known, fitted(0.041 * 5), 10.0)
+    assert "about 4 times smaller" in misfit(known, fitted(0.041 / 4), 10.0)
+    assert misfit(known, fitted(0.041 * 2.9), 10.0) == misfit(known, fitted(0.041 / 2.9), 10.0) == ""
+    assert (
+        misfit(known, fitted(0.041 * 5, n=300), 10.0) == misfit(known, None, 10.0) == misfit(known, known, 10.0) == ""
+    )
+    flatter = Statistics("fitted", Parameters(0.232, 0.017), 0, 300, 3e8, "", 5000)
+    assert "times larger" in misfit(known, flatter, 1e-3)
 
 
 def test_few_scores_are_not_fitted() -> None:

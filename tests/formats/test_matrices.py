@@ -129,6 +129,21 @@ def test_the_blosum80_in_thirds_of_a_bit_is_not_that_of_the_tables() -> None:
     assert "no customary ones" in customary_gaps(matrix)[1]
 
 
+@pytest.mark.parametrize("name", ["BLOSUM50", "PAM250", "HOXD70"])
+def test_a_copy_of_a_known_matrix_is_known_by_its_scores(name: str, tmp_path: Path) -> None:
+    known, path = load_matrix(name), tmp_path / "mine.txt"
+    rows = [
+        f"{one} " + " ".join(str(known.scores[code_of(one), code_of(other)]) for other in known.letters)
+        for one in known.letters
+    ]
+    path.write_text("\n".join([" ".join(known.letters), *rows]))
+    copy = load_matrix(str(path))
+    assert copy.name == name
+    assert customary_gaps(copy) == customary_gaps(known)
+    path.write_text(path.read_text().replace(rows[0], rows[0].replace(rows[0].split()[1], "3", 1)))
+    assert load_matrix(str(path)).name == "mine"
+
+
 def test_missing_letters() -> None:
     assert missing_letters(load_matrix("BLOSUM62"), "ACUOJX*") == "UOJ"
     assert missing_letters(SubstitutionMatrix.match_mismatch(1, -1), "ACGTUN") == "N"
