@@ -64,15 +64,20 @@ class PairRow:
 
     @property
     def rows(self) -> tuple[str, str, str]:
-        """Query, middle and target as the query runs: on the minus strand the target's complement, backwards."""
+        """Query, middle and target as the query runs: on the minus strand the target's complement, backwards.
+
+        Each keeps to its own alphabet, so that a target of DNA has no U beside a query of RNA.
+        """
         text = self.domain.text
         if self.pair.strand > 0:
             return text.model, text.match, text.target
-        return self.complemented(text.model), text.match[::-1], self.complemented(text.target)
+        # Runs of older versions do not know the alphabet of their targets.
+        target = self.card.get("target_alphabet") or self.card["alphabet"]
+        return self.complemented(text.model), text.match[::-1], complemented(text.target, target)
 
     def complemented(self, residues: str) -> str:
-        """Return the other strand of some text, in the alphabet of the query."""
-        return residues.translate(_COMPLEMENTS[self.card["alphabet"]])[::-1]
+        """Return the other strand of some text of the query."""
+        return complemented(residues, self.card["alphabet"])
 
     @property
     def identity(self) -> float:
@@ -114,6 +119,11 @@ class PairRow:
             some = list(columns)
             words.append(str(len(some)) if same else "".join(query + target for query, _, target in some))
         return "".join(words)
+
+
+def complemented(residues: str, alphabet: str) -> str:
+    """Return the other strand of some text in an alphabet (its name)."""
+    return residues.translate(_COMPLEMENTS[alphabet])[::-1]
 
 
 def percent(part: float, whole: float) -> float:

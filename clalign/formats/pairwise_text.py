@@ -13,6 +13,9 @@ from clalign.pairwise_specs import PairwiseSpec
 
 NAME_WIDTH = 30
 
+LEAST_EVALUE = 1e-300
+"""Smaller E-values are not told apart; in tables they are numbers still."""
+
 MODES = {
     "local": "local alignments",
     "global": "global alignments, all of both sequences",
@@ -76,7 +79,9 @@ def hit_line(row: PairRow) -> str:
 
 def evalue_words(evalue: float) -> str:
     """Return an E-value with two digits; a dash if it is not known."""
-    return "-" if math.isnan(evalue) else f"{evalue:.2g}" if evalue else "0.0"
+    if math.isnan(evalue):
+        return "-"
+    return f"{evalue:.2g}" if evalue >= LEAST_EVALUE else f"<{LEAST_EVALUE:g}"
 
 
 def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: dict[str, Any] | None) -> Iterator[str]:

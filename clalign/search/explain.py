@@ -29,6 +29,7 @@ from clalign.search.hmmer3_thresholds import ALL_SCORES
 from clalign.search.pairwise_explain import explain_pair
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
+from clalign.search.run_sources import check_still_there
 from clalign.search.targets import LONGEST, targets_of
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -77,6 +78,8 @@ def explain(
         ``score`` and ``threshold`` (bits), ``pvalue`` and ``limit``, ``passed``, ``ran`` (whether the search
         itself comes to it) and ``text``; what does not apply is None.
     """
+    if run is not None:
+        check_still_there(spec.targets, spec.profiles)
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )

@@ -12,6 +12,7 @@ from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
 from clalign.hits import Domain, Hit
 from clalign.search.export_source import Query, Source, chosen_domains, hits, profile_queries, queries
 from clalign.search.export_tables import write_lines
+from clalign.search.run_sources import check_still_there
 
 GAPS = "-.~_"
 
@@ -62,6 +63,7 @@ def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
 def write_fasta(source: Source, stream: TextIO) -> int:
     """Write each matched sequence once, whole."""
     spec = source.spec
+    check_still_there(spec.targets)
     database, _ = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=source.context
     )

@@ -28,6 +28,7 @@ from clalign.runs import RunFile
 from clalign.search.export_source import Choice, as_given
 from clalign.search.export_tables import write_lines
 from clalign.search.pairwise_inputs import scores_of, scoring_of
+from clalign.search.run_sources import check_still_there
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536
@@ -87,6 +88,7 @@ class PairSource:
         spec = self.spec
         is_query = name == "queries"
         path, form = (spec.queries, spec.query_format) if is_query else (spec.targets, spec.sequence_format)
+        check_still_there(path)
         database, _ = load_database(path, alphabet=spec.alphabet, sequence_format=form, context=self.context)
         known = (self.run.fact(name) or {}).get("digest")
         if known and database.digest != known:

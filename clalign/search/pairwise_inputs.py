@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import LETTERS, N_CODES, Alphabet, code_of
+from clalign.alphabets import ALPHABETS, LETTERS, N_CODES, Alphabet, code_of
 from clalign.errors import InputError, OptionError
 from clalign.formats.databases import load_database
 from clalign.formats.matrices import (
@@ -21,13 +23,15 @@ from clalign.formats.matrices import (
     missing_letters,
 )
 from clalign.formats.packed import VERSION as PACKING
+from clalign.formats.recognize import recognize
 from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext
-from clalign.karlin_altschul import rows_to_fit, typical_lengths, ungapped_parameters
+from clalign.karlin_altschul import match_mismatch_of, rows_to_fit, typical_lengths, ungapped_parameters
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.search.run_sources import check_still_there
 from clalign.sequences import Sequence, SequenceDatabase
 
 LOOKED_THROUGH = 1 << 24
@@ -134,26 +138,55 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     Raises
     ------
     InputError
-        If a file is not readable, or is not the one that the run began with.
+        If a file is not readable, is gone, or is not the one that the run began with; or if one of the files looks
+        like nucleic acids, the other one like proteins.
     OptionError
         If options do not fit the sequences.
     """
-    queries, query_report = load_database(
-        spec.queries, alphabet=spec.alphabet, sequence_format=spec.query_format, context=context
-    )
-    targets, target_report = load_database(
-        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
-    )
-    if run is not None and run.fact("scoring") is not None:
+    is_begun = run is not None and run.fact("scoring") is not None
+    if is_begun:
+        check_still_there(spec.queries, spec.targets)
+    queries, query_report = _loaded(spec.queries, spec.query_format, spec.targets, spec, context)
+    targets, target_report = _loaded(spec.targets, spec.sequence_format, spec.queries, spec, context)
+    if run is not None and is_begun:
         _check_unchanged(run, spec, query_report, target_report)
         chosen = ChosenScoring.from_dict(run.fact("scoring"))
     else:
+        _refuse_two_kinds(spec, query_report, target_report)
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
     rows = np.argsort(queries.order).astype(np.int64)
     strands = _strands(spec, queries.alphabet)
     lengths = np.diff(targets.offsets)
     samples = typical_lengths(lengths), rows_to_fit(lengths)
     return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, *samples)
+
+
+def _loaded(
+    path: str, form: str, other: str, spec: PairwiseSpec, context: JobContext
+) -> tuple[SequenceDatabase, InputReport]:
+    """Return the sequences of a file; where it holds profiles, refuse it with the command that searches them."""
+    try:
+        return load_database(path, alphabet=spec.alphabet, sequence_format=form, context=context)
+    except InputError as error:
+        if path == "-" or not Path(path).is_file() or recognize(path) != "profiles":
+            raise
+        command = shlex.join(["clalign", "hmmsearch", path, other])
+        raise InputError(path, error.reason, f"A search with profiles is another one: {command}") from error
+
+
+def _refuse_two_kinds(spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
+    """Refuse to compare bases with amino acids as if they were the same letters."""
+    kinds = [ALPHABETS[report.alphabet] for report in (queries, targets)]
+    if spec.alphabet != "auto" or kinds[0].is_nucleic == kinds[1].is_nucleic:
+        return
+    name = "standard input" if spec.targets == "-" else spec.targets
+    raise InputError(
+        spec.queries,
+        f"the queries look like {kinds[0].label} ({queries.alphabet_reason}), but the targets in {name} look like"
+        f" {kinds[1].label} ({targets.alphabet_reason}).",
+        "Translate the nucleic acids first; or, if one of them is taken for what it is not, say with --alphabet"
+        " (amino, dna or rna) what both are.",
+    )
 
 
 def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:
@@ -202,12 +235,10 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     kinds = {True: "nucleic acids", False: "proteins"}
     # Queries and targets may be one file.
     texts = list(dict.fromkeys([*_oddities(inputs.query_report), *_oddities(inputs.target_report)]))
-    if queries.alphabet.is_nucleic != targets.alphabet.is_nucleic:
-        texts.append(
-            f"The queries look like {queries.alphabet.label}, the targets like {targets.alphabet.label}; their letters"
-            " are compared as they are. If a guess is wrong, say so with --alphabet."
-        )
-    elif matrix.is_nucleic != queries.alphabet.is_nucleic:
+    is_foreign = matrix.is_nucleic != queries.alphabet.is_nucleic
+    if is_foreign and match_mismatch_of(matrix) is not None:
+        texts.append(f"Match and mismatch ({matrix.name}) are for nucleic acids: of proteins only A, C, G and T match.")
+    elif is_foreign:
         texts.append(
             f"The matrix {matrix.name} is for {kinds[matrix.is_nucleic]}, but the sequences look like"
             f" {queries.alphabet.label}. Choose another one with --matrix, or correct the guess with --alphabet."
@@ -217,8 +248,9 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
             f"With {matrix.name} random sequences score above 0 on average, so the best local alignments are as long"
             " as the sequences. Take --mode global, or a matrix with negative scores."
         )
-    texts += _lacking(matrix, queries, "the queries", queries.n_residues)
-    texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
+    if not is_foreign:
+        texts += _lacking(matrix, queries, "the queries", queries.n_residues)
+        texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
     return texts
 
 

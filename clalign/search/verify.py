@@ -20,6 +20,7 @@ from clalign.search.hmmer2_search import Hmmer2Search
 from clalign.search.hmmer3_search import Hmmer3Search
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
+from clalign.search.run_sources import check_still_there
 from clalign.search.targets import targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -110,6 +111,7 @@ def verify_run(
         If it was stopped before anything was checked.
     """
     spec = SearchSpec.from_dict(run.fact("spec"))
+    check_still_there(spec.targets, spec.profiles)
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )

@@ -15,6 +15,7 @@ from clalign.alphabets import encode
 from clalign.cli.processes import WorkerProcess
 from clalign.devices import REFERENCE, Device
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError
+from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
 from clalign.pair_alignments import PairAlignment
 from clalign.pairwise_specs import PairwiseSpec
@@ -23,6 +24,7 @@ from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.runs import RunFile, open_run
 from clalign.scoring import PairwiseQuery
 from clalign.search import pairwise_hits, pipeline
+from clalign.search.export import export
 from clalign.search.pairwise_inputs import reverse_complement, scoring_of
 from clalign.search.pairwise_search import run_pairwise
 from clalign.search.pairwise_verify import verify_pairwise
@@ -324,12 +326,56 @@ def test_an_alignment_that_does_not_score_what_it_should_is_told(
         assert run.n_hits() == 0
 
 
+def test_bases_are_not_compared_with_amino_acids(
+    proteins: tuple[Path, Path], bases: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for number, inputs in enumerate([(proteins[0], bases[1]), (bases[0], proteins[1])]):
+        with pytest.raises(InputError, match=r"queries look like .* but the targets in .* look like .* Translate"):
+            search(inputs, tmp_path / f"{number}.clalign")
+    search((bases[0], proteins[1]), tmp_path / "both.clalign", alphabet="amino").close()
+
+
+def test_a_profile_in_place_of_sequences_is_told_with_the_command_for_it(
+    proteins: tuple[Path, Path], tmp_path: Path
+) -> None:
+    profile = next(example.profiles for example in load_examples() if example.profiles)
+    with pytest.raises(InputError, match=rf"clalign hmmsearch \S*{profile.name} \S*queries.fa"):
+        search((proteins[0], profile), tmp_path / "a.clalign")
+
+
+def test_a_file_of_a_run_that_is_gone_is_told(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "dna")
+    with search(inputs, tmp_path / "a.clalign") as run:
+        inputs[1].rename(tmp_path / "elsewhere.fa")
+        with pytest.raises(InputError, match=r"run was made with that file, which is not there .* Put it back"):
+            verify_pairwise(run, None, 5, REFERENCE, QuietContext())
+    with pytest.raises(InputError, match="run was made with that file"):
+        export(tmp_path / "a.clalign", "fasta", str(tmp_path / "a.fa"))
+
+
+def test_each_sequence_keeps_its_letters_on_the_other_strand(tmp_path: Path) -> None:
+    text = "ACGGTCATTAGGCATCCAGATTACAG"
+    rna = fasta(tmp_path / "rna.fa", [("q", text.translate(str.maketrans("ACGT", "UGCA"))[::-1])])
+    dna = fasta(tmp_path / "dna.fa", [("t", text)])
+    with search((rna, dna), tmp_path / "a.clalign", strand="minus"):
+        pass
+    for what, wanted in (("text", "Target"), ("sam", "q"), ("fasta_matched", ""), ("stockholm", "t/")):
+        export(tmp_path / "a.clalign", what, str(tmp_path / what))
+        lines = [line for line in (tmp_path / what).read_text().splitlines() if not line.startswith(("#", "@", ">"))]
+        found = "".join(word for line in lines if wanted in line for word in line.split() if set(word) <= set("ACGTU"))
+        other = "U" if what == "sam" else "T"  # of SAM the residues are the query's
+        assert found
+        assert set(found) <= set("ACG") | {other}, what
+
+
 def test_what_does_not_fit_together_is_told(
     proteins: tuple[Path, Path], bases: tuple[Path, Path], tmp_path: Path
 ) -> None:
     context = Watching()
-    search((proteins[0], bases[1]), tmp_path / "a.clalign", context=context).close()
-    assert any("look like protein, the targets like DNA" in text for text in context.texts)
+    search(bases, tmp_path / "a.clalign", context=context, alphabet="amino", match=1, mismatch=-1).close()
+    assert [text for text in context.texts if "match" in text.lower()] == [
+        "Match and mismatch (+1/-1) are for nucleic acids: of proteins only A, C, G and T match."
+    ]
     context = Watching()
     search(bases, tmp_path / "b.clalign", context=context, matrix="PAM30").close()
     assert any("PAM30 is for proteins" in text for text in context.texts)

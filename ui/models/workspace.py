@@ -130,11 +130,11 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
     found: list[Notice] = []
     if queries and targets and queries.state == targets.state == "ready":
         one, other = queries.alphabet_found, targets.alphabet_found
-        if (one == "amino") != (other == "amino"):
-            kinds = [words.alphabet(name) if name != "amino" else "proteins" for name in (one, other)]
-            text = f"The queries look like {kinds[0]}, the targets like {kinds[1]}; letters are compared as they are."
-            found.append(Notice("caution", text))
         chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
+        if not chosen and (one == "amino") != (other == "amino"):
+            kinds = [words.alphabet(name) if name != "amino" else "proteins" for name in (one, other)]
+            text = f"The queries look like {kinds[0]}, the targets like {kinds[1]}: translate the nucleic acids first."
+            found.append(Notice("stop", text, True))
         if len(chosen) > 1:
             found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
         n_targets = int(targets.report.get("n_sequences", 0))
