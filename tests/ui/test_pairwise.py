@@ -13,7 +13,7 @@ from clalign.pairwise_specs import PairwiseSpec
 from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.forms.scripts import as_command, as_python, spec_of
 from clalign.ui.models.alignment_layout import as_text
-from clalign.ui.models.dot_plot import MOST_DOTS, DotPlot, dotted, path_of, read_dot_plot
+from clalign.ui.models.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.pair_columns import PAIR_TABLE
@@ -245,6 +245,19 @@ def test_dots_are_dark_along_the_path(hits_of: HitsOf, pair_runs: dict[str, Path
         corners = np.minimum(path[:-1], path[1:])[steps][8:-8]
         along = plot.dots[corners[:, 0], corners[:, 1]]
         assert along.mean() > 5 * plot.dots.mean()
+
+
+def test_words_give_the_same_dots_as_single_letters(
+    hits_of: HitsOf, pair_runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, hits = hits_of(pair_runs["dna"])
+    plots = [read_dot_plot(pair_runs["dna"], 0, hits[0])]
+    for size in (1, 4):
+        monkeypatch.setitem(WORDS, True, size)
+        plots.append(read_dot_plot(pair_runs["dna"], 0, hits[0]))
+    assert all(np.array_equal(plot.dots, plots[0].dots) for plot in plots)
+    assert plots[0].dots is not None
+    assert plots[0].dots.any()
 
 
 def test_a_click_finds_the_nearest_column(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:

@@ -22,6 +22,9 @@ from clalign.sequences import Sequence, SequenceDatabase
 WINDOWS = {False: 11, True: 15}
 """Residues that are compared at once: of proteins, of nucleic acids."""
 
+WORDS = {False: 1, True: 3}
+"""Residues whose scores are looked up at once: of nucleic acids there are few words."""
+
 MOST_CELLS = 1 << 25
 """Windows that are compared at most; of longer sequences only every n-th one of the query is."""
 
@@ -195,13 +198,17 @@ def _add_dots(
     starts = np.arange(0, len(query) - window + 1, stride)
     columns = ((np.arange(n_places) + window // 2) / per_dot[1]).astype(np.int64)
     firsts = np.flatnonzero(np.diff(columns, prepend=-1))
-    profile = scores[:, target]
+    lengths = [min(WORDS[matrix.is_nucleic], window - step) for step in range(0, window, WORDS[matrix.is_nucleic])]
+    tables = {length: _word_scores(scores, query, target, length) for length in set(lengths)}
     n_rows = max(1, BLOCK_CELLS // n_places)
     for begin in range(0, len(starts), n_rows):
         rows = starts[begin : begin + n_rows]
         sums = np.zeros((len(rows), n_places), np.int16)
-        for step in range(window):
-            sums += profile[query[rows + step], step : step + n_places]
+        step = 0
+        for length in lengths:
+            which, table = tables[length]
+            sums += table[which[rows + step], step : step + n_places]
+            step += length
         # The best windows of a dot first: there are far fewer dots than windows.
         best = np.maximum.reduceat(sums, firsts, axis=1).astype(np.float32)
         joined = np.clip((best - usual) * (LEVELS / (full - usual)), 0, LEVELS).astype(np.uint8)
@@ -209,6 +216,17 @@ def _add_dots(
         for place, line in zip((places / per_dot[0]).astype(np.int64).tolist(), joined, strict=True):
             np.maximum(dots[place, columns[firsts]], line, out=line)
             dots[place, columns[firsts]] = line
+
+
+def _word_scores(
+    scores: npt.NDArray[np.int16], query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], length: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int16]]:
+    """Return which word begins at each residue of the query, and what each word scores at each of the target."""
+    words, which = np.unique(np.lib.stride_tricks.sliding_window_view(query, length), axis=0, return_inverse=True)
+    table = np.zeros((len(words), len(target) - length + 1), np.int16)
+    for place in range(length):
+        table += scores[words[:, place][:, None], target[None, place : place + table.shape[1]]]
+    return which.reshape(-1), table
 
 
 def _scale(
