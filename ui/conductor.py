@@ -134,6 +134,7 @@ class Conductor(QObject):
             self.open_run_page(path)
             return
         self.window.sheets.close_sheet()
+        self.desk.clear_done(path)
         self.window.center.setCurrentWidget(page)
         self.window.data.select(path)
         self._show_details(page)
@@ -183,7 +184,7 @@ class Conductor(QObject):
             else:
                 is_pairwise = is_pairwise_run(Path(path))
         except ClalignError as error:
-            self.say("stop", str(error))
+            self.sources.refuse(str(error))
             return
         page = self._made_page(path, is_pairwise, item is not None)
         run = page.run

@@ -87,7 +87,7 @@ class JobDesk(QObject):
         OSError
             The folder of the runs cannot be made.
         """
-        self._clear_done()
+        self._begin()
         path = self._new_run(run_name(spec, time.time()))
         is_pairwise = isinstance(spec, PairwiseSpec)
         verb, where = ("Compare", "with") if is_pairwise else ("Search", "in")
@@ -113,7 +113,7 @@ class JobDesk(QObject):
         job: dict[str, Any] = {"job": "resume", "run": run}
         if elsewhere:
             job["device"] = self._other_device(run)
-        self._clear_done()
+        self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
         self._conductor.window.messages.take_back(self._told.pop(run, ""))
@@ -165,9 +165,15 @@ class JobDesk(QObject):
         usable = [d for d in space.devices if d.is_usable and d.id not in (before, REFERENCE.id)]
         return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
 
-    def _clear_done(self) -> None:
+    def _begin(self) -> None:
+        """Take away what is about earlier jobs."""
         self._conductor.window.messages.clear_passed()
-        for item in [entry for entry in self.queue.items if entry.state == "done"]:
+        self._conductor.sources.take_back_refusals()
+        self.clear_done()
+
+    def clear_done(self, but: str = "") -> None:
+        """Take away the lines of jobs that are done, but for that of a run that is in view."""
+        for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
             self.queue.dismiss(item)
 
     def _follow(self, item: JobItem) -> None:

@@ -37,7 +37,7 @@ class SourceDesk(QObject):
         self._run_when_read: set[str] = set()
         self._offer_search = False
         self._refused: list[str] = []
-        self._told_refused = ""
+        self._told: list[str] = []
         conductor.inspector.file_read.connect(self._take_file)
         conductor.inspector.file_refused.connect(self._refuse_file)
 
@@ -50,12 +50,14 @@ class SourceDesk(QObject):
         """Open files; their content decides what they are."""
         self._offer_search = len(paths) > 1 or self._offer_search
         self._refused = []
+        if paths:
+            self.take_back_refusals()
         for name in paths:
             path = str(Path(name).absolute())
             if path in self._conductor.workspace.sources:
                 self._take_again(path)
             elif not Path(path).exists():
-                self._conductor.say("stop", f"{path} is not there. It may have been moved or deleted.")
+                self.refuse(f"{path} is not there. It may have been moved or deleted.")
             elif path.endswith(".clalign"):
                 self._conductor.open_run_page(path)
             elif path.endswith(".json"):
@@ -102,13 +104,23 @@ class SourceDesk(QObject):
         self._refused = [*(path for path in self._refused if path != source.path), source.path]
         text = f"{source.problem} {source.hint}".strip()
         if len(self._refused) > 1:
-            self._conductor.window.messages.take_back(self._told_refused)
+            self.take_back_refusals()
             names = ", ".join(Path(path).name for path in self._refused[:NAMED])
             more = f" and {words.count(len(self._refused) - NAMED)} more" if len(self._refused) > NAMED else ""
             heading = f"{words.count(len(self._refused))} files could not be opened: {names}{more}."
             text = f"{heading} Select one of them on the left to see why. The last: {text}"
-        self._told_refused = text
+        self.refuse(text)
+
+    def refuse(self, text: str) -> None:
+        """Say why something is not opened."""
+        self._told.append(text)
         self._conductor.say("stop", text)
+
+    def take_back_refusals(self) -> None:
+        """Close what was said of files that could not be opened: now it is about others."""
+        for text in self._told:
+            self._conductor.window.messages.take_back(text)
+        self._told = []
 
     def look_again(self) -> None:
         """Read the files anew that changed on disk since they were read."""

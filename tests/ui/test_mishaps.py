@@ -124,6 +124,31 @@ def test_many_refused_files_are_told_in_one_message(
     assert "this is a picture" in refused[0]
 
 
+def test_what_was_refused_is_no_longer_told_beside_other_files(
+    qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]
+) -> None:
+    messages, sources = window.messages, window.conductor.sources
+    for later in ([files["made.fasta"]], [str(made_run())]):
+        sources.open_paths([files["picture.fasta"]])
+        qtbot.waitUntil(lambda: bool(messages.messages), timeout=30000)
+        sources.open_paths(later)
+        assert not messages.messages
+        sources.close_source(files["picture.fasta"])
+        qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+
+
+def test_the_line_of_a_job_goes_when_another_run_is_shown(
+    page: ResultsPage, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    conductor = window.conductor
+    assert [item.run for item in conductor.queue.items] == [str(page.run.path)]
+    conductor.show_run(str(page.run.path))
+    assert conductor.queue.items
+    conductor.sources.open_paths([str(made_run())])
+    assert not conductor.queue.items
+    assert not window.job_bar.isVisible()
+
+
 def test_older_messages_are_counted_and_closed_together(window: MainWindow, press: Press) -> None:
     for number in range(8):
         window.conductor.say("stop", f"Something of kind {number} happened.")
