@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
 from clalign.formats.examples import load_pair_examples
-from clalign.ui import theme
+from clalign.ui import theme, words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES
@@ -141,10 +141,12 @@ def test_few_scores_have_whole_numbers_and_the_line_in_view(
     assert low < 850 < 901 < high
 
 
-def test_strands_are_shown_where_there_are_two(opened: Callable[[str], PairPage]) -> None:
+def test_strands_are_shown_where_there_are_two(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("dna")
     keys = [PAIR_TABLE.columns[place].key for place in page.hits.table.visible_columns()]
     assert "strand" in keys[:3]
+    table = page.hits.table
+    qtbot.waitUntil(lambda: table.horizontalHeader().length() <= table.viewport().width(), timeout=5000)
 
 
 def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage],
@@ -186,7 +188,7 @@ def test_the_alignment_has_room_in_a_small_window(
     two_blocks = (titles + 2 * 5 - 1) * view.lines.height
     qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
     assert card.dots.canvas.frame.width() > 0.5 * card.dots.width()
-    assert "bases" in card.dots._window
+    qtbot.waitUntil(lambda: "bases" in card.dots._window, timeout=10000)
 
 
 def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
@@ -274,13 +276,13 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
     page = opened("proteins")
     page.hits.table.choose_row(0)
     window.actions_.update()
-    for name, words in (
+    for name, reason in (
         ("show_tab:profile", "neither"), ("show_tab:funnel", "neither"), ("filters.explain_hit", "have filters"),
         ("hits.sort_hits:bias", "no such column"),
     ):  # fmt: skip
         action = window.actions_.by_id[name]
         assert not action.isEnabled()
-        assert words in action.toolTip()
+        assert reason in action.toolTip()
     window.actions_.by_id["hits.sort_hits:identity"].trigger()
     assert page.run.hits.query.sort == "identity"
 
@@ -290,6 +292,14 @@ def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) ->
     page.show_tab("report")
     texts = [label.text() for label in page.report.findChildren(type(page.waiting._heading))]
     assert any("12 for the first residue" in text for text in texts)
+    assert "fasta, not compressed, LF" in texts
+    statistics, n_residues = page.run.card["statistics"], page.run.facts["database"]["n_residues"]
+    size = page.run.database_words()
+    assert size in texts
+    assert size.startswith(words.plural(n_residues, "residue"))
+    less = statistics["length_adjustment"]
+    if less:
+        assert words.count(n_residues - less * page.run.facts["database"]["n_sequences"]) in size
     assert any(text.startswith("clalign sw ") for text in texts)
 
 

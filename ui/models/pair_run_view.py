@@ -255,6 +255,18 @@ class PairRunView(RunView):
             return self._run.best(self.profile)
         return None
 
+    def database_words(self) -> str:
+        """Return what the size of the database is for E-values: residues, of one query without the ends."""
+        report = self.facts.get("database") or {}
+        unit = words.unit(str(report.get("alphabet", "amino")))
+        size = words.plural(report.get("n_residues", 0), unit)
+        statistics = None if self.shows_all else self.card.get("statistics")
+        if not statistics or not statistics["length_adjustment"]:
+            return size
+        less = statistics["length_adjustment"]
+        counted = round(statistics["search_space"] / (statistics["query_length"] - less))
+        return f"{size}; {words.count(counted)} count, without {words.count(less)} at the end of each sequence"
+
     def scoring_rows(self) -> list[tuple[str, str]]:
         """Return how sequences were scored: names and values, for the report."""
         scoring, spec = self.facts.get("scoring"), self.spec

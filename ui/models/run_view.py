@@ -382,6 +382,10 @@ class RunView(QObject):
         """Return where E-values come from, where that must be said."""
         return ""
 
+    def database_words(self) -> str:
+        """Return what the size of the database is for E-values."""
+        return words.plural(round(self.facts.get("n_targets") or 0), "sequence")
+
     def scoring_rows(self) -> list[tuple[str, str]]:
         """Return names and values for the report that not every run has."""
         return []

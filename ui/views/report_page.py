@@ -74,7 +74,7 @@ class ReportPage(QScrollArea):
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
-            ("Database size for E-values", "" if run.has_no_statistics else words.count(facts.get("n_targets") or 0)),
+            ("Database size for E-values", "" if run.has_no_statistics else run.database_words()),
             (
                 "Reported from",
                 f"{words.score(card['report_score'])} bits" if card.get("report_score") and not run.shows_all else "",

@@ -51,6 +51,16 @@ class LengthBars(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{words.count(self._bins[-1][1])} residues")
 
 
+def format_words(report: dict[str, Any]) -> str:
+    """Return format, compression and line ends of a file."""
+    parts = [report["format"]]
+    if report["compression"]:
+        parts.append("not compressed" if report["compression"] == "none" else report["compression"])
+    if report["line_ends"]:
+        parts.append("no line ends" if report["line_ends"] == "none" else report["line_ends"])
+    return ", ".join(part for part in parts if part)
+
+
 def report_parts(report: dict[str, Any]) -> list[QWidget]:
     """Return widgets that show an input report."""
     if not report:
@@ -62,7 +72,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
         ("Lengths", f"{words.count(report['shortest'])} to {words.count(report['longest'])}, "
                     f"mean {words.count(report['mean'])}"),
         ("Alphabet", f"{words.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
-        ("Format", ", ".join(x for x in (report["format"], report["compression"], report["line_ends"]) if x)),
+        ("Format", format_words(report)),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]  # fmt: skip
     parts: list[QWidget] = [facts_grid(rows)]
