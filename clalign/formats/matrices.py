@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,9 @@ NOT_OF_LETTERS = ("SCHNEIDER",)
 
 OTHER_NAMES = {"NUC44": "NUC.4.4", "DNAFULL": "NUC.4.4", "EDNAFULL": "NUC.4.4", "GONNET": "GONNET1992"}
 
+OWN_NAMES = ("PAM120",)
+"""Matrices that come with the program, because Biopython lacks them."""
+
 DEFAULT_PROTEIN = "BLOSUM62"
 DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
 """What BLAST takes for proteins and for nucleic acids."""
@@ -43,8 +47,9 @@ LIKE_BLOSUM62 = (3.494, 0.3176)
 
 
 def matrix_names(is_nucleic: bool | None = None) -> list[str]:
-    """Return the names of the matrices that come with Biopython, of proteins, of nucleic acids, or of both."""
-    names = sorted(path.name for path in _folder().iterdir() if path.name not in NOT_OF_LETTERS)
+    """Return the names of the matrices of Biopython and of our own, of proteins, of nucleic acids, or of both."""
+    names = [path.name for path in _folder().iterdir() if path.name not in NOT_OF_LETTERS]
+    names = sorted({*names, *OWN_NAMES})
     names = [name for name in names if name == name.upper() and not name.startswith((".", "_"))]
     return [name for name in names if is_nucleic is None or (name in NUCLEIC_NAMES) == is_nucleic]
 
@@ -70,7 +75,7 @@ def load_matrix(name: str) -> SubstitutionMatrix:
     names = {known.upper(): known for known in matrix_names()} | OTHER_NAMES
     found = names.get(name.upper())
     if found is not None:
-        return _from_biopython(found)
+        return _known(found)
     if Path(name).is_file():
         return read_matrix(name)
     near = difflib.get_close_matches(name.upper(), names, 3, 0.5)
@@ -79,8 +84,10 @@ def load_matrix(name: str) -> SubstitutionMatrix:
 
 
 @lru_cache(maxsize=32)
-def _from_biopython(name: str) -> SubstitutionMatrix:
-    (_, letters), *lines = _lines(str(_folder() / name))
+def _known(name: str) -> SubstitutionMatrix:
+    own = files("clalign.resources") / "matrices" / name
+    text = own.read_text("utf-8") if name in OWN_NAMES else (_folder() / name).read_text("utf-8")
+    (_, letters), *lines = _lines(text)
     table = np.array([[float(value) for value in words[1:]] for _, words in lines])
     factor = _factor(table)
     shown = name if factor == 1 else f"{name} x {factor}"
@@ -106,7 +113,7 @@ def read_matrix(path: str) -> SubstitutionMatrix:
     InputError
         With the line where it is not such a matrix.
     """
-    lines = _lines(path)
+    lines = _lines(_text_of(path))
     number, letters = next(lines, (1, []))
     hint = "Give a file as the NCBI has them: a line of letters, then a line for each letter with its scores."
     if not letters:
@@ -140,17 +147,20 @@ def _usual_name(matrix: SubstitutionMatrix) -> str | None:
         return None
     codes = [code_of(letter) for letter in letters]
     square = np.ix_(codes, codes)
-    alike = (name for name in names if np.array_equal(matrix.scores[square], _from_biopython(name).scores[square]))
+    alike = (name for name in names if np.array_equal(matrix.scores[square], _known(name).scores[square]))
     return next(alike, None)
 
 
-def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and words of each line that says something."""
+def _text_of(path: str) -> str:
     try:
-        text = Path(path).read_text("utf-8", errors="replace")
+        return Path(path).read_text("utf-8", errors="replace")
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(path, f"the file could not be read ({reason}).", "Check the name.") from error
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and words of each line that says something."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if words:

@@ -12,13 +12,14 @@ from clalign.alphabets import code_of
 from clalign.errors import InputError, OptionError
 from clalign.formats.matrices import (
     NOT_OF_LETTERS,
+    OWN_NAMES,
     customary_gaps,
     load_matrix,
     matrix_names,
     missing_letters,
     read_matrix,
 )
-from clalign.karlin_altschul import published_parameters
+from clalign.karlin_altschul import published_parameters, ungapped_parameters
 from clalign.scoring import GapCosts, SubstitutionMatrix
 
 SMALL = """# a comment
@@ -30,11 +31,25 @@ C -2  9 -4   # scores of the query's C
 
 
 def test_every_matrix_of_biopython_is_there() -> None:
-    assert matrix_names() == sorted(set(substitution_matrices.load()) - set(NOT_OF_LETTERS))
+    theirs = set(substitution_matrices.load()) - set(NOT_OF_LETTERS)
+    assert matrix_names() == sorted(theirs | set(OWN_NAMES))
+    assert not theirs & set(OWN_NAMES)
     assert set(matrix_names(True)) | set(matrix_names(False)) == set(matrix_names())
 
 
-@pytest.mark.parametrize("name", matrix_names())
+def test_pam120_lies_between_its_neighbors() -> None:
+    matrix = load_matrix("pam120")
+    letters = [code_of(letter) for letter in "ARNDCQEGHILKMFPSTWYV"]
+    scores = matrix.scores[np.ix_(letters, letters)].astype(int)
+    assert (matrix.least, matrix.greatest, scores[0, 0], scores[17, 17]) == (-8, 12, 3, 12)
+    assert np.array_equal(scores, scores.T)
+    entropies = [parameters.h for name in ("PAM70", "PAM120", "PAM250")
+                 if (parameters := ungapped_parameters(load_matrix(name)))]  # fmt: skip
+    assert entropies == sorted(entropies, reverse=True)
+    assert len(set(entropies)) == 3
+
+
+@pytest.mark.parametrize("name", sorted(set(matrix_names()) - set(OWN_NAMES)))
 def test_scores_are_those_of_biopython(name: str) -> None:
     ours, theirs = load_matrix(name.lower()), substitution_matrices.load(name)
     factor = float(ours.name.split(" x ")[1]) if " x " in ours.name else 1.0

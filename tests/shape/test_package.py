@@ -23,7 +23,7 @@ GENERATED = {".git", ".venv", "build", "dist", "runs", "__pycache__", ".mypy_cac
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|farm|root|tmp/dev|home/[a-z]+/\.pyenv)/")
 """A path of the machine that somebody worked on."""
 
-LICENSE_NAME = re.compile(r"\b(?:BSD-[23]-Clause|MIT|CC0|CC BY 4\.0)\b")
+LICENSE_NAME = re.compile(r"\b(?:BSD-[23]-Clause|MIT|CC0|CC BY 4\.0|public domain)\b")
 
 
 def build_wheel(tree: Path, into: Path) -> set[str]:
