@@ -7,6 +7,7 @@ and ``run(arguments) -> int``, which returns the exit code.
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import shlex
 import sys
@@ -78,7 +79,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.DONE  # who closes a pipe has read enough
     except SystemExit as error:  # argparse ends this way after a help text
         return int(error.code or 0)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            drop_stdout()
+            print(
+                "clalign: There is no space left for the output.\nFree some, or choose another place.", file=sys.stderr
+            )
+            return ExitCode.CANNOT_WRITE
         traceback.print_exc()
         print("clalign: This is a fault of clalign. Please report it with the text above.", file=sys.stderr)
         return ExitCode.ENGINE

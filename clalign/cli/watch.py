@@ -162,7 +162,8 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     asked = 0
     with WorkerProcess(job) as worker:
         importlib.import_module("clalign.search.export")  # while the worker starts: it is needed in the end
-        for event in worker.events():
+        for found in worker.events():
+            event = found and with_stdin_named(found, job["run"])
             if interruptions.n >= 2:
                 worker.stop()
                 return None
@@ -177,6 +178,17 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
             display.show(event)
             last = event
     return last
+
+
+def with_stdin_named(event: Event, run: str) -> Event:
+    """Return a warning or an error that calls standard input by that name, not by the copy of it beside the run."""
+    from clalign.search.export_source import STDIN_SUFFIX
+
+    if event.kind not in ("warning", "failed"):
+        return event
+    copy = str(Path(run).absolute().with_suffix(STDIN_SUFFIX))
+    words = {name: text.replace(copy, "standard input") for name, text in event.value.items() if isinstance(text, str)}
+    return Event(event.kind, {**event.value, **words})
 
 
 def watch_job(

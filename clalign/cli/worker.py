@@ -131,8 +131,8 @@ def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.pairwise_search import run_pairwise
 
     spec = PairwiseSpec.from_dict(request["spec"])
-    facts = {"spec": spec.to_dict(), "direction": spec.direction}
-    facts |= {name: request.get(name) for name in ("seen_digest", "command")}
+    kept = {name: request.get(name) for name in ("seen_digest", "command")}
+    facts = {"spec": spec.to_dict(), "direction": spec.direction, **kept}
     with create_run(Path(request["run"]), state="new", **facts) as file:
         if request.get("temporary"):
             file.make_temporary()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +124,16 @@ def test_help_of_every_command(name: str, capsys: pytest.CaptureFixture[str]) ->
     assert "exit codes:" in long
     assert len(long) > len(short)
     assert not [word for word in AVOIDED if word in (short + long).lower()]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("buffering", [[], ["-u"]])
+def test_no_space_for_standard_output_is_told(buffering: list[str]) -> None:
+    command = [sys.executable, *buffering, "-m", "clalign", "--help"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == ExitCode.CANNOT_WRITE
+    assert re.fullmatch(r"clalign: .*space left.*\n.* choose another place\.\n", done.stderr, re.IGNORECASE)
 
 
 def test_every_command_has_a_module() -> None:

@@ -366,6 +366,9 @@ def test_queries_from_standard_input(
     assert "Queries:  standard input\n" in text
     assert "\nt1 " in text
     assert Path(f"{tmp_path}/a.stdin").read_text() == QUERIES
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b">a\nMK1VL\n")))
+    assert main(["sw", "--progress", "plain", "--device", "reference", "-", inputs[1]]) == 0
+    assert "clalign: standard input, line 2: Digits among" in capsys.readouterr().err
 
 
 def test_what_is_odd_about_the_files_is_told_with_its_line(
