@@ -49,7 +49,7 @@ def verify_words(value: dict[str, Any]) -> str:
     checked, differing = value["checked"], value["differing"]
     head = f"Checked {words.count(checked)} of {words.plural(checked, 'score')} on the reference"
     if not differing:
-        return f"{head}: all equal."
+        return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
     verb = "differs" if differing == 1 else "differ"
     details = " ".join(value.get("details", [])[:3])
     return f"{words.count(differing)} of {words.count(checked)} {verb}. Please report this. {details}".strip()

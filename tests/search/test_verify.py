@@ -8,7 +8,8 @@ import pytest
 
 import clalign
 from clalign.devices import REFERENCE
-from clalign.errors import Cancelled, InputError
+from clalign.cli import main, watch
+from clalign.errors import Cancelled, ExitCode, InputError
 from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
 from clalign.reference import smith_waterman_rows
@@ -120,3 +121,12 @@ def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch
         assert listener.told == sorted(listener.told)
         with pytest.raises(Cancelled):
             verify_pairwise(run, None, 50, REFERENCE, StopAfter(50_000))
+
+
+def test_the_command_says_that_the_user_stopped_it(
+    run: RunFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = {"checked": 3, "differing": 0, "details": [], "complete": False}
+    monkeypatch.setattr(watch, "watch_job", lambda *words: value)
+    assert main(["verify", str(run.path)]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().out.startswith("Checked 3 results: all equal. The others were not checked")
