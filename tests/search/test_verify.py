@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import clalign
-from clalign.devices import REFERENCE
 from clalign.cli import main, watch
+from clalign.devices import REFERENCE
 from clalign.errors import Cancelled, ExitCode, InputError
 from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
