@@ -157,12 +157,6 @@ def no_tab(conductor: Conductor, name: str) -> str:
     return no_page(conductor) or ("" if name in page.TABS else "A comparison of sequences has neither.")
 
 
-def no_filters(conductor: Conductor, reason: Reason) -> str:
-    """Return why nothing can be explained."""
-    page = conductor.page
-    return reason(conductor) or ("" if "funnel" in page.TABS else "Only searches with profiles have filters.")
-
-
 SORTED = {column.key: column.title.split(" (")[0] for column in (*PAIR_COLUMNS, *COLUMNS) if column.sort}
 """Columns that a table can be sorted by, and their titles."""
 
@@ -222,10 +216,9 @@ COMMANDS = (
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
     Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
-            partial(no_filters, reason=no_hit), "Sends the sequence through every filter and shows its scores",
+            no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
             separator=True),
-    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline",
-            partial(no_filters, reason=no_page)),
+    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,

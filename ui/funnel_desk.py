@@ -11,6 +11,7 @@ from shiboken6 import isValid
 
 from . import words
 from .models.funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
+from .models.pair_run_view import PairRunView
 from .models.text_table import Row
 from .settings import write_whole
 
@@ -112,21 +113,24 @@ class FunnelDesk(QObject):
         page = self._conductor.page
         if page is None:
             return
-        sheet = NameSheet()
+        sheet = NameSheet(isinstance(page.run, PairRunView))
         sheet.name_given.connect(lambda name: self._explain_named(page, name))
         self._conductor.window.sheets.open_sheet(sheet)
 
     def _explain_named(self, page: ResultsPage, name: str) -> None:
-        job = {"job": "explain", "spec": page.run.facts["spec"], "profile": max(0, page.run.profile), "name": name}
-        self._start(name, job)
+        job = {"job": "explain", "profile": max(0, page.run.profile), "name": name}
+        if isinstance(page.run, PairRunView):
+            self._start(page, name, {**job, "run": str(page.run.path)})
+        else:
+            self._start(page, name, {**job, "spec": page.run.facts["spec"]})
 
     def _explain(self, page: ResultsPage, profile: int, row: int, name: str) -> None:
-        self._start(name, {"job": "explain", "run": str(page.run.path), "profile": profile, "row": row})
+        self._start(page, name, {"job": "explain", "run": str(page.run.path), "profile": profile, "row": row})
 
-    def _start(self, name: str, job: dict[str, Any]) -> None:
+    def _start(self, page: ResultsPage, name: str, job: dict[str, Any]) -> None:
         from .views.explain_sheet import ExplainSheet
 
-        sheet = ExplainSheet(name)
+        sheet = ExplainSheet(name, isinstance(page.run, PairRunView))
         sheet.resized.connect(self._conductor.window.sheets.fit)
         self._conductor.window.sheets.open_sheet(sheet)
         self._conductor.inspector.ask(

@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPlainTextEdit
 
+from clalign.devices import REFERENCE
 from clalign.formats.examples import load_pair_examples
+from clalign.jobs import QuietContext
+from clalign.search.explain import explain_in_run
 from clalign.ui import theme, words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.pair_columns import PAIR_TABLE
+from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
 from clalign.ui.views.pair_card import PairCard
 from clalign.ui.views.pair_page import PairPage
 from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
@@ -277,7 +282,7 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
     page.hits.table.choose_row(0)
     window.actions_.update()
     for name, reason in (
-        ("show_tab:profile", "neither"), ("show_tab:funnel", "neither"), ("filters.explain_hit", "have filters"),
+        ("show_tab:profile", "neither"), ("show_tab:funnel", "neither"),
         ("hits.sort_hits:bias", "no such column"),
     ):  # fmt: skip
         action = window.actions_.by_id[name]
@@ -285,6 +290,39 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
         assert reason in action.toolTip()
     window.actions_.by_id["hits.sort_hits:identity"].trigger()
     assert page.run.hits.query.sort == "identity"
+
+
+def test_a_hit_and_a_named_target_are_explained(
+    qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Column by column, with the worker's own function in place of the worker."""
+    page = opened("proteins")
+
+    def ask(job: dict[str, Any], answer: Callable[[dict[str, Any]], None], problem: object) -> None:
+        target = job["name"] if "name" in job else job["row"]
+        answer(explain_in_run(Path(job["run"]), job["profile"], target, lambda _: REFERENCE, QuietContext()))
+
+    monkeypatch.setattr(window.conductor.inspector, "ask", ask)
+    page.hits.table.choose_row(0)
+    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    assert page.hits.explain.isVisible()
+    page.hits.explain.click()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    hit = page.run.hit
+    assert sheet.value["verdict"] == f"{hit.name} is reported."
+    columns = sheet.findChild(QPlainTextEdit).toPlainText().splitlines()
+    assert len(columns) == 1 + len(hit.domains[0].states)
+    assert columns[-1].split()[-1] == str(hit.raw)
+    sheet.copy()
+    assert f"Score:    {hit.raw} = " in QGuiApplication.clipboard().text()
+    window.conductor.filters.ask_name()
+    asked = window.sheets.sheet
+    assert isinstance(asked, NameSheet)
+    asked.name_given.emit("t0")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ExplainSheet)
+    assert sheet.value["verdict"].startswith("t0 is ")
 
 
 def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) -> None:

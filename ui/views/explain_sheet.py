@@ -1,4 +1,4 @@
-"""The sheet that explains why a sequence was found, or missed."""
+"""The sheet that explains why a sequence was found, or missed: by filters, or by the columns of its alignment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from .. import theme
 from ..models.explanation import (
     explanation_text,
     explanation_title,
+    is_pair,
+    pair_parts,
     step_mark,
     step_note,
     step_numbers,
@@ -20,21 +22,40 @@ from ..models.explanation import (
 from .parts import IconLabel, button, clear_layout, label, line, notice_row, row
 from .sheet import Sheet
 
-ASK_WORDS = (
-    "The sequence is sent through every filter, also those that it would not have come to, and you see its score and "
-    "what was needed."
-)
+ASK_WORDS = {
+    False: "The sequence is sent through every filter, also those that it would not have come to, and you see its "
+    "score and what was needed.",
+    True: "The sequence is aligned with the query, and you see what their score is made of, and why it is reported "
+    "or not.",
+}
+"""By whether two sequences are compared."""
+
+WAIT_WORDS = {
+    False: "Every filter is computed for this one sequence…",
+    True: "The two sequences are aligned once more…",
+}
+
+COLUMNS_HEIGHT = 240
+"""Pixels of the table of columns, which scrolls."""
 
 
 class ExplainSheet(Sheet):
-    """Every step with its mark, its numbers and a sentence; first of all the verdict."""
+    """First of all the verdict; then every step with its numbers, or every column of the alignment of a pair.
+
+    Parameters
+    ----------
+    name : str
+        Of the sequence.
+    of_pair : bool
+        Whether it is compared with another sequence, not with a profile.
+    """
 
     resized = Signal()
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, of_pair: bool = False) -> None:
         super().__init__(f"Explain {name}", 640)
         self.value: dict[str, Any] = {}
-        self.body.addWidget(label("Every filter is computed for this one sequence…", "muted"))
+        self.body.addWidget(label(WAIT_WORDS[of_pair], "muted"))
         self.copy_button = button("Copy as text", self.copy)
         self.copy_button.setEnabled(False)
         close = button("Close", self.close_sheet, "primary")
@@ -45,12 +66,17 @@ class ExplainSheet(Sheet):
         """Show what became of the sequence."""
         self.value = value
         clear_layout(self.body)
-        self.body.addWidget(label(explanation_title(value), "muted", wrap=True))
         verdict = label(value["verdict"], "heading", wrap=True, selectable=True)
-        self.body.addWidget(verdict)
-        for step in value["steps"]:
-            self.body.addWidget(line())
-            self.body.addWidget(step_card(step))
+        if is_pair(value):
+            what, columns, sums = pair_parts(value)
+            for part in (verdict, _mono(what), _scrolling(columns), _mono(sums)):
+                self.body.addWidget(part)
+        else:
+            self.body.addWidget(label(explanation_title(value), "muted", wrap=True))
+            self.body.addWidget(verdict)
+            for step in value["steps"]:
+                self.body.addWidget(line())
+                self.body.addWidget(step_card(step))
         self.body.addStretch(1)
         self.copy_button.setEnabled(True)
         self.resized.emit()
@@ -66,6 +92,23 @@ class ExplainSheet(Sheet):
         """Copy the explanation as text."""
         if self.value:
             QGuiApplication.clipboard().setText(explanation_text(self.value))
+
+
+def _mono(text: str) -> QLabel:
+    made = label(text, wrap=True, selectable=True)
+    made.setFont(theme.mono_font(9))
+    return made
+
+
+def _scrolling(text: str) -> QPlainTextEdit:
+    """Return the columns, of which there may be thousands."""
+    made = QPlainTextEdit(text)
+    made.setReadOnly(True)
+    made.setFont(theme.mono_font(9))
+    made.setFixedHeight(COLUMNS_HEIGHT)
+    made.setTabChangesFocus(True)
+    made.setAccessibleName("Columns of the alignment with their scores")
+    return made
 
 
 def step_card(step: dict[str, Any]) -> QWidget:
@@ -95,13 +138,13 @@ class NameSheet(Sheet):
 
     name_given = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, of_pair: bool = False) -> None:
         super().__init__("Explain one sequence", 480)
         self.name = QLineEdit()
         self.name.setPlaceholderText("Name, the first word of its header")
         self.name.setAccessibleName("Name of the sequence")
         self.go = button("Explain", self._give, "primary")
-        self.body.addWidget(label(ASK_WORDS, "muted", wrap=True))
+        self.body.addWidget(label(ASK_WORDS[of_pair], "muted", wrap=True))
         self.body.addWidget(self.name)
         self.body.addStretch(1)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.go))

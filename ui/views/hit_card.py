@@ -126,7 +126,7 @@ class HitCard(QWidget):
         if not self.alignment.narrow:
             verify.setText("Verify on the reference")
         self.explain = IconButton(
-            "filter-check-outline", "Send this sequence through every filter and show its scores",
+            "filter-check-outline", "Show what the score of this sequence is made of",
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
         buttons = row(verify, self.explain, self._verified)
@@ -208,7 +208,6 @@ class HitCard(QWidget):
         self._description.setText(hit.description)
         is_pair = any(domain.pair is not None for domain in hit.domains)
         self._line.setText(pair_line(run.card, hit) if is_pair else hit_line(hit))
-        self.explain.setVisible(not is_pair)
         self._estimates.setText(estimates_line(hit))
         self._estimates.setVisible(hit.estimates is not None)
         self._show_note()

@@ -277,7 +277,7 @@ class HitsPanel(QWidget):
         super().__init__()
         self.model = model
         self.explain = IconButton(
-            "filter-check-outline", "Send the selected sequence through every filter and show its scores",
+            "filter-check-outline", "Show what the score of the selected sequence is made of",
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
         self.explain.setEnabled(False)

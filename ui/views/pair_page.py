@@ -7,7 +7,6 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 
 from ..models.pair_run_view import PairRunView
-from .hits_table import HitsPanel
 from .pair_card import PairCard
 from .results_page import TABS, ResultsPage
 
@@ -24,11 +23,6 @@ class PairPage(ResultsPage):
     def __init__(self, run: PairRunView) -> None:
         self._fitted: set[str] = set()
         super().__init__(run)
-
-    def _made_hits(self) -> HitsPanel:
-        made = super()._made_hits()
-        made.explain.hide()
-        return made
 
     def _made_hit(self) -> PairCard:
         made = PairCard()
