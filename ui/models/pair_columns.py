@@ -79,7 +79,7 @@ def _share(value: Callable[[HitRow, Span, PairFacts, HitsModel], float]) -> Call
 
 
 PAIR_COLUMNS = (
-    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 145),
+    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 148),
     Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
            False, True, 200),
     NOTE,
@@ -106,7 +106,7 @@ PAIR_COLUMNS = (
     Column("n_columns", "Columns", "Columns of the alignment", _said(lambda r, s, p, m: words.count(len(s.states))),
            "n_columns", True, False, 70),
     Column("strand", "Strand", "Strand of the query that is aligned",
-           _said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), "strand", False, False, 52),
+           _said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), "strand", False, False, 48),
     Column("cigar", "CIGAR", "Path along the target as in SAM: M both, I query alone, D target alone",
            _said(lambda r, s, p, m: cigar(s)), "", False, False, 160),
     Column("ranking", "Ranking", f"How alike the two are as a whole: {RANKING}",

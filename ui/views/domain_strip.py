@@ -18,7 +18,7 @@ from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
 
-NAME_MARGINS = 8
+NAME_MARGINS = 6
 """Pixels beside the text of a cell."""
 
 
