@@ -27,6 +27,7 @@ from clalign.search.opening import Opening
 from clalign.search.pipeline import Pace, Pipeline
 from clalign.search.preparing import card_of_search, has_composition, prepare_search
 from clalign.search.protocol import ProfileSearch
+from clalign.search.run_sources import check_still_there
 from clalign.search.targets import Targets, targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -144,12 +145,15 @@ def _run_owned(run: RunFile, work: Callable[[], dict[str, Any]]) -> dict[str, An
 def _search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
+    is_begun = run.fact("database") is not None
+    if is_begun:
+        check_still_there(spec.targets, spec.profiles)
     with Opening(lambda: _opened(spec, pick_device, context)) as opening:
         profiles = load_library(spec.profiles, context.check)
         database, report = load_database(
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
-        if run.fact("database") is not None:
+        if is_begun:
             check_unchanged(run, spec, report)
         targets = targets_of(spec, database, profiles, report)
         session = opening.result(context.check)

@@ -124,7 +124,9 @@ def clear(folder: Path) -> None:
         path.unlink()
 
 
-def test_a_lost_worker_without_run_names_its_file(many: Path, tmp_path: Path) -> None:
+def test_a_lost_worker_without_run_names_its_file(
+    many: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     process = start(
         "hmmsearch", "--progress", "json", "--device", "reference", PROFILE, str(many),
         env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -137,6 +139,10 @@ def test_a_lost_worker_without_run_names_its_file(many: Path, tmp_path: Path) ->
     (run,) = tmp_path.glob("clalign-*/search.clalign")
     assert f"clalign resume {run}" in told
     assert main(["resume", "-q", "--sam", "-", str(run)]) == ExitCode.INPUT, "that is for pairwise runs"
+    away = many.rename(many.with_suffix(".away"))
+    assert main(["resume", "-q", str(run)]) == ExitCode.UNREADABLE
+    assert "Put it back there" in capsys.readouterr().err
+    away.rename(many)
     assert main(["resume", "-q", "-o", str(tmp_path / "hits.txt"), str(run)]) == 0
     assert (tmp_path / "hits.txt").read_text().endswith("# [ok]\n")
 
