@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -44,7 +44,10 @@ def wait_until(holds: Callable[[], bool], what: str, pause_ms: int = 20) -> None
     """Let the window live until something holds."""
     end = time.monotonic() + WAIT_SECONDS
     while not holds():
-        QTest.qWait(pause_ms)
+        # QTest.qWait would keep Python's lock, and threads that read for the window could hardly go on.
+        loop = QEventLoop()
+        QTimer.singleShot(pause_ms, loop.quit)
+        loop.exec()
         if time.monotonic() > end:
             sys.exit(f"{what}: nothing happened for {WAIT_SECONDS} s")
 

@@ -1,6 +1,12 @@
+from typing import Any
+
 import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 
 from clalign.ui import words
+from clalign.ui.views.domain_strip import NameDelegate
 
 
 @pytest.mark.parametrize(
@@ -40,3 +46,20 @@ def test_of_a_long_name_the_last_part_says_most() -> None:
     assert words.short_name("sp|P69905|HBA_HUMAN") == "HBA_HUMAN"
     assert words.short_name("gi|1877523|gb|U89959.1|") == "U89959.1"
     assert words.short_name("plain") == "plain"
+
+
+def test_names_of_a_narrow_column_are_all_short(qtbot: Any) -> None:
+    table = QTableView()
+    qtbot.addWidget(table)
+    model, delegate = QStandardItemModel(2, 1), NameDelegate(table)
+    for row, name in enumerate(("sp|P1|A_B", "sp|A0A024RBG1|NUD4B_HUMAN")):
+        model.setItem(row, QStandardItem(name))
+    for width, expected in ((150, ["A_B", "NUD4B_HUMAN"]), (600, ["sp|P1|A_B", "sp|A0A024RBG1|NUD4B_HUMAN"])):
+        shown = []
+        for row in range(2):
+            option = QStyleOptionViewItem()
+            option.initFrom(table)
+            option.rect = QRect(0, 0, width, 20)
+            delegate.initStyleOption(option, model.index(row, 0))
+            shown.append(option.text)
+        assert shown == expected

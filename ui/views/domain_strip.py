@@ -18,8 +18,8 @@ from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
 
-NAME_MARGINS = 6
-"""Pixels beside the text of a cell."""
+LONG_NAME = "sp|A0A024RBG1|NUD4B_HUMAN"
+"""Where names like this one fit, they are shown whole; in a narrower column all of them are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class NameDelegate(RowDelegate):
         """Take the other ways to shorten text."""
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
-        if option.fontMetrics.horizontalAdvance(option.text) > option.rect.width() - NAME_MARGINS:
+        if option.fontMetrics.horizontalAdvance(LONG_NAME) > option.rect.width():
             option.text = words.short_name(option.text)
 
 
