@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from clalign.devices import Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.opencl.build_reports import build_report
-from clalign.opencl.busy_time import BusyTime, Span
+from clalign.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
@@ -67,7 +68,7 @@ class OpenCLSession:
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
         self._seconds_of: dict[str, float] = {}
-        self._spans: list[Span] = []  # of kernels that a session beside this one still has to tell
+        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a session beside this one still has to tell
         self._busy = BusyTime()
         self._is_owner = True
         self._sessions = weakref.WeakSet([self])
@@ -103,7 +104,7 @@ class OpenCLSession:
         with self._translated():
             other._queue = self._new_queue()
         other._launched, other._seconds_of, other._is_owner = [], {}, False
-        other._spans, other._busy = [], BusyTime()
+        other._spans, other._busy = deque(maxlen=KEPT), BusyTime()
         self._sessions.add(other)
         return other
 
@@ -113,7 +114,8 @@ class OpenCLSession:
         for source, seconds in other._seconds_of.items():
             self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
         self._busy.add(other._spans)
-        other._seconds_of, other._spans = {}, []
+        other._seconds_of = {}
+        other._spans.clear()
 
     def _new_queue(self) -> cl.CommandQueue:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)

@@ -51,8 +51,8 @@ GPU_PATIENCE = 2.5
 and with many others beside them that costs least.
 """
 
-GPU_MEMORY = 0.5
-"""For the same reason the first batches say little of the rate of others."""
+GPU_REMEMBERED = 0.5
+"""The first batches of a GPU, which hold the longest targets, say little of the rate of others."""
 
 
 def pairwise_search(
@@ -161,9 +161,8 @@ def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: 
     lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
     rate = PAIR_SPEED * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
     total = float(database.n_residues) * sum(lengths)
-    pace = Pace(rate, residue_limit(device), max(1, typical_length(lengths)), total, *run.work_done())
-    if device.kind == "gpu":
-        pace.patience, pace.memory = GPU_PATIENCE, GPU_MEMORY
+    of_gpu = {"patience": GPU_PATIENCE, "remembered": GPU_REMEMBERED} if device.kind == "gpu" else {}
+    pace = Pace(rate, residue_limit(device), max(1, typical_length(lengths)), total, *run.work_done(), **of_gpu)
 
     def search_of(number: int) -> QuerySearch:
         return prepare_query(run, inputs, number, spec)

@@ -45,7 +45,7 @@ class Pace:
         Of the whole run, earlier workers included.
     patience : float
         How many times `BATCH_SECONDS` a batch may take.
-    memory : float
+    remembered : float
         What share of all that was measured before still counts after another batch.
     """
 
@@ -56,8 +56,8 @@ class Pace:
     done_cells: float = 0.0
     device_seconds: float = 0.0
     patience: float = 1.0
-    memory: float = 1.0
-    _measured: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    remembered: float = 1.0
+    _measured: list[float] = field(default_factory=lambda: [0.0, 0.0], init=False)
 
     @property
     def residues(self) -> int:
@@ -67,7 +67,7 @@ class Pace:
 
     def measure(self, cells: float, seconds: float) -> None:
         """Take note of a batch that this session has computed."""
-        self._measured = [self.memory * self._measured[0] + cells, self.memory * self._measured[1] + seconds]
+        self._measured = [self.remembered * self._measured[0] + cells, self.remembered * self._measured[1] + seconds]
         if self._measured[0] >= MIN_CELLS / 4:
             self.rate = self._measured[0] / max(self._measured[1], 1e-6)
 

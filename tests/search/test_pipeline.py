@@ -172,7 +172,7 @@ def test_rate_without_the_driver_s_times() -> None:
 
 def test_a_patient_pace_forgets() -> None:
     """Batches may take longer, and their size soon follows a rate that grows."""
-    pace = Pace(1e9, 10**9, 100, 1e12, patience=2.5, memory=0.5)
+    pace = Pace(1e9, 10**9, 100, 1e12, patience=2.5, remembered=0.5)
     assert pace.residues == int(2.5e9 * pipeline.BATCH_SECONDS / 100)
     for _ in range(9):
         pace.measure(1e9, 1.0)

@@ -12,6 +12,7 @@ from clalign.formats.pairwise_rows import PairRow
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.forms.scripts import as_command, as_python, spec_of
+from clalign.ui.models import pair_histogram
 from clalign.ui.models.alignment_layout import as_text
 from clalign.ui.models.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
@@ -129,6 +130,17 @@ def test_a_bar_expects_what_the_curve_says_of_its_scores(hits_of: HitsOf, pair_r
     assert data.report_score < data.last_shown < data.edges[-1]
     assert data.n_beyond == sum(hit.raw >= data.last_shown for hit in hits) > 0
     assert "with a score of" in data.bar_at(float(data.edges[0]) + 0.5)
+
+
+def test_joined_bars_do_not_change_how_many_reach_a_score(
+    hits_of: HitsOf, pair_runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair_histogram, "MAX_BARS", 4)
+    _, hits = hits_of(pair_runs["proteins"])
+    data = read_pair_histogram(pair_runs["proteins"], 0)
+    assert len(data.counts) <= 4
+    for hit in hits:
+        assert data.n_from(hit.raw) == sum(other.raw >= hit.raw for other in hits)
 
 
 def test_without_statistics_there_is_no_curve_and_no_line(

@@ -40,12 +40,16 @@ class PairHistogram(Histogram):
     expected_counts : float64[n]
         How many targets each score would have by chance, from `first_expected` on.
     first_expected : int
+    scores, targets : float64[n], int64[n] or None
+        How many targets have each score, where bars may have been joined.
     """
 
     statistics: dict[str, Any] | None = None
     fitted: dict[str, Any] | None = None
     expected_counts: npt.NDArray[np.float64] | None = None
     first_expected: int = 0
+    scores: npt.NDArray[np.float64] | None = None
+    targets: npt.NDArray[np.int64] | None = None
 
     @property
     def step(self) -> float:
@@ -101,7 +105,9 @@ class PairHistogram(Histogram):
 
     def n_from(self, score: float) -> int:
         """Return how many targets have at least a score."""
-        return int(self.counts[self.edges[:-1] >= score].sum())
+        if self.scores is None or self.targets is None:
+            return int(self.counts[self.edges[:-1] >= score].sum())
+        return int(self.targets[self.scores >= score].sum())
 
     def legend(self) -> list[tuple[str, str]]:
         """Return what the curve is, and beside published statistics what a fit would give."""
@@ -153,4 +159,6 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
         fitted=card.get("fitted"),
         expected_counts=np.array(curve["counts"], np.float64) if curve else None,
         first_expected=int(curve["first"]) if curve else 0,
+        scores=left,
+        targets=bins,
     )
