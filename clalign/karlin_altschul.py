@@ -425,9 +425,10 @@ def fitted_statistics(
 
 
 def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
-    """Return in words how far E-values around a limit are from those that a fit gives; nothing if that is not much.
+    """Return in words how far E-values are from those that a fit gives; nothing if that is not much.
 
-    Short queries differ because the length adjustment takes a large part of them, others because published
+    They are compared at the limit, but not below 1, where chance gives no scores that a fit could rest on. Short
+    queries differ because the length adjustment takes a large part of them, others because published
     parameters are those of sequences of the usual composition.
 
     Parameters
@@ -441,7 +442,7 @@ def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
     """
     if fitted is None or fitted is known or fitted.n_fitted < FEW_SCORES:
         return ""
-    raw = known.least_raw(evalue)
+    raw = known.least_raw(max(evalue, 1.0))
     factor = fitted.evalue(raw) / known.evalue(raw)
     if 1 / MISFIT <= factor <= MISFIT:
         return ""

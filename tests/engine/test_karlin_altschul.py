@@ -221,6 +221,13 @@ def test_scores_that_published_statistics_do_not_fit_are_told() -> None:
     assert "times larger" in misfit(known, flatter, 1e-3)
 
 
+@pytest.mark.parametrize("evalue", [1e-60, 1e-318])
+def test_a_strict_limit_says_nothing_of_how_scores_fit(evalue: float) -> None:
+    known = Statistics("published", Parameters(0.267, 0.041), 0, 300, 3e8, "")
+    much_alike = Statistics("fitted", Parameters(0.256, 0.03), 0, 300, 3e8, "", 5000)
+    assert misfit(known, much_alike, evalue) == ""
+
+
 def test_few_scores_are_not_fitted() -> None:
     rng = np.random.default_rng(1)
     n = LEAST_SCORES
