@@ -85,9 +85,8 @@ def load_matrix(name: str) -> SubstitutionMatrix:
 
 @lru_cache(maxsize=32)
 def _known(name: str) -> SubstitutionMatrix:
-    own = files("clalign.resources") / "matrices" / name
-    text = own.read_text("utf-8") if name in OWN_NAMES else (_folder() / name).read_text("utf-8")
-    (_, letters), *lines = _lines(text)
+    folder = files("clalign.resources") / "matrices" if name in OWN_NAMES else _folder()
+    (_, letters), *lines = _lines((folder / name).read_text("utf-8"))
     table = np.array([[float(value) for value in words[1:]] for _, words in lines])
     factor = _factor(table)
     shown = name if factor == 1 else f"{name} x {factor}"
