@@ -116,8 +116,8 @@ def seconds(value: float) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last."""
-    return name.rstrip("|").rpartition("|")[2]
+    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last; the name if it has none."""
+    return name.rstrip("| ").rpartition("|")[2].strip() or name
 
 
 def unit(alphabet: str) -> str:

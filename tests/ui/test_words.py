@@ -46,6 +46,9 @@ def test_of_a_long_name_the_last_part_says_most() -> None:
     assert words.short_name("sp|P69905|HBA_HUMAN") == "HBA_HUMAN"
     assert words.short_name("gi|1877523|gb|U89959.1|") == "U89959.1"
     assert words.short_name("plain") == "plain"
+    assert words.short_name("x | y") == "y"
+    assert words.short_name("x | y | ") == "y"
+    assert words.short_name("|") == "|"
 
 
 def test_names_of_a_narrow_column_are_all_short(qtbot: Any) -> None:
