@@ -144,6 +144,12 @@ RNA = Alphabet(
 
 ALPHABETS = {alphabet.name: alphabet for alphabet in (AMINO, DNA, RNA)}
 
+FEW_LETTERS = 50
+"""A guess from fewer letters may be wrong."""
+
+FEW_KINDS = 2
+"""So may one from no more different letters: of low complexity are proteins, too."""
+
 _PROTEIN_ONLY = [code_of(letter) for letter in "EFIJLOPQZ"]
 
 
@@ -173,3 +179,14 @@ def guess_alphabet(counts: npt.NDArray[np.int64]) -> tuple[Alphabet, str]:
     uracil, thymine = int(counts[code_of("U")]), int(counts[code_of("T")])
     alphabet = RNA if uracil > thymine else DNA
     return alphabet, f"{share:.1f} % of the letters are A, C, G, T, U or N"
+
+
+def is_doubtful(guess: Alphabet, counts: npt.NDArray[np.int64]) -> bool:
+    """Return whether so few letters, or so few different ones (int64[N_CODES]), may as well be of the other kind.
+
+    Every base has the letter of an amino acid, but not the other way round.
+    """
+    letters = counts[:STOP_CODE]
+    may_be_other = guess.is_nucleic or not letters[~DNA.legal_codes()[:STOP_CODE]].any()
+    is_little = int(letters.sum()) < FEW_LETTERS or np.count_nonzero(letters) <= FEW_KINDS
+    return bool(may_be_other and is_little)

@@ -18,6 +18,7 @@ from clalign.alphabets import (
     STOP_CODE,
     Alphabet,
     guess_alphabet,
+    is_doubtful,
 )
 from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
 
@@ -69,6 +70,8 @@ class InputReport:
     length_histogram : tuple of (int, int, int)
         First length, last length and number of sequences of each bin.
     issues : tuple of Issue
+    is_doubtful : bool
+        Whether the alphabet is guessed from too little.
     """
 
     path: str
@@ -86,6 +89,7 @@ class InputReport:
     longest: int
     length_histogram: tuple[tuple[int, int, int], ...]
     issues: tuple[Issue, ...] = ()
+    is_doubtful: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -154,7 +158,7 @@ def make_report(
     guess, reason = guess_alphabet(facts.counts())
     if alphabet is not None:
         reason = "chosen" if alphabet == guess else f"chosen; it looks like {guess.label}: {reason}"
-    alphabet = alphabet or guess
+    is_guessed, alphabet = alphabet is None, alphabet or guess
     report = InputReport(
         path=path,
         digest=digest,
@@ -171,6 +175,7 @@ def make_report(
         longest=facts.longest,
         length_histogram=tuple((a, b, n) for a, b, n in facts.length_histogram),
         issues=(*_letter_issues(facts, alphabet), *_finding_issues(facts), *_line_end_issues(facts)),
+        is_doubtful=is_guessed and is_doubtful(guess, facts.counts()),
     )
     return alphabet, report
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import ALPHABETS, LETTERS, N_CODES, Alphabet, code_of
+from clalign.alphabets import LETTERS, N_CODES, Alphabet, code_of
 from clalign.errors import InputError, OptionError
 from clalign.formats.databases import load_database
 from clalign.formats.matrices import (
@@ -24,13 +24,21 @@ from clalign.formats.matrices import (
 )
 from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.recognize import recognize
-from clalign.formats.reports import InputReport
+from clalign.formats.reports import InputReport, Issue
 from clalign.jobs import JobContext
 from clalign.karlin_altschul import match_mismatch_of, rows_to_fit, typical_lengths, ungapped_parameters
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.search.pairwise_alphabets import (
+    TRANSLATE,
+    Guess,
+    are_two_kinds,
+    beside_each_other,
+    caution,
+    refusal,
+)
 from clalign.search.run_sources import check_still_there
 from clalign.sequences import Sequence, SequenceDatabase
 
@@ -38,6 +46,8 @@ LOOKED_THROUGH = 1 << 24
 """Residues of the targets that are looked through for letters that the matrix lacks."""
 
 STRANDS = {1: "plus", -1: "minus"}
+
+Loaded = tuple[SequenceDatabase, InputReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +156,16 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     is_begun = run is not None and run.fact("scoring") is not None
     if is_begun:
         check_still_there(spec.queries, spec.targets)
-    queries, query_report = _loaded(spec.queries, spec.query_format, spec.targets, spec, context)
-    targets, target_report = _loaded(spec.targets, spec.sequence_format, spec.queries, spec, context)
+    both = (
+        _loaded(spec.queries, spec.query_format, spec.targets, spec, context),
+        _loaded(spec.targets, spec.sequence_format, spec.queries, spec, context),
+    )
     if run is not None and is_begun:
-        _check_unchanged(run, spec, query_report, target_report)
+        _check_unchanged(run, spec, both[0][1], both[1][1])
+    (queries, query_report), (targets, target_report) = _of_one_kind(spec, *both, is_begun)
+    if run is not None and is_begun:
         chosen = ChosenScoring.from_dict(run.fact("scoring"))
     else:
-        _refuse_two_kinds(spec, query_report, target_report)
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
     rows = np.argsort(queries.order).astype(np.int64)
     strands = _strands(spec, queries.alphabet)
@@ -161,9 +174,7 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, *samples)
 
 
-def _loaded(
-    path: str, form: str, other: str, spec: PairwiseSpec, context: JobContext
-) -> tuple[SequenceDatabase, InputReport]:
+def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobContext) -> Loaded:
     """Return the sequences of a file; where it holds profiles, refuse it with the command that searches them."""
     try:
         return load_database(path, alphabet=spec.alphabet, sequence_format=form, context=context)
@@ -174,19 +185,28 @@ def _loaded(
         raise InputError(path, error.reason, f"A search with profiles is another one: {command}") from error
 
 
-def _refuse_two_kinds(spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
-    """Refuse to compare bases with amino acids as if they were the same letters."""
-    kinds = [ALPHABETS[report.alphabet] for report in (queries, targets)]
-    if spec.alphabet != "auto" or kinds[0].is_nucleic == kinds[1].is_nucleic:
-        return
-    name = "standard input" if spec.targets == "-" else spec.targets
-    raise InputError(
-        spec.queries,
-        f"the queries look like {kinds[0].label} ({queries.alphabet_reason}), but the targets in {name} look like"
-        f" {kinds[1].label} ({targets.alphabet_reason}).",
-        "Translate the nucleic acids first; or, if one of them is taken for what it is not, say with --alphabet"
-        " (amino, dna or rna) what both are.",
+def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded, is_begun: bool) -> tuple[Loaded, Loaded]:
+    """Return both files as they are compared; bases are not compared with amino acids as if they were the same.
+
+    A run that has begun nevertheless, as older versions did, goes on.
+    """
+    guesses = [Guess(report.alphabet, report.alphabet_reason, report.is_doubtful) for _, report in (queries, targets)]
+    taken = beside_each_other(*guesses)
+    if are_two_kinds(*taken) and not is_begun:
+        where = "standard input" if spec.targets == "-" else spec.targets
+        hint = f"{TRANSLATE} say with --alphabet (amino, dna or rna) what both are."
+        raise InputError(spec.queries, refusal(*taken, where), hint)
+    one, other = (
+        loaded if before == after else _taken_for(after, *loaded)
+        for loaded, before, after in zip((queries, targets), guesses, taken, strict=True)
     )
+    return one, other
+
+
+def _taken_for(guess: Guess, database: SequenceDatabase, report: InputReport) -> Loaded:
+    text = f"{caution(guess)} If that is wrong, say with --alphabet what both are."
+    issues = (*report.issues, Issue("alphabet", "caution", text))
+    return replace(database, alphabet=guess.alphabet), replace(report, alphabet=guess.name, issues=issues)
 
 
 def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:

@@ -335,6 +335,37 @@ def test_bases_are_not_compared_with_amino_acids(
     search((bases[0], proteins[1]), tmp_path / "both.clalign", alphabet="amino").close()
 
 
+LONG_DNA = "ACGTTGCAAC" * 6
+
+
+@pytest.mark.parametrize(
+    ("query", "target", "taken"),
+    [
+        *((text, "MKVLWERQFY" * 6, "amino") for text in ("GATTACA", "ACGT", "CCCCACCC", "A" * 80, "NNNNNN")),
+        *((text, LONG_DNA, "dna") for text in ("XXXX", "ACRYSWKMGG", "***")),
+        ("MKVLWERQFY", "ACGTTGCA", "amino"),
+        ("MKVLWERQFY", LONG_DNA, None),
+        (LONG_DNA, "MKVLWERQFY", None),
+    ],
+)
+@pytest.mark.parametrize("is_query", [True, False])
+def test_a_guess_from_little_yields_to_the_other_file(
+    query: str, target: str, taken: str | None, is_query: bool, tmp_path: Path
+) -> None:
+    texts = (query, target) if is_query else (target, query)
+    inputs = (fasta(tmp_path / "q.fa", [("q", texts[0])]), fasta(tmp_path / "t.fa", [("t", texts[1])]))
+    watching = Watching()
+    if taken is None:
+        with pytest.raises(InputError, match="say with --alphabet"):
+            search(inputs, tmp_path / "a.clalign")
+        return
+    with search(inputs, tmp_path / "a.clalign", context=watching) as run:
+        card = run.card(0)
+        assert (card["alphabet"], card["target_alphabet"]) == (taken, taken)
+        assert len(card["strands"]) == (1 if taken == "amino" else 2)
+    assert sum("too few letters" in text for text in watching.texts) == 1
+
+
 def test_a_profile_in_place_of_sequences_is_told_with_the_command_for_it(
     proteins: tuple[Path, Path], tmp_path: Path
 ) -> None:

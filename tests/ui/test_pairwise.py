@@ -1,6 +1,7 @@
 """Comparisons of sequences: what the window makes of their run files."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from clalign.ui.models.pair_histogram import read_pair_histogram
 from clalign.ui.models.pair_layout import lay_out_pair, pair_fasta
 from clalign.ui.models.pair_run_view import PairRunView
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.workspace import Source, Workspace, pair_notices
+from clalign.ui.models.workspace import Source, Workspace, compares_bases, pair_notices
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -370,6 +371,21 @@ def test_notices_about_two_files() -> None:
     assert "Only 3 targets" in pair_notices(sequences("a"), sequences("b", n=3), None)[0].text
     both = pair_notices(sequences("a", alphabet="amino"), sequences("b"), None)
     assert not any(notice.blocks for notice in both)
+
+
+def test_a_doubtful_guess_yields_as_in_the_search() -> None:
+    short, bases, proteins = sequences("short", "dna"), sequences("bases", "dna"), sequences("proteins")
+    short.report["is_doubtful"] = True
+    (notice,) = pair_notices(short, proteins, None)
+    assert not notice.blocks
+    assert notice.text.startswith("short: Taken for protein")
+    assert "choose the alphabet" in notice.text
+    assert not compares_bases(short, proteins)
+    assert compares_bases(short, bases)
+    (refused,) = pair_notices(bases, proteins, None)
+    assert refused.blocks
+    assert refused.text.endswith("choose the alphabet of its file.")
+    assert compares_bases(replace(bases, alphabet="dna"), proteins), "what is said of one file holds for both"
 
 
 def test_the_smallest_file_is_proposed_as_query(qtbot: Any) -> None:

@@ -9,7 +9,16 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
+from clalign.alphabets import ALPHABETS
 from clalign.devices import REFERENCE, Device
+from clalign.search.pairwise_alphabets import (
+    TRANSLATE,
+    Guess,
+    are_two_kinds,
+    beside_each_other,
+    caution,
+    refusal,
+)
 
 from .. import words
 
@@ -95,6 +104,12 @@ class Source:
             return str(self.cards[0]["alphabet"]) if self.cards else ""
         return str(self.report.get("alphabet", ""))
 
+    @property
+    def guess(self) -> Guess:
+        """What its sequences look like, once they are read."""
+        report = self.report
+        return Guess(report["alphabet"], report.get("alphabet_reason", ""), report.get("is_doubtful", False))
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -129,12 +144,9 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
     """Return what is to be said about sequences that are to be compared."""
     found: list[Notice] = []
     if queries and targets and queries.state == targets.state == "ready":
-        one, other = queries.alphabet_found, targets.alphabet_found
         chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
-        if not chosen and (one == "amino") != (other == "amino"):
-            kinds = [words.alphabet(name) if name != "amino" else "proteins" for name in (one, other)]
-            text = f"The queries look like {kinds[0]}, the targets like {kinds[1]}: translate the nucleic acids first."
-            found.append(Notice("stop", text, True))
+        if not chosen:
+            found += _guess_notices(queries, targets)
         if len(chosen) > 1:
             found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
         n_targets = int(targets.report.get("n_sequences", 0))
@@ -142,6 +154,33 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
             text = f"Only {words.plural(n_targets, 'target')}: E-values are for a database of this size."
             found.append(Notice("note", text))
     return found + _device_notices(device)
+
+
+def alphabet_chosen(queries: Source | None, targets: Source | None) -> str:
+    """Return what the user said of either file, which holds for both."""
+    return next((source.alphabet for source in (queries, targets) if source and source.alphabet != "auto"), "auto")
+
+
+def compares_bases(queries: Source | None, targets: Source | None) -> bool:
+    """Return whether nucleic acids are compared, as far as the files are read."""
+    chosen = alphabet_chosen(queries, targets)
+    if chosen != "auto":
+        return ALPHABETS[chosen].is_nucleic
+    guesses = [source.guess for source in (queries, targets) if source and source.report]
+    taken = beside_each_other(*guesses) if len(guesses) == 2 else guesses
+    return bool(taken) and all(guess.alphabet.is_nucleic for guess in taken)
+
+
+def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
+    taken = beside_each_other(queries.guess, targets.guess)
+    if are_two_kinds(*taken):
+        text = refusal(*taken, targets.name)
+        return [Notice("stop", f"{text[0].upper()}{text[1:]} {TRANSLATE} choose the alphabet of its file.", True)]
+    return [
+        Notice("caution", f"{source.name}: {caution(guess)} If that is wrong, choose the alphabet of this file.")
+        for source, guess in zip((queries, targets), taken, strict=True)
+        if guess != source.guess
+    ]
 
 
 def _device_notices(device: Device | None) -> list[Notice]:

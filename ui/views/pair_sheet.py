@@ -13,7 +13,7 @@ from clalign.search.pairwise_inputs import choose_scoring
 
 from .. import theme
 from ..forms.pair_form import PairForm
-from ..models.workspace import Workspace, pair_notices
+from ..models.workspace import Workspace, alphabet_chosen, compares_bases, pair_notices
 from .parts import button, column, label, row, shrinking
 from .spec_sheet import SpecSheet, time_words
 
@@ -102,9 +102,7 @@ class PairSheet(SpecSheet):
 
     @property
     def _is_nucleic(self) -> bool:
-        sources = (self.workspace.queries, self.workspace.sequences)
-        found = [source.alphabet_found for source in sources if source is not None]
-        return bool(found) and all(name in ("dna", "rna") for name in found)
+        return compares_bases(self.workspace.queries, self.workspace.sequences)
 
     def show_spec(self) -> None:
         """Show command, scoring, notices and estimate of what is filled in."""
@@ -114,7 +112,8 @@ class PairSheet(SpecSheet):
         try:
             if not problem:
                 paths = [source.path if source else "" for source in (space.queries, space.sequences)]
-                spec = PairwiseSpec(*paths, space.device_id, alphabet=self._alphabet(), **values)
+                alphabet = alphabet_chosen(space.queries, space.sequences)
+                spec = PairwiseSpec(*paths, space.device_id, alphabet=alphabet, **values)
                 scoring = scoring_words(spec, self._is_nucleic)
                 self.spec = spec if all(paths) else None
         except ClalignError as error:
@@ -133,11 +132,6 @@ class PairSheet(SpecSheet):
             self.run_button.click()
         else:
             self._waits = True
-
-    def _alphabet(self) -> str:
-        """Return what the user said of either file."""
-        sources = (self.workspace.queries, self.workspace.sequences)
-        return next((source.alphabet for source in sources if source and source.alphabet != "auto"), "auto")
 
     def _estimate(self) -> str:
         space = self.workspace
