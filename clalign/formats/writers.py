@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import stat
 import sys
 import textwrap
@@ -18,6 +19,9 @@ import numpy as np
 from clalign.errors import OutputError
 
 FASTA_WIDTH = 60
+
+ESCAPED = "backslashreplace"
+"""How bytes of the names of files that are no text are written."""
 
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
@@ -52,8 +56,8 @@ def check_writable(path: str) -> None:
 
 
 def _part_of(path: Path) -> Path:
-    """Return the name that a file has until it is whole."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Return the name that a file has until it is whole: a new one each time, for a crash may have left one behind."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 def _is_special(path: Path) -> bool:
@@ -83,14 +87,14 @@ def whole_file(path: str) -> Iterator[TextIO]:
             sys.stdout.flush()
         return
     if _is_special(target):
-        with _told(path), target.open("w", encoding="utf-8", newline="\n") as stream:
+        with _told(path), target.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
             yield stream
         return
     check_writable(path)
     part = _part_of(target)
     try:
         with _told(path):
-            with part.open("w", encoding="utf-8", newline="\n") as stream:
+            with part.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
                 yield stream
             part.replace(target)
     finally:
