@@ -210,7 +210,8 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         count += n
         if not n:
             write_lines(stream, (f"  {line}" for line in text.no_hits(spec, card, searched, run.best(number))))
-        write_lines(stream, text.cut_list(spec, card, run.n_hits(number), _n_passing(run, number)))
+        if (n_kept := run.n_hits(number)) >= spec.top:
+            write_lines(stream, text.cut_list(spec, card, n_kept, _n_passing(run, number)))
         write_lines(stream, [""])
         if source.choice.alignments:
             for hit in source.hits(number):

@@ -19,7 +19,7 @@ from Bio.Seq import reverse_complement
 from clalign.cli import main
 from clalign.errors import ExitCode
 from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import open_run
+from clalign.runs import RunFile, open_run
 
 QUERIES = """>q1 first query
 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA
@@ -197,6 +197,22 @@ def test_a_list_that_was_cut_is_told_of(inputs: tuple[str, str], capsys: pytest.
     assert main([*words, "--top", "3"]) == 0
     told = capsys.readouterr()
     assert "--top" not in told.out + told.err
+
+
+def test_only_full_lists_are_asked_whether_they_were_cut(
+    inputs: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def histogram(run: RunFile, number: int) -> tuple[np.ndarray, np.ndarray]:
+        asked.append(number)
+        return whole(run, number)
+
+    whole = RunFile.histogram
+    monkeypatch.setattr(RunFile, "histogram", histogram)
+    assert sw("-E", "1e-3", "--top", "3", *inputs) == 0
+    assert "q2" in capsys.readouterr().out
+    assert asked == [0], "counting all scores of a query that has few hits costs more than writing them"
 
 
 def test_the_minus_strand_is_printed_as_blast_does(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
