@@ -66,7 +66,7 @@ class PairwiseSpec:
         "auto", "--strand", "Strand", "strands of nucleic queries [both in a search, plus for pairs]",
         SCORING,
     )  # fmt: skip
-    top: int = option(500, "--top", "Most hits", "report at most so many targets for each query", REPORT)
+    top: int = option(500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True)
     evalue: float = option(10.0, "-E", "E-value at most", "report targets with at most this E-value", REPORT)
     score: int | None = option(
         None, "-T", "Score at least", "report targets with at least this raw score", REPORT, signed=True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from clalign.cli.parser import CommandParser, OutOfRange, UsageError, number, signed_number, whole_number
+from clalign.cli.parser import CommandParser, OutOfRange, UsageError, count, number, signed_number, whole_number
 from clalign.errors import OptionError
 from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
 
@@ -65,7 +65,8 @@ def add_fields(
             )
         else:
             kinds = (hints[field.name], *get_args(hints[field.name]))
-            whole = signed_number if field.metadata.get("signed") else whole_number
+            given = field.metadata
+            whole = signed_number if given.get("signed") else count if given.get("positive") else whole_number
             kind = number if float in kinds else whole if int in kinds else str
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
             flags = [flag, "--qformat"] if field.name == "sequence_format" and direction == "scan" else [flag]

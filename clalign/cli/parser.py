@@ -164,6 +164,10 @@ class CommandParser(argparse.ArgumentParser):
         start = body.index("\n\n") + 2 if "\n\n" in body else 0
         return "\n".join([self.format_usage_line(), "", *examples, body[start:]])
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the full help. The library's method says nothing where it cannot be written."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong with the command line."""
         told = sys.exc_info()[1]

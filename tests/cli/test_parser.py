@@ -95,7 +95,7 @@ def test_parser_raises_what_main_tells() -> None:
     ("words", "message"),
     [
         (["sw", "--top", "0", "a", "b"], "--top is 0.\nGive a whole number above 0"),
-        (["sw", "--top", "-1", "a", "b"], "--top is -1.\nGive a whole number from 0 on."),
+        (["sw", "--top", "-1", "a", "b"], "--top is -1.\nGive a whole number above 0"),
         (["hmmsearch", "--textw", "20", "a", "b"], "--textw is 20.\nGive a whole number from 120 on."),
         (["verify", "--sample", "0", "x"], "--sample is 0.\nGive a whole number above 0."),
     ],
@@ -128,8 +128,9 @@ def test_help_of_every_command(name: str, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
-def test_no_space_for_standard_output_is_told(buffering: list[str]) -> None:
-    command = [sys.executable, *buffering, "-m", "clalign", "--help"]
+@pytest.mark.parametrize("words", [["--help"], ["sw", "--help"], ["sw", "-h"]])
+def test_no_space_for_standard_output_is_told(words: list[str], buffering: list[str]) -> None:
+    command = [sys.executable, *buffering, "-m", "clalign", *words]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == ExitCode.CANNOT_WRITE
