@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import clalign
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
-from clalign.cli.streams import drop_stdout, enough_read, flush_stdout
+from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, tell
 from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
@@ -57,37 +57,35 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
     try:
         code = _run(words)
         with enough_read():
             flush_stdout()
         return code
     except UsageError as error:
-        print(f"{error.command}: {error.message}\nTry: {error.command} -h", file=sys.stderr)
+        tell(f"{error.command}: {error.message}\nTry: {error.command} -h")
         return error.exit_code
     except ClalignError as error:
-        print("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line), file=sys.stderr)
-        print(getattr(error, "traceback", None) or "", end="", file=sys.stderr)
+        tell("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line))
+        tell(getattr(error, "traceback", None) or "", end="")
         return error.exit_code
     except ToldError as error:
         return error.exit_code
     except KeyboardInterrupt:
-        print("clalign: Interrupted.", file=sys.stderr)
+        tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        drop_stdout()
-        return ExitCode.DONE  # who closes a pipe has read enough
-    except SystemExit as error:  # argparse ends this way after a help text
-        return int(error.code or 0)
+        if drop_unread_stdout():
+            return ExitCode.DONE  # who closes a pipe has read enough
+        tell("clalign: An output could not be written, because its reader has gone.\nChoose another place.")
+        return ExitCode.CANNOT_WRITE
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             drop_stdout()
-            print(
-                "clalign: There is no space left for the output.\nFree some, or choose another place.", file=sys.stderr
-            )
+            tell("clalign: There is no space left for the output.\nFree some, or choose another place.")
             return ExitCode.CANNOT_WRITE
-        traceback.print_exc()
-        print("clalign: This is a fault of clalign. Please report it with the text above.", file=sys.stderr)
+        tell(f"{traceback.format_exc()}clalign: This is a fault of clalign. Please report it with the text above.")
         return ExitCode.ENGINE
 
 
@@ -98,7 +96,10 @@ def _run(words: list[str]) -> int:
     module = importlib.import_module(f"clalign.cli.{name}")
     commands = OneCommand()
     module.add_parser(commands)
-    arguments = commands.parser.parse_args(words[1:])
+    try:
+        arguments = commands.parser.parse_args(words[1:])
+    except SystemExit as ending:  # argparse ends this way after a help text
+        return int(ending.code or 0)
     arguments.command = shlex.join(["clalign", *words])
     code: int = arguments.run(arguments)
     return code

@@ -8,6 +8,7 @@ from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, count
+from clalign.cli.streams import enough_read
 from clalign.errors import ExitCode, OptionError
 
 EXAMPLES = (
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         documents.insert(0, _measured(arguments, documents))
     document = merge_comparisons(documents)
     if arguments.json:
-        with whole_file(arguments.json) as stream:
+        with enough_read(), whole_file(arguments.json) as stream:
             stream.write(json.dumps(document, indent=1) + "\n")
     if arguments.json != "-":
         print(comparison_text(document))

@@ -9,6 +9,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
+from clalign.cli.streams import enough_read
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.specs import CalibrateSpec
 
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     }  # fmt: skip
     value = watch_job(job, progress_display(progress_mode(arguments)), STOPPED)
     if arguments.histogram:
-        with whole_file(arguments.histogram) as stream:
+        with enough_read(), whole_file(arguments.histogram) as stream:
             stream.write(json.dumps({"kind": "calibration", **value}, indent=1) + "\n")
     if arguments.histogram != "-":
         print("\n".join(line for fit in value["fits"] for line in fit_lines(fit)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, number, whole_number
+from clalign.cli.streams import stdin_bytes
 from clalign.errors import InputError, OptionError
 from clalign.specs import BuildSpec
 
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
         copy = Path(folder) / "stdin"
         if alignment == "-":
-            copy.write_bytes(sys.stdin.buffer.read())
+            copy.write_bytes(stdin_bytes().read())
         built = Path(folder) / "profiles.hmm" if output == "-" else Path(output).absolute()
         job = {
             "job": "hmmbuild",

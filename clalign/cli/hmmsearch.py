@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +18,7 @@ from clalign.cli.options import (
     spec_of,
 )
 from clalign.cli.parser import CommandParser, whole_number
+from clalign.cli.streams import stdin_bytes, tell
 from clalign.errors import InputError, OptionError, OutputError
 
 COMMAND = "clalign hmmsearch"
@@ -82,7 +82,7 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
     outputs.check((arguments.profiles, arguments.targets), arguments.run_file)
     mode = progress_mode(arguments)
     if arguments.cpu is not None and mode in ("bar", "plain"):
-        print(f"{command}: --cpu has no effect: a device uses all it has.", file=sys.stderr)
+        tell(f"{command}: --cpu has no effect: a device uses all it has.")
     place = run_place(arguments.run_file)
     try:
         profiles, targets = (in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
@@ -118,10 +118,10 @@ def in_file(path: str, run_path: Path) -> str:
 
     if path != "-":
         return str(Path(path).absolute())
-    copy = run_path.absolute().with_suffix(STDIN_SUFFIX)
+    given, copy = stdin_bytes(), run_path.absolute().with_suffix(STDIN_SUFFIX)
     try:
         with copy.open("xb") as stream:
-            shutil.copyfileobj(sys.stdin.buffer, stream)
+            shutil.copyfileobj(given, stream)
     except OSError as error:
         raise OutputError(
             f"Standard input could not be kept in {copy} ({error.strerror}).", "Free space there, or set TMPDIR."

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
+from clalign.cli.streams import tell
 from clalign.cli.worker import worker_command
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
@@ -115,7 +116,7 @@ class WorkerProcess:
             if line.strip():
                 self._log.append(line.rstrip())
             if shown:
-                sys.stderr.write(line)
+                tell(line, end="")
 
     def events(self) -> Iterator[Event | None]:
         """Yield events until the worker's last one; None now and then while there is nothing to tell.
@@ -199,7 +200,7 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
                 texts.append(event.value["text"])
             last = event or last
     for text in [*texts, *worker.warnings()]:
-        print(f"clalign: {text}", file=sys.stderr)
+        tell(f"clalign: {text}")
     assert last is not None
     if last.kind == "failed":
         raise ReportedError(last.value)

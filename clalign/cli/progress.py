@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from typing import Protocol
 
 from clalign.cli.options import ProgressMode
+from clalign.cli.streams import tell
 from clalign.jobs import Event
 
 PLAIN_SECONDS = 10.0
@@ -45,7 +45,7 @@ class Silence:
 
     def say(self, text: str) -> None:
         """Print a sentence."""
-        _print(text)
+        tell(f"clalign: {text}")
 
     def close(self) -> None:
         """Do nothing."""
@@ -56,7 +56,7 @@ class JsonLines:
 
     def show(self, event: Event) -> None:
         """Print the event."""
-        print(event.to_json(), file=sys.stderr, flush=True)
+        tell(event.to_json())
 
     def say(self, text: str) -> None:
         """Print a sentence as a warning."""
@@ -101,11 +101,11 @@ class PlainLines:
         left = self._stages.seconds_left(event)
         if time.monotonic() - self._told >= PLAIN_SECONDS:
             self._told = time.monotonic()
-            print(sentence(event, left), file=sys.stderr, flush=True)
+            tell(sentence(event, left))
 
     def say(self, text: str) -> None:
         """Print a sentence."""
-        _print(text)
+        tell(f"clalign: {text}")
 
     def close(self) -> None:
         """Do nothing."""
@@ -133,23 +133,19 @@ class Bar:
         filled = int(BAR_WIDTH * min(1.0, done / total)) if total else 0
         columns = shutil.get_terminal_size().columns - 1
         line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(event, left)}"[:columns]
-        print(f"\r{line:<{self._width}s}", end="", file=sys.stderr, flush=True)
+        tell(f"\r{line:<{self._width}s}", end="")
         self._width = len(line)
 
     def say(self, text: str) -> None:
         """Print a sentence on a line of its own."""
         self.close()
-        _print(text)
+        tell(f"clalign: {text}")
 
     def close(self) -> None:
         """Wipe the bar."""
         if self._width:
-            print(f"\r{'':<{self._width}s}\r", end="", file=sys.stderr, flush=True)
+            tell(f"\r{'':<{self._width}s}\r", end="")
             self._width = 0
-
-
-def _print(text: str) -> None:
-    print(f"clalign: {text}", file=sys.stderr, flush=True)
 
 
 def sentence(event: Event, seconds_left: float | None) -> str:

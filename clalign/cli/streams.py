@@ -1,18 +1,71 @@
-"""Standard output, also where it is a pipe whose reader goes, or a file on a full disk."""
+"""Standard input, output and error, also where one is closed, a pipe whose reader goes, or a file on a full disk."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import select
 import sys
 from collections.abc import Iterator
+from typing import BinaryIO, TextIO
 
-from clalign.errors import OutputError
+from clalign.errors import InputError, OutputError
+
+
+def prepare_streams() -> None:
+    """Make standard output and error such that all can be written to them that clalign writes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed: what is written there is not wanted, the files are
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as in files: names of files may hold bytes that are no text
+
+
+def stdin_bytes() -> BinaryIO:
+    """Return standard input.
+
+    Raises
+    ------
+    InputError
+        If it is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("-", "it is closed.", "Give it something to read, or choose a file.")
+    return sys.stdin.buffer
+
+
+def tell(text: str, end: str = "\n") -> None:
+    """Write to standard error. Where nobody reads it any more, the work goes on in silence."""
+    try:
+        print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _drop(stream: TextIO) -> None:
+    """Let what is still to be written to a stream vanish: Python flushes it at its end, and would complain."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def drop_stdout() -> None:
-    """Let what is still to be written to standard output vanish: Python flushes it at its end, and would complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Let what is still to be written to standard output vanish."""
+    _drop(sys.stdout)
+
+
+def drop_unread_stdout() -> bool:
+    """Let what is still to be written to standard output vanish if it is a pipe whose reader has gone; tell whether."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()
+        return True
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()  # a stream without a buffer has forgotten what it could not write
+    poll.register(sys.stdout, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def flush_stdout() -> None:
@@ -41,7 +94,4 @@ def enough_read() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            drop_stdout()
+        drop_unread_stdout()

@@ -120,6 +120,12 @@ def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
             value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
             display.show(Event("failed", {**value, "traceback": getattr(error, "traceback", None)}))
             raise ToldError(error.exit_code) from error
+        except BaseException:
+            if has_results(place.path):
+                display.say(continuation(place.path))
+            else:
+                place.discard()
+            raise
         finally:
             display.close()
         if last is None:
