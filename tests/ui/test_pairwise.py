@@ -13,7 +13,7 @@ from clalign.formats.pairwise_rows import PairRow
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.forms.scripts import as_command, as_python, spec_of
-from clalign.ui.models import pair_histogram
+from clalign.ui.models import dot_plot, pair_histogram
 from clalign.ui.models.alignment_layout import as_text
 from clalign.ui.models.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
@@ -268,6 +268,12 @@ def test_words_give_the_same_dots_as_single_letters(
     for size in (1, 4):
         monkeypatch.setitem(WORDS, True, size)
         plots.append(read_dot_plot(pair_runs["dna"], 0, hits[0]))
+    monkeypatch.setitem(WORDS, True, 3)
+    monkeypatch.setattr(dot_plot, "MANY_PLACES", 0)
+    lengths, word_scores = set(), dot_plot._word_scores
+    monkeypatch.setattr(dot_plot, "_word_scores", lambda *words: lengths.add(words[3]) or word_scores(*words))
+    plots.append(read_dot_plot(pair_runs["dna"], 0, hits[0]))
+    assert lengths == {1, 2}, "of a long target words are shorter"
     assert all(np.array_equal(plot.dots, plots[0].dots) for plot in plots)
     assert plots[0].dots is not None
     assert plots[0].dots.any()

@@ -25,6 +25,9 @@ WINDOWS = {False: 11, True: 15}
 WORDS = {False: 1, True: 3}
 """Residues whose scores are looked up at once: of nucleic acids there are few words."""
 
+MANY_PLACES = 1 << 20
+"""Of longer targets words are no longer than 2: the scores of all words of 3 would take gigabytes."""
+
 MOST_CELLS = 1 << 25
 """Windows that are compared at most; of longer sequences only every n-th one of the query is."""
 
@@ -141,7 +144,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
     query, target = queries[int(np.argsort(queries.order)[number])], targets[hit.row]
     is_nucleic = card["alphabet"] != "amino"
     strands = [query.codes]
-    if is_nucleic and queries.alphabet.complement:
+    if is_nucleic:
         strands.append(reverse_complement(query, ALPHABETS[card["alphabet"]]).codes)
     return dotted(bare, query, target, strands, matrix, WINDOWS[is_nucleic])
 
@@ -198,7 +201,8 @@ def _add_dots(
     starts = np.arange(0, len(query) - window + 1, stride)
     columns = ((np.arange(n_places) + window // 2) / per_dot[1]).astype(np.int64)
     firsts = np.flatnonzero(np.diff(columns, prepend=-1))
-    lengths = [min(WORDS[matrix.is_nucleic], window - step) for step in range(0, window, WORDS[matrix.is_nucleic])]
+    longest = WORDS[matrix.is_nucleic] if n_places <= MANY_PLACES else min(WORDS[matrix.is_nucleic], 2)
+    lengths = [min(longest, window - step) for step in range(0, window, longest)]
     tables = {length: _word_scores(scores, query, target, length) for length in set(lengths)}
     n_rows = max(1, BLOCK_CELLS // n_places)
     for begin in range(0, len(starts), n_rows):
