@@ -26,7 +26,9 @@ def random_pair(rng: np.random.Generator) -> tuple[str, str]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
-def test_same_as_by_cells(mode: Mode, rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most_in_32_bits", [1 << 30, 0])
+def test_same_as_by_cells(mode: Mode, rows_at_once: int, most_in_32_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smith_waterman_rows, "MOST_IN_32_BITS", most_in_32_bits)
     monkeypatch.setattr(smith_waterman_rows.math, "isqrt", lambda m: rows_at_once)
     monkeypatch.setattr(smith_waterman_rows, "BLOCK_CELLS", 0)
     rng = np.random.default_rng(7)
@@ -34,6 +36,15 @@ def test_same_as_by_cells(mode: Mode, rows_at_once: int, monkeypatch: pytest.Mon
         query, target = random_pair(rng)
         pairwise = PairwiseQuery(Sequence("", "", encode(query)), Scoring(DNA, COSTS[number % len(COSTS)], mode))
         assert alignment_by_rows(pairwise, encode(target)) == pair_alignment(pairwise, encode(target)), (query, target)
+
+
+def test_kept_rows_take_no_more_than_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smith_waterman_rows, "BLOCK_CELLS", 0)
+    codes = encode("ACGTTGCAAC" * 80)
+    pair = smith_waterman_rows._Pair(PairwiseQuery(Sequence("", "", codes), Scoring(DNA, COSTS[0])), codes, len)
+    kept = sum(cells.nbytes for row in pair._forward()[0] for cells in row)
+    assert kept == 8 * 11 * (len(codes) + 1)
+    assert kept < 1.2 * pair.n_rows * (len(codes) + 1)
 
 
 def test_long_sequences_are_told_of_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
