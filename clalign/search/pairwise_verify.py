@@ -60,12 +60,17 @@ def verify_pairwise(
     inputs = load_inputs(run, spec, context)
     chosen = sample_of_hits(run, sample) if hits is None else hits
     searched = range(len(inputs.query_rows)) if hits is None and not spec.is_pairs else range(0)
-    others = {number: _drawn(run, number, sample) for number in searched}
-    tell = Told(_n_cells(run, inputs, chosen, others), context)
+    query_of, n_cells = _queries_of(run, inputs, chosen, context)
+    lengths, others = np.diff(inputs.targets.offsets), dict[int, Rows]()
+    for number in searched:
+        context.check()
+        others[number] = _drawn(run, number, sample)
+        n_cells += _length(inputs, number) * len(inputs.strands) * int(lengths[others[number]].sum())
+    tell = Told(n_cells, context)
 
     def compute(found: Findings, session: Session) -> None:
         for key in chosen:
-            number = _query_of(run, key)
+            number = query_of[key]
             found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
         for number, rows in others.items():
             _check_scores(run, number, rows, inputs, session, found, tell)
@@ -73,19 +78,22 @@ def verify_pairwise(
     return judge(run, device, context, compute)
 
 
-def _query_of(run: RunFile, key: int) -> int:
-    return int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (key,)).fetchone()[0])
-
-
-def _n_cells(run: RunFile, inputs: PairwiseInputs, hits: list[int], others: dict[int, Rows]) -> int:
-    """Return how many cells are computed in all."""
-    lengths, total = np.diff(inputs.targets.offsets), 0
+def _queries_of(
+    run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
+) -> tuple[dict[int, int], int]:
+    """Return the number of the query of each hit, and how many cells are computed for all hits."""
+    words = "SELECT profile, length, n_domains FROM hits WHERE id = ?"
+    found, total = {}, 0
     for key in hits:
-        hit = run.hit(key)
-        total += len(hit.domains) * cells_by_rows(len(inputs.query(_query_of(run, key))), hit.length)
-    for number, rows in others.items():
-        total += len(inputs.query(number)) * len(inputs.strands) * int(lengths[rows].sum())
-    return total
+        context.check()
+        number, length, n_alignments = run.connection.execute(words, (key,)).fetchone()
+        found[key] = int(number)
+        total += n_alignments * cells_by_rows(_length(inputs, number), length)
+    return found, total
+
+
+def _length(inputs: PairwiseInputs, number: int) -> int:
+    return inputs.queries.length(int(inputs.query_rows[number]))
 
 
 def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: Told) -> str:

@@ -14,6 +14,8 @@ from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
 from clalign.reference import smith_waterman_rows
 from clalign.runs import RunFile, create_run, open_run
+from clalign.search import pairwise_verify
+from clalign.search.pairwise_inputs import load_inputs
 from clalign.search.pairwise_search import pairwise_search
 from clalign.search.pairwise_verify import verify_pairwise
 from clalign.search.verify import verify_run
@@ -121,6 +123,32 @@ def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch
         assert listener.told == sorted(listener.told)
         with pytest.raises(Cancelled):
             verify_pairwise(run, None, 50, REFERENCE, StopAfter(50_000))
+
+
+class AskedOften(QuietContext):
+    """A user who stops the third time that they are asked after the files are read."""
+
+    def __init__(self) -> None:
+        self.left = 3
+
+    def check(self) -> None:
+        self.left -= 1
+        if not self.left:
+            raise Cancelled
+
+
+def test_drawing_of_many_queries_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f">{number}\n{'ACGGTCATTA' * 6}\n" for number in range(5)]
+    (tmp_path / "a.fa").write_text("".join(rows))
+    drawn: list[int] = []
+    monkeypatch.setattr(pairwise_verify, "load_inputs", lambda run, spec, _: load_inputs(run, spec, QuietContext()))
+    monkeypatch.setattr(pairwise_verify, "_drawn", lambda run, number, sample: drawn.append(number) or [])
+    files = tmp_path / "a.fa", tmp_path / "a.fa"
+    with pairwise_search(*files, tmp_path / "run", device="cpu", score=10_000) as run:
+        assert run.n_hits() == 0
+        with pytest.raises(Cancelled):
+            verify_pairwise(run, None, 50, REFERENCE, AskedOften())
+    assert drawn == [0, 1]
 
 
 def test_the_command_says_that_the_user_stopped_it(
