@@ -31,6 +31,9 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 MOST_BYTE_SCORE = 20
 """Where two letters can score more, the scores of many sequences do not fit a byte."""
 
+PIECE_SHARE = 0.25
+"""Of its own a piece of a target has so much of what each lane gets, or lanes would wait for the longest ones."""
+
 
 def limit_of(width: int, model: PairwiseQuery) -> int:
     """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
@@ -100,7 +103,7 @@ def start_vector(
     """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
     n_lanes = max(1, session.device.n_compute_units) * pair_tuning_of(session.device).vector_bits // 8
     everything = session.resident("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
-    pieces = pieces_of(session, batch, everything, model, batch.n_cells(1) / n_lanes)
+    pieces = pieces_of(session, batch, everything, model, PIECE_SHARE * batch.n_cells(1) / n_lanes)
     if pieces is None:
         return _start_whole(session, batch, model, choices)
     fetch = _start_whole(session, pieces.batch, model, choices)
