@@ -30,6 +30,8 @@ RUNS = ROOT / "runs"
 NEEDED = (3, 11)
 NEWER = ("python3.14", "python3.13", "python3.12", "python3.11")
 EXAMPLE = "rrm_1"
+IN_PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "worksteal")
+"""How pytest-xdist spreads the tests; an argument after it, as ``-n 0``, takes its place."""
 
 QT_LIBRARIES = {
     "libGL.so.1": "libgl1",
@@ -304,11 +306,11 @@ def start_all() -> int:
 
 
 def run_tests(arguments: list[str]) -> int:
-    """Run the tests."""
+    """Run the tests, in several processes unless ``-n 0`` is among the arguments."""
     environment = clean_environment()
     if not has_display():
         environment["QT_QPA_PLATFORM"] = "offscreen"
-    command = [str(venv_python()), "-m", "pytest", *arguments]
+    command = [str(venv_python()), "-m", "pytest", *IN_PARALLEL, *arguments]
     return subprocess.call(command, cwd=str(ROOT), env=environment)
 
 

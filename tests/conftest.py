@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 AMD_COMPILER = "clang-16"
 """The compiler whose AMD target checks every kernel where no AMD card is at hand."""
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""How many tests were left out, by what would bring them in."""
 
 REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "hmmer2", "hmmer3", "data")
 
@@ -35,6 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Test only on this device: an id as `clalign devices` shows it, or gpu, cpu, reference. Repeatable.",
     )
     group.addoption(
+        "--thorough",
+        action="store_true",
+        help="Run also the tests marked `thorough`: sweeps and long runs. A test named with :: runs anyway.",
+    )
+    group.addoption(
         "--require",
         action="append",
         default=[],
@@ -44,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = Counter()
     home = Path(tempfile.mkdtemp(prefix="clalign-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     keep_driver_cache(home)
@@ -109,6 +119,45 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not devices:
         raise pytest.UsageError(f"--device: no usable device answers to {', '.join(wanted)}")
     metafunc.parametrize("device", devices, ids=lambda device: f"{device.kind}-{device.id}", scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was not asked for or cannot be here; one line at the end tells how much of each."""
+    kept, dropped = [], []
+    for item in items:
+        reason = reason_to_leave_out(item)
+        (dropped if reason else kept).append(item)
+        if reason:
+            config.stash[LEFT_OUT][reason] += 1
+    items[:] = kept
+    config.hook.pytest_deselected(items=dropped)
+
+
+def reason_to_leave_out(item: pytest.Item) -> str:
+    """Return what would bring a test in; empty for one that runs."""
+    fixtures = getattr(item, "fixturenames", ())
+    if "data_folder" in fixtures and not os.environ.get("CLALIGN_DATA"):
+        return "acceptance tests left out: set CLALIGN_DATA to the folder of their data"
+    named = any("::" in word for word in item.config.args)
+    if item.get_closest_marker("thorough") and not (named or item.config.getoption("--thorough")):
+        return "thorough tests left out: run.py test --thorough"
+    return ""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # a process of pytest-xdist: each collects the same tests
+        session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] |= Counter(node.workeroutput.get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for reason, number in config.stash[LEFT_OUT].items():
+        terminalreporter.write_line(f"{number} {reason}")
 
 
 @pytest.fixture(scope="session")

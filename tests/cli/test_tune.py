@@ -12,6 +12,7 @@ from clalign.devices import Device
 from clalign.errors import ExitCode
 
 
+@pytest.mark.thorough
 def test_choices_are_found_and_forgotten(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,7 @@ def measured(given: LadderSpec) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return document, [event.value["row"] for event in events if event.kind == "partial"]
 
 
+@pytest.mark.thorough
 def test_every_rung(opencl_device: Device) -> None:
     document, told = measured(spec(opencl_device))
     assert told == document["rows"]
