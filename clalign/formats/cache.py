@@ -11,12 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
 
 from clalign.errors import OptionError, OutputError
+from clalign.formats.checksums import crc32
 from clalign.formats.packed import FILES, MANIFEST, VERSION
 from clalign.formats.sources import CHUNK, Source
 from clalign.jobs import JobContext
@@ -106,33 +108,65 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def digest_of(source: Source, folder: Path, context: JobContext) -> str:
-    """Return the SHA-256 of a file; one that is unchanged since the last time is not read again."""
-    facts = source.file.stat()
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """What a file is known by.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hexadecimal digits; by it things are kept.
+    crc32 : int
+        Quick to compute again: shows whether it was this content that was read later on.
+    """
+
+    sha256: str
+    crc32: int
+
+
+def checksums_of(source: Source, folder: Path, context: JobContext) -> Checksums:
+    """Return the checksums of a file; one that is unchanged since the last time is not read again.
+
+    The file may be replaced at any moment, so who reads it after this has to compare `Checksums.crc32`.
+    """
     place = folder / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
-    stamp = [str(source.file.absolute()), facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads(place.read_text("utf-8"))
-        if known["stamp"] == stamp:
-            return str(known["digest"])
-    digest = _checksum(source, context)
-    if time.time() - max(facts.st_mtime, facts.st_ctime) > SETTLED_SECONDS and not source.file.name.startswith(
-        _SPOOLED
-    ):
-        with writable(folder):
-            write_whole(place, json.dumps({"stamp": stamp, "digest": digest}))
-    return digest
-
-
-def _checksum(source: Source, context: JobContext) -> str:
-    checksum, done = hashlib.sha256(), 0
     with source.file.open("rb") as stream:
-        while data := stream.read(CHUNK):
-            checksum.update(data)
-            done += len(data)
-            context.progress("read", done, max(source.size, done), "bytes")
-            context.check()
-    return checksum.hexdigest()
+        before = _stamp(stream, source)
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(place.read_text("utf-8"))
+            if known["stamp"] == before:
+                return Checksums(**known["checksums"])
+        found = _computed(stream, source, context)
+        settled = _is_settled(stream) and _stamp(stream, source) == before
+    if settled and not source.file.name.startswith(_SPOOLED):
+        with suppress(OSError):
+            write_whole(place, json.dumps({"stamp": before, "checksums": asdict(found)}))
+    return found
+
+
+def _stamp(stream: BinaryIO, source: Source) -> list[str | int]:
+    """Return by what a change of an open file shows."""
+    facts = os.fstat(stream.fileno())
+    return [
+        os.fsencode(source.file.absolute()).hex(),
+        facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns,
+    ]  # fmt: skip
+
+
+def _is_settled(stream: BinaryIO) -> bool:
+    facts = os.fstat(stream.fileno())
+    return time.time() - max(facts.st_mtime, facts.st_ctime) > SETTLED_SECONDS
+
+
+def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksums:
+    digest, checksum, done = hashlib.sha256(), 0, 0
+    while data := stream.read(CHUNK):
+        digest.update(data)
+        checksum = crc32(data, checksum)
+        done += len(data)
+        context.progress("read", done, max(source.size, done), "bytes")
+        context.check()
+    return Checksums(digest.hexdigest(), checksum)
 
 
 def write_whole(path: Path, text: str) -> None:

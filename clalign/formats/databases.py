@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
-from clalign.errors import InputError, OptionError
+from clalign.errors import OptionError
 from clalign.formats import cache, packed
 from clalign.formats.blocks import Block, Reading
 from clalign.formats.clustal import read_clustal_blocks
@@ -74,18 +74,17 @@ def load_database(
     cache.prepare(folder)
     with opened(path, folder, context) as source:
         name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
-        before = _stamp(source)
-        digest = cache.digest_of(source, folder, context)
+        sums = cache.checksums_of(source, folder, context)
         guessed = sequence_format == "auto"
-        entry = cache.entry_folder(folder, digest, name if guessed else f"given {name}")
-        facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, before)
-        guess, report = make_report(facts, taken_for, path, digest, source.compression)
+        entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
+        facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, sums.crc32)
+        guess, report = make_report(facts, taken_for, path, sums.sha256, source.compression)
         try:
-            database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
+            database = packed.open_packed(entry, guess, path, sums.sha256, facts.n_empty)
         except (OSError, ValueError):
             cache.discard(entry)
-            facts = _encode(source, name, entry, context, guessed, before)
-            database = packed.open_packed(entry, guess, path, digest, facts.n_empty)
+            facts = _encode(source, name, entry, context, guessed, sums.crc32)
+            database = packed.open_packed(entry, guess, path, sums.sha256, facts.n_empty)
     cache.mark_used(entry)
     cache.keep_to_limit(entry)
     return database, report
@@ -113,39 +112,31 @@ def _facts_of(entry: Path) -> Facts | None:
         return None
 
 
-def _stamp(source: Source) -> tuple[int, int, int]:
-    """Return by what a change of the file shows."""
-    facts = source.file.stat()
-    return facts.st_size, facts.st_mtime_ns, facts.st_ino
+def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int) -> Facts:
+    """Encode a file into the cache; gaps of aligned FASTA are only left out where the format was guessed.
 
-
-def _encode(
-    source: Source, name: str, entry: Path, context: JobContext, guessed: bool, before: tuple[int, int, int]
-) -> Facts:
-    """Encode a file into the cache; gaps of aligned FASTA are only left out where the format was guessed."""
+    `checksum` is the CRC-32 of the content that the entry stands for.
+    """
     with cache.new_entry(entry) as working, cache.writable(entry.parent):
-        reading, lengths = _pack(source, name, working, context, drop_gaps=name in ALIGNMENTS)
+        reading, lengths = _pack(source, name, working, context, name in ALIGNMENTS, checksum)
         if guessed and _is_aligned_fasta(name, reading, lengths):
             name = "aligned fasta"
-            reading, lengths = _pack(source, "fasta", working, context, drop_gaps=True)
+            reading, lengths = _pack(source, "fasta", working, context, True, checksum)
         _note_findings(reading, lengths, working)
         facts = _facts(name, reading, lengths)
         packed.write_manifest(working, {**asdict(facts), "source": source.label})
-        if _stamp(source) != before:
-            raise InputError(
-                source.label, "the file changed while it was read.", "Wait until it is written, then try again."
-            )
     return facts
 
 
 def _pack(
-    source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool
+    source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool, checksum: int
 ) -> tuple[Reading, packed.LengthFacts]:
     reading = Reading(TextReader(source, context), drop_gaps)
     with packed.PackedWriter(working) as writer:
         for block in READERS[name](reading):
             writer.add(block)
         lengths = writer.finish()
+    reading.text.check_same(checksum)
     _refuse_without_residues(reading, lengths)
     return reading, lengths
 

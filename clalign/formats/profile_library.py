@@ -17,8 +17,8 @@ import numpy.typing as npt
 from clalign.alphabets import ALPHABETS
 from clalign.errors import OutputError
 from clalign.formats import cache
-from clalign.formats.profiles import read_profiles
-from clalign.formats.sources import opened
+from clalign.formats.profiles import models_in
+from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
@@ -34,48 +34,44 @@ _TEXTS = ("name", "accession", "description", "consensus", "reference", "structu
 _STATISTICS = ("msv", "viterbi", "forward")
 
 
-def load_library(path: str, check: Callable[[], None] = lambda: None) -> list[Hmm]:
-    """Return all models of a file.
+def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool = True) -> tuple[list[Hmm], str]:
+    """Return all models of a file, and the SHA-256 of what was read of it.
 
-    A library of HMMER3 models is kept decoded, by the checksum of its file.
+    A library of HMMER3 models is kept decoded, by that checksum.
 
     Parameters
     ----------
     path : str
-        The file; ``-`` is standard input, of which nothing is kept.
+        The file; ``-`` is standard input.
     check : callable
         Called between models; it may raise `Cancelled`.
+    keep : bool
+        Whether to take and to leave decoded models in the cache; False reads the text.
 
     Raises
     ------
     InputError
         See `clalign.formats.profiles.read_profiles`.
     """
-    place = _place_of(path)
-    if place is not None and place.is_dir():
-        with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
-            models = list(_read(place))
-            cache.mark_used(place)
-            return models
-    models = []
-    for hmm in read_profiles(path):
-        check()
-        models.append(hmm)
-    if place is not None and all(isinstance(hmm.settings, Hmmer3Settings) for hmm in models):
+    with opened(path) as source:
+        with suppress(OutputError):
+            cache.prepare(cache.cache_folder())
+        sums = cache.checksums_of(source, cache.cache_folder(), QuietContext())
+        place = cache.profile_folder() / f"{sums.sha256}-{VERSION}"
+        if keep and place.is_dir():
+            with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
+                models = list(_read(place))
+                cache.mark_used(place)
+                return models, sums.sha256
+        text, models = TextReader(source), []
+        for hmm in models_in(text):
+            check()
+            models.append(hmm)
+        text.check_same(sums.crc32)
+    if keep and all(isinstance(hmm.settings, Hmmer3Settings) for hmm in models):
         with suppress(OSError):
             _keep(models, place)
-    return models
-
-
-def _place_of(path: str) -> Path | None:
-    """Return the folder for a file's models; None if nothing can be kept of it."""
-    if path == "-" or not Path(path).is_file():
-        return None
-    with suppress(OSError, OutputError), opened(path) as source:
-        cache.prepare(cache.cache_folder())
-        digest = cache.digest_of(source, cache.cache_folder(), QuietContext())
-        return cache.profile_folder() / f"{digest}-{VERSION}"
-    return None
+    return models, sums.sha256
 
 
 def _keep(models: list[Hmm], place: Path) -> None:

@@ -26,24 +26,29 @@ def read_profiles(path: str) -> Iterator[Hmm]:
         If it is not a profile file, is damaged, or has models of proteins beside models of DNA.
     """
     with opened(path) as source:
-        identify(source).profile_format()
-        reader = TextReader(source)
-        lines = ((number, decoded(line)) for number, line in reader.lines())
-        first: Hmm | None = None
-        for number, line in lines:
-            if not line.strip():
-                continue
-            hmm = _read_one(lines, path, number, line.strip())
-            first = first or hmm
-            if hmm.alphabet != first.alphabet:
-                raise InputError(
-                    path,
-                    f'the model "{hmm.name}" is for {hmm.alphabet.label}, but "{first.name}" '
-                    f"before it is for {first.alphabet.label}.",
-                    "Put the models for each alphabet into a file of their own.",
-                    number,
-                )
-            yield hmm
+        yield from models_in(TextReader(source))
+
+
+def models_in(reader: TextReader) -> Iterator[Hmm]:
+    """Give the models of an open file; see `read_profiles`."""
+    path = reader.source.label
+    identify(reader.source).profile_format()
+    lines = ((number, decoded(line)) for number, line in reader.lines())
+    first: Hmm | None = None
+    for number, line in lines:
+        if not line.strip():
+            continue
+        hmm = _read_one(lines, path, number, line.strip())
+        first = first or hmm
+        if hmm.alphabet != first.alphabet:
+            raise InputError(
+                path,
+                f'the model "{hmm.name}" is for {hmm.alphabet.label}, but "{first.name}" '
+                f"before it is for {first.alphabet.label}.",
+                "Put the models for each alphabet into a file of their own.",
+                number,
+            )
+        yield hmm
 
 
 def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) -> Hmm:

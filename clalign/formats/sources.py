@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import lzma
 import os
 import stat
@@ -14,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 import numpy as np
 import xopen
 import zstandard
 
 from clalign.errors import InputError, OutputError
+from clalign.formats.checksums import crc32
 from clalign.jobs import JobContext, QuietContext
 
 CHUNK = 2 << 20
@@ -247,6 +249,19 @@ def _decompression_errors() -> tuple[type[Exception], ...]:
 _DAMAGED = _decompression_errors()
 
 
+class _Summed(io.FileIO):
+    """A file that keeps the checksum of what was read of it."""
+
+    crc32 = 0
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Read into a buffer; `io.BufferedReader` reads in no other way."""
+        n = super().readinto(buffer)
+        if n:
+            self.crc32 = crc32(memoryview(buffer)[:n], self.crc32)
+        return n
+
+
 def head_of(source: Source) -> bytes:
     """Return the first bytes of the decompressed text, as many as recognizing needs."""
     reader = RawReader(source)
@@ -273,9 +288,10 @@ class RawReader:
         self._context = context or QuietContext()
         self._stage = stage
         try:
-            self._raw = source.file.open("rb")
+            self._file = _Summed(source.file)
         except OSError as error:
             raise _not_readable(source.label, error) from None
+        self._raw = io.BufferedReader(self._file)
         self._stream = _decompressed(self._raw, source.compression)
         self._given = 0
 
@@ -304,6 +320,15 @@ class RawReader:
             f"the {self.source.compression} data is damaged or ends early, after {self._given:,} bytes of text.",
             TAKE_AGAIN,
         )
+
+    def finish(self) -> int:
+        """Read what is left of the file, if anything is, and return the CRC-32 of its bytes as they were read."""
+        try:
+            while self._raw.read(CHUNK):
+                pass
+        except OSError as error:
+            raise _not_readable(self.source.label, error) from None
+        return self._file.crc32
 
     def close(self) -> None:
         """Close the file."""
@@ -343,12 +368,15 @@ class TextReader:
         Number of the first line of the piece that was given last.
     line_ends : LineEnds
         What was met so far.
+    crc32 : int or None
+        CRC-32 of the bytes of the file that the text was made of; None until its end was read.
     """
 
     source: Source
     context: JobContext = field(default_factory=QuietContext)
     line: int = 1
     line_ends: LineEnds = field(default_factory=LineEnds)
+    crc32: int | None = None
 
     def error(self, reason: str, hint: str = TAKE_AGAIN, line: int | None = None) -> InputError:
         """Return an error that names this file."""
@@ -397,6 +425,7 @@ class TextReader:
                 if text := data[: len(data) - len(held)]:
                     yield self._unified(text)
                 data = raw.read(size)
+            self.crc32 = raw.finish()
         except InputError as error:
             if error.line is None:
                 raise self.error(error.reason, error.hint, self.line) from None
@@ -412,6 +441,17 @@ class TextReader:
             line = self.line + text[: text.index(b"\0")].count(b"\n")
             raise self.error("there is a NUL byte, so this is no text file, or it is damaged.", line=line)
         return text
+
+    def check_same(self, checksum: int) -> None:
+        """Refuse a file that is not the one with this CRC-32 any more.
+
+        Raises
+        ------
+        InputError
+            If other bytes were read.
+        """
+        if self.crc32 != checksum:
+            raise self.error("the file changed while it was read.", "Wait until it is written, then try again.")
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines with their numbers, without line ends."""

@@ -14,7 +14,7 @@ from clalign.devices import Device
 from clalign.errors import OptionError
 from clalign.evalues import bits, digits_apart, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.formats.databases import load_database
-from clalign.formats.profiles import load_profiles
+from clalign.formats.profile_library import load_library
 from clalign.hits import FilterScores, Hit
 from clalign.jobs import JobContext
 from clalign.local_profiles import LN_2, length_terms
@@ -83,9 +83,9 @@ def explain(
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
+    profiles, digest = load_library(spec.profiles, context.check)
     if run is not None:
-        check_unchanged(run, spec, report)
-    profiles = load_profiles(spec.profiles)
+        check_unchanged(run, spec, report, digest)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
     row = database.row_named(target) if isinstance(target, str) else target

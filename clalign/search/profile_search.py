@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import sys
 import time
@@ -149,18 +148,18 @@ def _search(
     if is_begun:
         check_still_there(spec.targets, spec.profiles)
     with Opening(lambda: _opened(spec, pick_device, context)) as opening:
-        profiles = load_library(spec.profiles, context.check)
+        profiles, digest = load_library(spec.profiles, context.check)
         database, report = load_database(
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
         if is_begun:
-            check_unchanged(run, spec, report)
+            check_unchanged(run, spec, report, digest)
         targets = targets_of(spec, database, profiles, report)
         session = opening.result(context.check)
     has_envelopes = any(hmm.origin == "hmmer3" for hmm in profiles)
     with session, DomainHost(session, pick_device, context.check, has_envelopes) as host:
         device = session.device
-        _store_inputs(run, spec, report, profiles, targets, device)
+        _store_inputs(run, spec, report, profiles, digest, targets, device)
         _tell_cautions(run, report, profiles, targets, device, context)
         pace = _compute(run, spec, profiles, targets, session, host, context)
     return {
@@ -212,16 +211,17 @@ def _compute(
     return pace
 
 
-def file_digest(path: str) -> str:
-    """Return the SHA-256 checksum of a file; empty for standard input."""
-    if path == "-":
-        return ""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> None:
+def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profiles_digest: str) -> None:
     """Refuse to go on with other input than the run began with.
+
+    Parameters
+    ----------
+    run : RunFile
+    spec : SearchSpec
+    report : InputReport
+        Of the sequences.
+    profiles_digest : str
+        SHA-256 of the profiles that were read (`load_library`).
 
     Raises
     ------
@@ -236,7 +236,7 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport) -> None
         raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
     if before["digest"] != report.digest:
         raise InputError(spec.targets, "the sequences have changed since this run began.", hint)
-    if run.fact("profiles_digest") != file_digest(spec.profiles):
+    if run.fact("profiles_digest") != profiles_digest:
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 
 
@@ -245,6 +245,7 @@ def _store_inputs(
     spec: SearchSpec,
     report: InputReport,
     profiles: list[Hmm],
+    profiles_digest: str,
     targets: Targets,
     device: Device,
 ) -> None:
@@ -254,7 +255,7 @@ def _store_inputs(
         spec=spec.to_dict(),
         direction=spec.direction,
         database=report.to_dict(),
-        profiles_digest=file_digest(spec.profiles),
+        profiles_digest=profiles_digest,
         device=device.to_dict(),
         n_targets=cards[0]["n_targets"],
         packing=PACKING,

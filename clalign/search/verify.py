@@ -11,7 +11,7 @@ import numpy as np
 from clalign.devices import Device
 from clalign.errors import Cancelled
 from clalign.formats.databases import load_database
-from clalign.formats.profiles import load_profiles
+from clalign.formats.profile_library import load_library
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
@@ -115,8 +115,8 @@ def verify_run(
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
-    check_unchanged(run, spec, report)
-    profiles = load_profiles(spec.profiles)
+    profiles, digest = load_library(spec.profiles, context.check, keep=False)
+    check_unchanged(run, spec, report, digest)
     targets = targets_of(spec, database, profiles, report)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
     chosen = sample_of_hits(run, sample) if hits is None else hits

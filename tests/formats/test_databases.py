@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import hashlib
 import io
 import lzma
 import multiprocessing
@@ -22,6 +23,7 @@ from clalign.formats import cache, packed
 from clalign.formats.databases import load_database
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.reports import InputReport
+from clalign.formats.sources import opened
 from clalign.jobs import QuietContext
 
 COMPRESS = {
@@ -132,19 +134,21 @@ def test_gaps_of_aligned_fasta_stay_where_the_format_is_named(load) -> None:
     assert load(text)[0][0].text == "ACDE"
 
 
+@pytest.mark.parametrize("content", [b">b\nWWWWWWWWWWWW\n", b">a\nACDEFGHIKW\n"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """Else the new content would be kept under the checksum of the old one."""
-    digest_of = cache.digest_of
+    """Else the new content would be kept under the checksum of the old one; size and time stamp may be the same."""
+    checksums_of = cache.checksums_of
 
-    def slow(*arguments):
-        digest = digest_of(*arguments)
-        (tmp_path / "input.txt").write_bytes(b">b\nWWWWWWWWWWWW\n")
-        return digest
+    def slow(source, *arguments):
+        facts, found = source.file.stat(), checksums_of(source, *arguments)
+        source.file.write_bytes(content)
+        os.utime(source.file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(cache, "digest_of", slow)
+        patched.setattr(cache, "checksums_of", slow)
         with pytest.raises(InputError, match="changed while it was read"):
             load(b">a\nACDEFGHIKL\n")
     assert entries(cache_folder) == []
@@ -186,6 +190,28 @@ def test_a_changed_file_is_read_again(load, monkeypatch: pytest.MonkeyPatch) -> 
     assert load(b">a\nMKV\n")[0][0].text == "MKV"
     time.sleep(0.02)
     assert load(b">a\nMKW\n")[0][0].text == "MKW"
+
+
+def test_a_file_that_is_replaced_while_its_checksum_is_taken_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time stamps of one file must not vouch for the content of another."""
+    monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
+    path = tmp_path / "x.fasta"
+    path.write_bytes(b">a\nMKV\n")
+
+    class Replacing(QuietContext):
+        def check(self) -> None:
+            (tmp_path / "y").write_bytes(b">a\nMKW\n")
+            os.replace(tmp_path / "y", path)
+
+    folder = tmp_path / "index-of"
+    cache.prepare(folder)
+    with opened(str(path)) as source:
+        first = cache.checksums_of(source, folder, Replacing())
+        second = cache.checksums_of(source, folder, QuietContext())
+    assert first.sha256 == hashlib.sha256(b">a\nMKV\n").hexdigest()
+    assert second.sha256 == hashlib.sha256(b">a\nMKW\n").hexdigest()
 
 
 def test_a_file_that_may_still_change_is_not_trusted(load, monkeypatch: pytest.MonkeyPatch) -> None:

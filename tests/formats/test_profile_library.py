@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import InputError
-from clalign.formats import profile_library
+from clalign.formats import cache, profile_library
 from clalign.formats.cache import clear_cache, profile_folder
 from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import load_profiles
@@ -18,7 +19,7 @@ EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
 
 
@@ -48,9 +49,9 @@ def same(a: object, b: object) -> bool:
 
 def test_kept_models_are_the_file_s(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = load_profiles(str(library))
-    assert all(same(a, b) for a, b in zip(load_library(str(library)), expected, strict=True))
-    monkeypatch.setattr(profile_library, "read_profiles", lambda path: pytest.fail("the text was read again"))
-    again = load_library(str(library))
+    assert all(same(a, b) for a, b in zip(load_library(str(library))[0], expected, strict=True))
+    monkeypatch.setattr(profile_library, "models_in", lambda text: pytest.fail("the text was read again"))
+    again, _ = load_library(str(library))
     assert [hmm.name for hmm in again] == [hmm.name for hmm in expected]
     assert all(same(a, b) for a, b in zip(again, expected, strict=True))
 
@@ -58,20 +59,40 @@ def test_kept_models_are_the_file_s(library: Path, monkeypatch: pytest.MonkeyPat
 def test_changed_file_is_read_again(library: Path) -> None:
     load_library(str(library))
     library.write_text(library.read_text().replace("NAME  other", "NAME  third"))
-    assert load_library(str(library))[1].name.startswith("third")
+    assert load_library(str(library))[0][1].name.startswith("third")
 
 
 @pytest.mark.parametrize("damage", ["models.json", "match.npy", "transitions.npy"])
 def test_damaged_entry_is_made_again(library: Path, damage: str) -> None:
-    expected = load_library(str(library))
+    expected, _ = load_library(str(library))
     (entry,) = profile_folder().iterdir()
     (entry / damage).write_bytes(b"{")
-    assert all(same(a, b) for a, b in zip(load_library(str(library)), expected, strict=True))
+    assert all(same(a, b) for a, b in zip(load_library(str(library))[0], expected, strict=True))
+
+
+def test_a_file_that_is_replaced_before_it_is_read_is_refused(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its models would be kept, for ever, under the checksum of the file before it."""
+    content = library.read_bytes()
+
+    def replaced(*arguments: object) -> cache.Checksums:
+        found = checksums_of(*arguments)
+        library.write_bytes(content.replace(b"NAME  other", b"NAME  third"))
+        return found
+
+    checksums_of = cache.checksums_of
+    with monkeypatch.context() as patched:
+        patched.setattr(cache, "checksums_of", replaced)
+        with pytest.raises(InputError, match="changed while it was read"):
+            load_library(str(library))
+    library.write_bytes(content)
+    models, digest = load_library(str(library))
+    assert models[1].name.startswith("other")
+    assert digest == hashlib.sha256(content).hexdigest()
 
 
 def test_hmmer2_models_are_read_each_time() -> None:
     path = next(p for p in sorted(EXAMPLES.glob("*.hmm")) if p.read_text().startswith("HMMER2.0"))
-    assert load_library(str(path))[0].origin == "hmmer2"
+    assert load_library(str(path))[0][0].origin == "hmmer2"
     assert not profile_folder().exists()
 
 

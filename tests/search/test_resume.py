@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Iterator
@@ -297,3 +298,26 @@ def test_a_long_trace_on_the_reference_can_be_stopped() -> None:
         with open_session(REFERENCE, stop_soon) as session, pytest.raises(Cancelled):
             session.run(stage, batch, profile)
         assert rows_before == 4
+
+
+def test_profiles_replaced_during_the_search_are_not_taken_for_those_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run keeps the checksum of what was read, so going on with the other profile is refused."""
+    example = next(example for example in load_examples() if example.id == "thioesterase")
+    (tmp_path / "a.fasta").write_text(">a\nMKVLWAAAGHW\n")
+    profile, old = tmp_path / "p.hmm", Path(example.profiles).read_bytes()
+    profile.write_bytes(old)
+
+    def replacing(*arguments: Any, **options: Any) -> Any:
+        profile.write_bytes(old.replace(b"NAME  ", b"NAME  other", 1))
+        return load_database(*arguments, **options)
+
+    spec = SearchSpec(profiles=str(profile), targets=str(tmp_path / "a.fasta"), device="reference")
+    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+        with monkeypatch.context() as patched:
+            patched.setattr(profile_search, "load_database", replacing)
+            run_search(run, spec, lambda words: REFERENCE, QuietContext())
+        assert run.fact("profiles_digest") == hashlib.sha256(old).hexdigest()
+        with pytest.raises(InputError, match="the profiles have changed"):
+            run_search(run, spec, lambda words: REFERENCE, QuietContext())
