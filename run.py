@@ -192,7 +192,8 @@ def is_working() -> bool:
     """Return whether the environment has an interpreter that runs, is this one's kin, and has pip."""
     check = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
     try:
-        return subprocess.call([str(venv_python()), "-c", check], stderr=subprocess.DEVNULL) == 0
+        command = [str(venv_python()), "-c", check]
+        return subprocess.call(command, stderr=subprocess.DEVNULL, env=clean_environment()) == 0
     except OSError:
         return False
 
@@ -233,9 +234,11 @@ def install(extras: list[str]) -> int:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment variables without those that lead Python or pip away from .venv."""
+    """Return the environment variables without those that lead Python or pip away from .venv, as files in the current
+    folder would.
+    """
     astray = ("PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "__PYVENV_LAUNCHER__")
-    return {name: value for name, value in os.environ.items() if name not in astray}
+    return {**{name: value for name, value in os.environ.items() if name not in astray}, "PYTHONSAFEPATH": "1"}
 
 
 def clalign(*arguments: object, capture: bool = False) -> subprocess.CompletedProcess:

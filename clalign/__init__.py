@@ -8,6 +8,12 @@ The names below are the library; they are loaded when first used, so that import
 ...         print(hit.name, hit.score, hit.evalue)
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("clalign", "-mclalign") and not sys.flags.safe_path:
+    # `python -m clalign` looks for every module in the current folder first; there may lie a numpy.py beside the data.
+    del sys.path[0]
+
 from importlib import import_module
 from typing import Any
 

@@ -8,7 +8,6 @@ signals and another machine may read from a socket.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -139,9 +138,3 @@ class Job:
         self._running.wait()
         if self._cancelled.is_set():
             raise Cancelled
-
-
-def own_command(*words: str) -> list[str]:
-    """Return the command that starts this program again with other arguments, frozen or not."""
-    frozen = getattr(sys, "frozen", False)
-    return [sys.executable, *words] if frozen else [sys.executable, "-m", "clalign", *words]

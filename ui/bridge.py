@@ -8,8 +8,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
+from clalign.children import own_command
 from clalign.errors import ExitCode
-from clalign.jobs import Event, own_command
+from clalign.jobs import Event
 
 END_SECONDS = 5
 """A worker that was told that nobody listens any more has this long to end by itself."""

@@ -13,6 +13,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from clalign.children import own_command
 from clalign.cli.parser import CommandParser
 from clalign.errors import ClalignError, ExitCode, OutputError
 
@@ -68,9 +69,9 @@ def data_home() -> Path:
 def window_command() -> list[str]:
     """Return the command that opens the window, by absolute path."""
     if getattr(sys, "frozen", False):
-        return [sys.executable, "gui"]
+        return own_command("gui")
     script = Path(sys.executable).with_name("clalign-gui.exe" if sys.platform == "win32" else "clalign-gui")
-    return [str(script)] if script.is_file() else [sys.executable, "-m", "clalign", "gui"]
+    return [str(script)] if script.is_file() else own_command("gui")
 
 
 def quote(word: str) -> str:

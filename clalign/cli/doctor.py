@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import clalign
+from clalign.children import ask, own_command
 from clalign.cli.gui import LIBRARIES, has_display
 from clalign.cli.parser import CommandParser
 from clalign.errors import ClalignError, ExitCode
@@ -37,6 +38,8 @@ VARIABLES = (
 """Variables that explain why something is missing or elsewhere."""
 
 LITTLE_SPACE = 2 * 10**9
+
+QT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,13 @@ def _window() -> str:
     """Return why Qt cannot be loaded; empty if it can. Tried in a process of its own, for it may crash."""
     if importlib.util.find_spec("PySide6") is None:
         return "PySide6 is not installed"
-    if getattr(sys, "frozen", False):
-        return ""
-    code = "import PySide6.QtWidgets"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it crashed"])[-1]
+    try:
+        done = ask(own_command("probe", "window"), QT_SECONDS)
+        return str(json.loads(done.stdout))
+    except subprocess.TimeoutExpired:
+        return f"Qt could not be loaded within {QT_SECONDS} s"
+    except ValueError:
+        return (done.stderr.strip().splitlines() or ["it crashed"])[-1]
 
 
 def _findings(found: dict[str, Any], problem: str) -> list[Finding]:

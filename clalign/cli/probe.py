@@ -1,25 +1,42 @@
-"""``clalign probe``: lists or tests devices in a process of its own, where a driver may crash."""
+"""``clalign probe``: lists or tests devices, or loads Qt, in a process of its own, where a library may crash."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from typing import Any
+
+from clalign.children import end_when_left, settle_child
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the hidden sub-command."""
     parser: argparse.ArgumentParser = subparsers.add_parser("probe")
-    parser.add_argument("what", choices=["list", "test"])
+    parser.add_argument("what", choices=["list", "test", "window"])
     parser.add_argument("device", nargs="?", default="")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the devices, or the verdict of one's self-test, as one line of JSON."""
-    from clalign.opencl.probe import list_devices, quick_test
-
-    data = list_devices() if arguments.what == "list" else quick_test(arguments.device)
+    """Print the devices, the verdict of one's self-test, or why Qt cannot be loaded, as one line of JSON."""
+    settle_child()
+    end_when_left()
+    data = _window() if arguments.what == "window" else _devices(arguments)
     sys.stdout.write(json.dumps(data) + "\n")
     return 0
+
+
+def _devices(arguments: argparse.Namespace) -> Any:
+    from clalign.opencl.probe import list_devices, quick_test
+
+    return list_devices() if arguments.what == "list" else quick_test(arguments.device)
+
+
+def _window() -> str:
+    try:
+        importlib.import_module("PySide6.QtWidgets")
+    except ImportError as error:
+        return str(error)
+    return ""

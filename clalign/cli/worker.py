@@ -15,13 +15,15 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
-from clalign.jobs import Event, Job, own_command
+from clalign.jobs import Event, Job
 
 
 def worker_command() -> list[str]:
@@ -38,6 +40,7 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output."""
     del arguments
+    settle_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("CLALIGN_LOG", "WARNING").upper())
     events = _private_stdout()
@@ -76,6 +79,8 @@ def _obey(job: Job) -> None:
         if line.strip():
             commands.get(json.loads(line).get("command"), lambda: None)()
     job.cancel()  # nobody listens any more
+    time.sleep(GRACE_SECONDS)
+    os._exit(ExitCode.STOPPED)  # it hangs in a driver
 
 
 def perform(request: dict[str, Any], job: Job) -> int:

@@ -17,10 +17,10 @@ from pathlib import Path
 import pyopencl as cl
 from filelock import FileLock, Timeout
 
+from clalign.children import ask, own_command
 from clalign.devices import REFERENCE, Device, DeviceKind, Health
 from clalign.errors import DeviceNotFound
 from clalign.formats.cache import cache_root, write_whole
-from clalign.jobs import own_command
 from clalign.opencl.kernels import sources_digest
 from clalign.opencl.tunings import read_tunings
 
@@ -208,7 +208,7 @@ def _is_distrusted(folder: Path) -> bool:
 
 def _list_in_child() -> tuple[list[Device], str]:
     try:
-        done = subprocess.run(own_command("probe", "list"), capture_output=True, timeout=LIST_SECONDS, text=True)
+        done = ask(own_command("probe", "list"), LIST_SECONDS)
     except subprocess.TimeoutExpired:
         return [], f"The OpenCL drivers did not answer within {LIST_SECONDS} s and were skipped."
     if done.returncode != 0:
@@ -227,9 +227,8 @@ def _judge(device: Device, known: dict[str, dict[str, object]]) -> Device:
 
 def test_in_child(device: Device) -> Device:
     """Return the device with the verdict of its self-test, run in a child process."""
-    command = own_command("probe", "test", device.id)
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TEST_SECONDS, text=True)
+        done = ask(own_command("probe", "test", device.id), TEST_SECONDS)
     except subprocess.TimeoutExpired:
         text = f'The driver "{device.platform}" did not answer within {TEST_SECONDS} s and was skipped.'
         return device.judged("not usable", f"{text} Other devices work.")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from clalign.errors import Cancelled
-from clalign.jobs import PROGRESS_SECONDS, Event, Job, own_command
+from clalign.jobs import PROGRESS_SECONDS, Event, Job
 
 
 def test_events_survive_the_wire() -> None:
@@ -65,7 +65,3 @@ def test_pause_holds_the_job_and_cancel_ends_the_pause() -> None:
     job.cancel()
     assert ended.wait(5), "a paused job must hear of a cancel"
     thread.join()
-
-
-def test_own_command_starts_this_program() -> None:
-    assert own_command("worker")[-1] == "worker"

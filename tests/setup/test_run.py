@@ -175,3 +175,13 @@ def test_unknown_word_is_told_without_installing():
     assert child.returncode == 1
     assert "run.py knows" in child.stderr
     assert "Traceback" not in child.stderr
+
+
+def test_files_in_the_current_folder_are_not_run(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("pip", "clalign", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setattr(run, "venv_python", lambda: Path(sys.executable))
+    assert run.is_working()
+    assert run.clalign("--version", capture=True).stdout.startswith(b"clalign ")

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
     ("errors",),
-    ("jobs",),
+    ("jobs", "children"),
     ("alphabets",),
     (
         "sequences",

@@ -8,7 +8,7 @@ import pytest
 
 from clalign.runs import open_run
 from clalign.specs import SearchSpec
-from clalign.ui.bridge import WorkerProcess
+from clalign.ui.bridge import WorkerProcess, default_worker
 from clalign.ui.models.jobs import JobItem, JobQueue
 
 
@@ -119,6 +119,22 @@ def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> N
     with qtbot.waitSignal(worker.job_failed, timeout=30000) as told:
         worker.start()
     assert "could not be started" in told.args[0]["message"]
+    worker.leave()
+
+
+def test_the_worker_runs_nothing_of_the_current_folder(
+    qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (tmp_path / "numpy.py", tmp_path / "json.py", tmp_path / "clalign" / "__init__.py"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("raise SystemExit(99)\n")
+    (tmp_path / "seqs.fa").write_text(">a\nMKVLAW\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    worker = WorkerProcess(default_worker(), {"job": "inspect", "path": "seqs.fa", "alphabet": "amino"})
+    with qtbot.waitSignal(worker.job_finished, timeout=60000) as told:
+        worker.start()
+    assert told.args[0]["report"]["n_sequences"] == 1
     worker.leave()
 
 
