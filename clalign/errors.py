@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import IntEnum
 from pathlib import Path
 
+from clalign.control_characters import escaped
+
 
 class ExitCode(IntEnum):
     """Exit codes of the command line, the same for every sub-command."""
@@ -30,6 +32,8 @@ class ExitCode(IntEnum):
 class ClalignError(Exception):
     """An error with a cause the user can act on.
 
+    Both texts may quote files: control characters in them are written as escapes.
+
     Parameters
     ----------
     message : str
@@ -41,9 +45,9 @@ class ClalignError(Exception):
     exit_code = ExitCode.ENGINE
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = escaped(message)
+        self.hint = escaped(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QStyleFactory
+from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle, QStyleFactory
 
 _kept = ExitStack()
 atexit.register(_kept.close)
@@ -235,6 +235,20 @@ def system_is_dark() -> bool:
     return bool(hints.colorScheme() == Qt.ColorScheme.Dark)
 
 
+class PlainTextStyle(QProxyStyle):
+    """Fusion, with labels that show every text as it is.
+
+    Qt takes a text for HTML if it looks like that, and loads what it names; names and descriptions come from files.
+    Tooltips and message boxes are labels, too, and a style sees each label before it lays out its text.
+    """
+
+    def polish(self, what: object) -> object:
+        """Let a label that would guess show plain text."""
+        if isinstance(what, QLabel) and what.textFormat() == Qt.TextFormat.AutoText:
+            what.setTextFormat(Qt.TextFormat.PlainText)
+        return super().polish(what)  # type: ignore[call-overload]
+
+
 def apply(choice: str) -> Tokens:
     """Dress the whole application.
 
@@ -249,8 +263,9 @@ def apply(choice: str) -> Tokens:
     icon.cache_clear()
     app = QApplication.instance()
     assert isinstance(app, QApplication)
-    if app.style().objectName() != "fusion":
-        app.setStyle(QStyleFactory.create("Fusion"))
+    if not app.property("shows_plain_text"):
+        app.setStyle(PlainTextStyle(QStyleFactory.create("Fusion")))
+        app.setProperty("shows_plain_text", True)
     app.setPalette(palette(_current))
     app.setStyleSheet(style_sheet(_current))
     return _current

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 import time
 from datetime import datetime
 from pathlib import Path
 
 THIN = "\u202f"
 """Narrow no-break space between groups of three digits and before units."""
+
+
+TIP_LETTERS, TIP_LINES = 100, 20
+"""How wide and how high a tooltip may be: descriptions of 60,000 letters exist."""
+
+
+def tip(text: str) -> str:
+    """Return a text as lines of a tooltip, which Qt does not break itself."""
+    lines = [line for part in text[: TIP_LETTERS * TIP_LINES].split("\n") for line in textwrap.wrap(part, TIP_LETTERS)]
+    is_whole = len(lines) <= TIP_LINES and len(text) <= TIP_LETTERS * TIP_LINES
+    return "\n".join(lines if is_whole else [*lines[: TIP_LINES - 1], "…"])
 
 
 def count(number: float) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import clalign
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
-from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, tell
+from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
 from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
@@ -108,14 +108,14 @@ def _run(words: list[str]) -> int:
 def _general(words: list[str]) -> int:
     """Answer what needs no sub-command: help and version."""
     if not words or words[0] in ("-h", "--help", "help"):
-        print(_overview())
+        show(_overview())
         return ExitCode.DONE if words else ExitCode.USAGE
     if words[0] in ("--version", "-V"):
-        print(f"clalign {clalign.__version__}")
+        show(f"clalign {clalign.__version__}")
         if set(words[1:]) & {"-v", "--verbose"}:
             from clalign.cli.doctor import version_lines
 
-            print("\n".join(version_lines()))
+            show("\n".join(version_lines()))
         return ExitCode.DONE
     near = difflib.get_close_matches(words[0], COMMANDS, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""

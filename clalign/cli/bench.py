@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, count
-from clalign.cli.streams import enough_read
+from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
 
 EXAMPLES = (
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         with enough_read(), whole_file(arguments.json) as stream:
             stream.write(json.dumps(document, indent=1) + "\n")
     if arguments.json != "-":
-        print(comparison_text(document))
+        show(comparison_text(document))
     if any(row["identical"] is False for row in document["devices"]):
         return ExitCode.DIFFERENT
     return ExitCode.ENGINE if all(row["error"] for row in document["devices"]) else ExitCode.DONE

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 
 EXAMPLES = ("clalign cache", "clalign cache --clear")
 
@@ -28,15 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.formats.cache import cache_folder, cache_limit, cached_databases, clear_cache
 
     if arguments.clear:
-        print(f"Freed {megabytes(clear_cache())}.")
+        show(f"Freed {megabytes(clear_cache())}.")
         return 0
     found = cached_databases()
-    print(f"Folder: {cache_folder()}")
-    print(f"Size:   {megabytes(sum(entry.size for entry in found))} of {megabytes(cache_limit())}")
+    show(f"Folder: {cache_folder()}")
+    show(f"Size:   {megabytes(sum(entry.size for entry in found))} of {megabytes(cache_limit())}")
     for entry in found:
-        print(
-            f"  {megabytes(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}"
-        )
+        show(f"  {megabytes(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}")
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
-from clalign.cli.streams import enough_read
+from clalign.cli.streams import enough_read, show
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.specs import CalibrateSpec
 
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
         with enough_read(), whole_file(arguments.histogram) as stream:
             stream.write(json.dumps({"kind": "calibration", **value}, indent=1) + "\n")
     if arguments.histogram != "-":
-        print("\n".join(line for fit in value["fits"] for line in fit_lines(fit)))
-        print(f"\nWrote {len(value['fits'])} calibrated profile{'s' * (len(value['fits']) != 1)} to {output}.")
+        show("\n".join(line for fit in value["fits"] for line in fit_lines(fit)))
+        show(f"\nWrote {len(value['fits'])} calibrated profile{'s' * (len(value['fits']) != 1)} to {output}.")
     return 0
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from clalign.children import own_command
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.errors import ClalignError, ExitCode, OutputError
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
@@ -52,12 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if sys.platform == "win32":
         _change_registry(arguments.action)
-        print("Done. Sign out and in again if the icons do not change at once.")
+        show("Done. Sign out and in again if the icons do not change at once.")
         return ExitCode.DONE
     home = data_home()
     act = install if arguments.action == "install" else remove
     for path in act(home, window_command()):
-        print(path)
+        show(str(path))
     return ExitCode.DONE
 
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.devices import Device
 
 EXAMPLES = (
@@ -34,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the devices."""
     devices = all_devices(arguments.refresh)
     if arguments.json:
-        print(json.dumps({"schema": 1, "devices": [device.to_dict() for device in devices]}, indent=1))
+        show(json.dumps({"schema": 1, "devices": [device.to_dict() for device in devices]}, indent=1))
         return 0
-    print("\n".join(table(devices)))
+    show("\n".join(table(devices)))
     if arguments.verbose:
         for device in devices:
-            print("\n".join(["", *facts(device)]))
+            show("\n".join(["", *facts(device)]))
     return 0
 
 

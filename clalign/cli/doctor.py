@@ -19,6 +19,7 @@ import clalign
 from clalign.children import ask, own_command
 from clalign.cli.gui import LIBRARIES, has_display
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.errors import ClalignError, ExitCode
 
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
@@ -66,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
     report = examine()
     if arguments.json:
-        print(json.dumps({"schema": 1, **report}, indent=1))
+        show(json.dumps({"schema": 1, **report}, indent=1))
     else:
-        print("\n".join(report_lines(report)))
+        show("\n".join(report_lines(report)))
     usable = [device for device in report["devices"] if device["health"] == "ready" and device["kind"] != "reference"]
     return ExitCode.DONE if usable else ExitCode.NO_DEVICE
 

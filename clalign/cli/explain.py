@@ -12,6 +12,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, add_spec_options, progress_mode, spec_of
 from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.streams import show
 from clalign.errors import InputError, OptionError
 from clalign.evalues import digits_apart
 from clalign.specs import SearchSpec
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     job = _job_of_run(arguments) if arguments.targets is None else _job_of_files(arguments)
     value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped.")
-    print(json.dumps(value, indent=1) if arguments.json else "\n".join(_lines(value)))
+    show(json.dumps(value, indent=1) if arguments.json else "\n".join(_lines(value)))
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, number, whole_number
-from clalign.cli.streams import stdin_bytes
+from clalign.cli.streams import show, stdin_bytes
 from clalign.errors import InputError, OptionError
 from clalign.specs import BuildSpec
 
@@ -115,12 +115,12 @@ def run(arguments: argparse.Namespace) -> int:
         }
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
-            print(built.read_text(), end="")
+            show(built.read_text(), end="")
             return 0
     for profile in value["profiles"]:
-        print(f"{profile['name']}: {profile['length']} nodes from {profile['n_sequences']} sequences")
+        show(f"{profile['name']}: {profile['length']} nodes from {profile['n_sequences']} sequences")
     n = len(value["profiles"])
-    print(f"Wrote {n} profile{'s' * (n != 1)} to {output}.")
+    show(f"Wrote {n} profile{'s' * (n != 1)} to {output}.")
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, count
+from clalign.cli.streams import show
 from clalign.errors import ExitCode
 from clalign.jobs import Event
 
@@ -128,8 +129,8 @@ def _show_row(row: dict[str, Any], engine: str, is_first: bool) -> None:
 
     columns = RUNG_COLUMNS if engine == "viterbi" else PAIR_COLUMNS
     if is_first:
-        print(text_line(None, columns))
-    print(text_line(row, columns), flush=True)
+        show(text_line(None, columns))
+    show(text_line(row, columns), flush=True)
 
 
 def _finish(document: dict[str, Any], path: str | None) -> int:
@@ -144,7 +145,7 @@ def _finish(document: dict[str, Any], path: str | None) -> int:
     if path != "-":
         below = experiment_text(document) if experiments else ""
         told = heading(document) if document["kind"] == "ladder" else pair_heading(document)
-        print("\n".join([*([below] if below else []), "", told]))
+        show("\n".join([*([below] if below else []), "", told]))
     measured = [*document["rows"], *(row for rows in experiments.values() for row in rows)]
     wrong = [row for row in measured if row.get("status") == "done" and not row["equal"]]
     return ExitCode.DIFFERENT if wrong else ExitCode.DONE

@@ -8,6 +8,7 @@ from typing import Any
 
 from clalign.cli.explain import number_of
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.errors import OptionError
 
 EXAMPLES = (
@@ -59,5 +60,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.text is not None:
         write_note(path, number, rows[0], arguments.text)
     elif note:
-        print(note)
+        show(note)
     return 0

@@ -133,7 +133,7 @@ class Bar:
         filled = int(BAR_WIDTH * min(1.0, done / total)) if total else 0
         columns = shutil.get_terminal_size().columns - 1
         line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(event, left)}"[:columns]
-        tell(f"\r{line:<{self._width}s}", end="")
+        tell(f"{line:<{self._width}s}", end="", begin="\r")
         self._width = len(line)
 
     def say(self, text: str) -> None:
@@ -144,7 +144,7 @@ class Bar:
     def close(self) -> None:
         """Wipe the bar."""
         if self._width:
-            tell(f"\r{'':<{self._width}s}\r", end="")
+            tell(" " * self._width, end="\r", begin="\r")
             self._width = 0
 
 

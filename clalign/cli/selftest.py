@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.errors import DeviceNotFound, ExitCode
 
 EXAMPLES = ("clalign selftest", "clalign selftest --device gpu")
@@ -37,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = 0
     for device in devices:
         value = run_job({"job": "selftest", "device": device.id})
-        print(f"{device.id}  {device.name}: {value['health']}")
+        show(f"{device.id}  {device.name}: {value['health']}")
         if value["problem"]:
-            print(f"  {value['problem']}")
+            show(f"  {value['problem']}")
         for check in value["checks"]:
             verdict = "equal" if check["equal"] else "differs"
-            print(f"  {check['name']}: {verdict}{', ' + check['detail'] if check['detail'] else ''}")
+            show(f"  {check['name']}: {verdict}{', ' + check['detail'] if check['detail'] else ''}")
             wrong += not check["equal"]
     return ExitCode.DIFFERENT if wrong else ExitCode.DONE

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO
 
+from clalign.control_characters import escaped
 from clalign.errors import InputError, OutputError
 
 
@@ -35,10 +36,18 @@ def stdin_bytes() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def tell(text: str, end: str = "\n") -> None:
-    """Write to standard error. Where nobody reads it any more, the work goes on in silence."""
+def show(text: str = "", end: str = "\n", flush: bool = False) -> None:
+    """Print, with control characters as escapes: names of sequences and files may hold some."""
+    print(escaped(text), end=end, flush=flush)
+
+
+def tell(text: str, end: str = "\n", begin: str = "") -> None:
+    """Write to standard error, control characters of the text as escapes.
+
+    Where nobody reads it any more, the work goes on in silence.
+    """
     try:
-        print(text, end=end, file=sys.stderr, flush=True)
+        print(f"{begin}{escaped(text)}", end=end, file=sys.stderr, flush=True)
     except OSError:
         _drop(sys.stderr)
 

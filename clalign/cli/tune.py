@@ -8,6 +8,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
 from clalign.errors import ExitCode
 from clalign.jobs import Event
 
@@ -44,18 +45,18 @@ def run(arguments: argparse.Namespace) -> int:
             display.close()
             row = event.value["row"]
             rate = row["problem"] or f"{row['gcups']:8.2f} GCUPS"
-            print(f"{WORDS[row['choice']]:<54s} {row['value']:4d}  {row['shape']:<7s} {rate}", flush=True)
+            show(f"{WORDS[row['choice']]:<54s} {row['value']:4d}  {row['shape']:<7s} {rate}", flush=True)
 
     finished = watch_job(job, display, "Stopped. The choices stay as they were.", take)
     if arguments.json:
-        print(json.dumps(finished, indent=1))
+        show(json.dumps(finished, indent=1))
         return ExitCode.DONE
     if arguments.reset:
-        print(f"{finished['device']} has the built-in choices again.")
+        show(f"{finished['device']} has the built-in choices again.")
     else:
-        print(f"Kept for {finished['device']}:")
+        show(f"Kept for {finished['device']}:")
     tried, before = {row["choice"] for row in finished["rows"]}, finished["before"]
     for name, value in finished["tuning"].items():
         if name in tried or before[name] != value:
-            print(f"  {WORDS[name]:<54s} {value}" + (f" (was {before[name]})" if before[name] != value else ""))
+            show(f"  {WORDS[name]:<54s} {value}" + (f" (was {before[name]})" if before[name] != value else ""))
     return ExitCode.DONE

@@ -7,6 +7,7 @@ from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser, count
+from clalign.cli.streams import show
 from clalign.errors import ExitCode
 
 EXAMPLES = (
@@ -50,11 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     }
     value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped; nothing was kept of it.")
     for detail in value["details"]:
-        print(detail)
+        show(detail)
     checked, differing = value["checked"], value["differing"]
     so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
     if differing:
-        print(f"{differing} of {checked} results differ. Please report this.{so_far}")
+        show(f"{differing} of {checked} results differ. Please report this.{so_far}")
         return ExitCode.DIFFERENT
-    print(f"Checked {checked} results: all equal.{so_far}")
+    show(f"Checked {checked} results: all equal.{so_far}")
     return ExitCode.DONE if value["complete"] else ExitCode.INTERRUPTED

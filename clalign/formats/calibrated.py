@@ -134,7 +134,7 @@ def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, C
     """
     target = Path(output).resolve()  # a link stays one
     mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
-    with opened(path) as source, whole_file(str(target)) as stream:
+    with opened(path) as source, whole_file(str(target), is_exact=True) as stream:
         for line in _calibrated_lines(path, _raw_lines(source), calibrations):
             stream.buffer.write(line)
     if mode is not None:

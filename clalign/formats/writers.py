@@ -12,16 +12,20 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import numpy as np
 
+from clalign.control_characters import escaped
 from clalign.errors import OutputError
 
 FASTA_WIDTH = 60
 
 ESCAPED = "backslashreplace"
 """How bytes of the names of files that are no text are written."""
+
+EXACT = ("fasta", "fasta_matched")
+"""Exports that programs read again: names in them are as they were read, control characters included."""
 
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
@@ -69,9 +73,34 @@ def _is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+class EscapedText:
+    """A stream that writes control characters as escapes, whatever is written to it.
+
+    Parameters
+    ----------
+    stream : TextIO
+        What takes the text.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self._stream.write(escaped(text))
+
+
 @contextlib.contextmanager
-def whole_file(path: str) -> Iterator[TextIO]:
+def whole_file(path: str, is_exact: bool = False) -> Iterator[TextIO]:
     """Open a file for writing under another name, and give it its own name once it is whole.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` is standard output.
+    is_exact : bool
+        Whether control characters in names are kept, which is for sequences and profiles that programs read again. A
+        terminal never gets them.
 
     Raises
     ------
@@ -80,22 +109,23 @@ def whole_file(path: str) -> Iterator[TextIO]:
     BrokenPipeError
         If the reader of a pipe has gone.
     """
+    dressed = cast("Callable[[TextIO], TextIO]", (lambda stream: stream) if is_exact else EscapedText)
     target = Path(path)
     if path == "-":
         with _told("Standard output"):
-            yield sys.stdout
+            yield cast(TextIO, EscapedText(sys.stdout)) if sys.stdout.isatty() else dressed(sys.stdout)
             sys.stdout.flush()
         return
     if _is_special(target):
         with _told(path), target.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
-            yield stream
+            yield dressed(stream)
         return
     check_writable(path)
     part = _part_of(target)
     try:
         with _told(path):
             with part.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
-                yield stream
+                yield dressed(stream)
             part.replace(target)
     finally:
         part.unlink(missing_ok=True)

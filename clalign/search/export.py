@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.errors import OptionError
-from clalign.formats.writers import whole_file
+from clalign.formats.writers import EXACT, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs import RunFile, open_run
 from clalign.search.export_sequences import write_fasta, write_matched, write_stockholm
@@ -83,7 +83,7 @@ def export(
         if what not in WRITERS:
             raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
         source = open_source(run, choice, context or QuietContext())
-        with whole_file(str(out_path)) as stream:
+        with whole_file(str(out_path), is_exact=what in EXACT) as stream:
             return WRITERS[what](source, stream)
 
 

@@ -65,7 +65,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
         text, form = _aligned_text(source, context)
     alphabet = None if spec.alphabet == "auto" else getattr(pyhmmer.easel.Alphabet, spec.alphabet)()
     built = []
-    with whole_file(output) as stream:
+    with whole_file(output, is_exact=True) as stream:
         try:
             with pyhmmer.easel.MSAFile(io.BytesIO(text), form, digital=True, alphabet=alphabet) as alignments:
                 for number, msa in enumerate(alignments):

@@ -19,7 +19,7 @@ from clalign.formats import sam
 from clalign.formats.databases import load_database
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, Provenance, plain
-from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines, whole_file
+from clalign.formats.writers import EXACT, AlignedRow, fasta_record, stockholm_lines, whole_file
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
@@ -175,7 +175,7 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
         run.connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
         run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
     source = PairSource(run, spec, run.profiles(), origin, choice, columns, context)
-    with whole_file(path) as stream:
+    with whole_file(path, is_exact=what in EXACT) as stream:
         return write(source, stream)
 
 

@@ -8,8 +8,10 @@ import pytest
 from Bio import AlignIO
 
 from clalign.cli import main
+from clalign.control_characters import escaped
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
 from clalign.formats.writers import check_writable, whole_file
+from clalign.runs import open_run
 from clalign.search.export import WRITERS, export
 
 
@@ -199,3 +201,14 @@ def test_outputs_that_cannot_be_are_refused(small_run: Path) -> None:
     assert main(["export", str(small_run), "--tsv", str(small_run)]) == ExitCode.INPUT
     assert main(["export", str(small_run), "--tsv", "/no/such/folder/x"]) == ExitCode.CANNOT_WRITE
     assert main(["export", "/no/such/run", "--tsv", "-"]) == ExitCode.UNREADABLE
+
+
+@pytest.mark.parametrize("what", sorted(set(WRITERS) - {"fasta", "fasta_matched", "stockholm"}))
+def test_no_export_for_people_passes_control_characters_on(small_run: Path, what: str) -> None:
+    name = "a\x1b[31mb\x9b\u202e\x07"
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE hits SET name = ?1, accession = ?1, description = ?1", (name,))
+        run.set_card(0, {**run.card(0), "name": name, "accession": name, "description": name})
+    text = written(small_run, what)
+    assert escaped(text) == text
+    assert "\\x1b[31m" in text or what == "jsonl"

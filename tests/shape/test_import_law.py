@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
+    ("control_characters",),
     ("errors",),
     ("jobs", "children"),
     ("alphabets",),
@@ -44,7 +45,7 @@ LEVELS = (
 """Lowest first. Self-tests of `opencl` run stages, never the other way round; pipelines write into `runs`."""
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-VALUES = set(LEVELS[3])
+VALUES = set(LEVELS[4])
 """Values may be made of each other."""
 
 DATA = {"kernels_cl", "resources"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import sqlite3
 from collections import OrderedDict
@@ -340,12 +339,12 @@ class HitsModel(QAbstractTableModel):
 
     def _tip(self, row: HitRow, key: str) -> str | None:
         if key in ("name", "description"):
-            return f"{row.name} {row.description}"
+            return words.tip(f"{row.name} {row.description}")
         if key in ("status", "domains") and row.has_no_domain:
             return NO_DOMAIN_TIP
         if key == "note" and self.note(row):
             unsaved = "Not saved: " * self.is_unsaved(row)
-            return f"<p>{unsaved}{html.escape(self.note(row))}</p>"  # a paragraph is broken into lines
+            return words.tip(f"{unsaved}{self.note(row)}")
         return None
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from .. import theme
+from .. import theme, words
 
 Row = dict[str, Any]
 Index = QModelIndex | QPersistentModelIndex
@@ -100,7 +100,7 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.get("tip") or column.text(row)
+            return words.tip(row.get("tip") or column.text(row))
         if role == Qt.ItemDataRole.DecorationRole and column.mark is not None and column.mark(row):
             return theme.mark(column.mark(row))
         if role == Qt.ItemDataRole.ForegroundRole and self._is_dim(row):

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidge
 from .. import theme
 from ..models.figures import Chart
 from .figure_painter import chart_height, paint_chart
+from .pictures import readable_svg
 
 PICTURE = QSize(960, 540)
 """Least size of an exported picture; a PNG has twice as many pixels."""
@@ -100,7 +101,7 @@ def _save_svg(chart: Chart, path: str, font: QFont, size: QSize) -> None:
     generator.setTitle(chart.title)
     generator.setDescription("Made by clalign")
     _paint(QPainter(generator), chart, font, size)
-    Path(path).write_bytes(bytes(buffer.data().data()))
+    Path(path).write_bytes(readable_svg(bytes(buffer.data().data())))
 
 
 def _paint(painter: QPainter, chart: Chart, font: QFont, size: QSize) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 
 import numpy as np
@@ -161,7 +162,7 @@ class ScorePlot(pg.GraphicsView):
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
-        self.score_axis.setLabel(data.axis)
+        self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
         self._draw()
 
     def set_log(self, log_counts: bool) -> None:

@@ -10,6 +10,8 @@ from typing import Protocol
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
 from PySide6.QtGui import QFont, QImage, QPageSize, QPainter, QPdfWriter
 
+from clalign.control_characters import escaped
+
 from .. import theme
 
 FORMATS = (".svg", ".pdf", ".png")
@@ -77,7 +79,12 @@ def _svg(picture: Picture, font: QFont) -> bytes:
     painter.setFont(font)
     picture.paint(painter, 0, picture.n_rows)
     painter.end()
-    return _content(buffer)
+    return readable_svg(_content(buffer))
+
+
+def readable_svg(content: bytes) -> bytes:
+    """Return an SVG with control characters of names as escapes; XML allows none of them."""
+    return escaped(content.decode("utf-8")).encode("utf-8")
 
 
 def _pdf(picture: Picture, font: QFont) -> bytes:

@@ -1,0 +1,101 @@
+"""Names and descriptions are shown as they are, also where they look like HTML, which could open files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
+
+from clalign.runs import open_run
+from clalign.ui import words
+from clalign.ui.main_window import MainWindow
+from clalign.ui.views.pictures import readable_svg
+
+IMAGE = '<img src="{}">EVIL'
+
+
+def labels() -> list[QLabel]:
+    found = [widget for widget in QApplication.allWidgets() if isinstance(widget, QLabel)]
+    for widget in found:
+        widget.ensurePolished()
+    return found
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, made_run: Callable[..., Path]) -> Path:
+    """A run with markup in every name; the image it names is a pipe that nobody writes to."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    path, image = made_run(batches=1, hits=3), IMAGE.format(pipe)
+    with open_run(path, writable=True) as run, run.connection:
+        card = run.card(0)
+        run.set_card(0, {**card, "name": image, "accession": image, "description": image})
+        run.connection.execute("UPDATE hits SET name = ?, accession = ?, description = ?", (image,) * 3)
+        run.connection.execute("UPDATE profiles SET name = ?", (image,))
+    return path
+
+
+@pytest.fixture
+def hostile_window(qtbot: Any, window: MainWindow, hostile: Path) -> Iterator[MainWindow]:
+    window.conductor.sources.open_paths([str(hostile)])
+    page = window.conductor.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.rowCount() == 3 and not page.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
+    yield window
+    QToolTip.hideText()
+
+
+def test_no_label_guesses_what_its_text_is(qtbot: Any, hostile_window: MainWindow) -> None:
+    hostile_window.conductor.page.hits.table.selectRow(0)
+    qtbot.waitUntil(lambda: hostile_window.conductor.reader.is_idle, timeout=30000)
+    assert len(labels()) > 10
+    assert [found.text() for found in labels() if found.textFormat() == Qt.TextFormat.AutoText] == []
+    assert not [widget for widget in QApplication.allWidgets() if isinstance(widget, QTextEdit)]  # they guess, too
+
+
+def test_a_tooltip_shows_markup_as_it_is(qtbot: Any, hostile_window: MainWindow) -> None:
+    page = hostile_window.conductor.page
+    view, model = page.hits.table, page.run.hits
+    places = [model.index(0, column) for column in range(model.columnCount())]
+    shown = [place for place in places if "EVIL" in str(place.data(Qt.ItemDataRole.ToolTipRole))]
+    assert len(shown) == 2
+    point = view.visualRect(shown[0]).center()
+    QApplication.sendEvent(view.viewport(), QHelpEvent(QEvent.Type.ToolTip, point, view.mapToGlobal(point)))
+    (tip,) = [found for found in labels() if found.metaObject().className() == "QTipLabel"]
+    assert "<img src=" in tip.text()
+    assert tip.textFormat() == Qt.TextFormat.PlainText
+
+
+@pytest.mark.parametrize("made", [QMessageBox, QWidget])
+def test_whatever_is_made_later_shows_plain_text(qtbot: Any, window: MainWindow, made: type[QWidget]) -> None:
+    widget = made()
+    qtbot.addWidget(widget)
+    if isinstance(widget, QMessageBox):
+        widget.setText("<b>bold</b>")
+    else:
+        QLabel("<b>bold</b>", widget)
+        widget.setToolTip("<b>bold</b>")
+        QToolTip.showText(QPoint(), widget.toolTip(), widget)
+    found = [one for one in labels() if one.text() == "<b>bold</b>"]
+    assert {one.textFormat() for one in found} == {Qt.TextFormat.PlainText}
+    QToolTip.hideText()
+
+
+def test_a_tip_is_broken_into_lines_and_never_endless() -> None:
+    assert words.tip("one two\nthree") == "one two\nthree"
+    broken = words.tip("word " * 100)
+    assert max(map(len, broken.split("\n"))) <= words.TIP_LETTERS
+    assert broken.split() == ["word"] * 100
+    endless = words.tip("x" * 1_000_000)
+    assert (len(endless.split("\n")), endless[-1]) == (words.TIP_LINES, "…")
+
+
+def test_an_svg_holds_no_control_characters() -> None:
+    assert readable_svg("a\x1b[31m\u202e é\n".encode()) == b"a\\x1b[31m\\u202e \xc3\xa9\n"
