@@ -11,6 +11,14 @@ from pathlib import Path
 
 from clalign.control_characters import escaped
 
+LONGEST_QUOTE = 60
+"""Characters of a file that a message repeats."""
+
+
+def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
+    """Return a part of a user's input as a message shows it: in quotation marks, and shortened."""
+    return f'"{text}"' if len(text) <= most else f'"{text[: most - 3]}..."'
+
 
 class ExitCode(IntEnum):
     """Exit codes of the command line, the same for every sub-command."""

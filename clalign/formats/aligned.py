@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from clalign.errors import quoted
 from clalign.formats.blocks import BlockBuilder, Reading
 
 
@@ -54,8 +55,8 @@ class AlignedRows:
         for row in rows:
             if row.n_columns != rows[0].n_columns:
                 raise self._reading.text.error(
-                    f'the rows of the alignment differ in length: "{row.name}" has {row.n_columns:,} columns, '
-                    f'but "{rows[0].name}" has {rows[0].n_columns:,}.',
+                    f"the rows of the alignment differ in length: {quoted(row.name)} has {row.n_columns:,} columns, "
+                    f"but {quoted(rows[0].name)} has {rows[0].n_columns:,}.",
                     "Part of the alignment may be missing; take the file from its source again.",
                     row.parts[-1][0],
                 )

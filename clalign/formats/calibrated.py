@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
+from clalign.formats.numbers import whole
 from clalign.formats.recognize import identify
-from clalign.formats.sources import CHUNK, RawReader, Source, decoded, opened
+from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
 from clalign.profiles import Calibration
 
@@ -59,8 +60,14 @@ def evd_line(calibration: Calibration) -> str:
     return f"EVD   {calibration.location:10f} {calibration.slope:10f}"
 
 
-def model_heads(path: str) -> list[ModelHead]:
+def model_heads(path: str, check: Callable[[], None] = lambda: None) -> list[ModelHead]:
     """Return what the headers of a HMMER2 file say, without reading the models.
+
+    Parameters
+    ----------
+    path : str
+    check : callable
+        Called now and then; it may raise `Cancelled`.
 
     Raises
     ------
@@ -74,7 +81,7 @@ def model_heads(path: str) -> list[ModelHead]:
     place = _Place()
     with opened(path) as source:
         identify(source).profile_format()
-        for line in _raw_lines(source):
+        for line in _raw_lines(source, check):
             known = place.model
             place.step(line)
             if place.model > known:
@@ -84,8 +91,8 @@ def model_heads(path: str) -> list[ModelHead]:
             elif place.part == "header" and line[:5].strip() == b"NAME":
                 names[-1] = decoded(line[6:].strip())
             elif place.part == "header" and line[:5].strip() == b"LENG":
-                words = line[6:].split()
-                lengths[-1] = int(words[0]) if words and words[0].isdigit() else 0
+                words = decoded(line[6:]).split()
+                lengths[-1] = max(0, (words and whole(words[0])) or 0)
     return [ModelHead(name, length) for name, length in zip(names, lengths, strict=True)]
 
 
@@ -97,13 +104,18 @@ def _refuse_newer(magic: bytes, path: str) -> None:
         )
 
 
-def _raw_lines(source: Source) -> Iterator[bytes]:
-    """Yield the lines of the decompressed text with their ends, whichever those are."""
-    reader = RawReader(source)
+def _raw_lines(source: Source, check: Callable[[], None] = lambda: None) -> Iterator[bytes]:
+    """Yield the lines of the decompressed text with their ends, whichever those are; refuse very long ones."""
+    reader, number = RawReader(source), 0
     try:
         data, carry = reader.read(CHUNK).removeprefix(_BYTE_ORDER_MARK), b""
         while data:
+            check()
             lines = (carry + data).splitlines(keepends=True)
+            number += len(lines) - 1
+            if len(lines[-1]) > LONGEST_PROFILE_LINE:
+                reason = f"the line is longer than {LONGEST_PROFILE_LINE >> 20} MB."
+                raise InputError(source.label, reason, "Check whether this is the right file.", number + 1)
             # The last one may go on, and its CR may be followed by LF.
             carry = lines.pop()
             yield from lines

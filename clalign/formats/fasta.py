@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.formats.blocks import CODES, Block, Reading, record_text
-from clalign.formats.sources import CHUNK, decoded
+from clalign.formats.sources import CHUNK, LONGEST_HEADER, decoded
 
 Integers = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
         If there is text before the first header.
     """
     scan = _Scan(reading)
-    for piece in reading.text.chunks(chunk, WHOLE_LINES):
+    for piece in reading.text.chunks(chunk, WHOLE_LINES, LONGEST_HEADER):
         yield scan.block(piece, reading.text.line)
 
 

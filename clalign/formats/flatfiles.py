@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
+from clalign.formats.numbers import whole
 
 END = b"//"
 
@@ -88,7 +90,7 @@ class _Entries:
         elif tag == self._layout.entry or line.startswith(self._layout.entry + b" "):
             if entry is not None:
                 raise self._reading.text.error(
-                    f'the entry "{entry.name}" has no closing // before the next entry begins.', line=number
+                    f"the entry {quoted(entry.name)} has no closing // before the next entry begins.", line=number
                 )
             self._entry = self._begin(number, line)
         elif entry is None:
@@ -124,7 +126,8 @@ class _Entries:
             return
         if line[:1].isalpha() and line[1:2].isalpha() and b" " in line[2 : self._layout.tag_size + 1]:
             raise self._reading.text.error(
-                f'residues or // are expected in the entry "{entry.name}", but the line is "{text_of(line)[:30]}".',
+                f"residues or // are expected in the entry {quoted(entry.name)}, but the line is "
+                f"{quoted(text_of(line[:200]), 30)}.",
                 line=number,
             )
         entry.n_residues += self._builder.residues(number, line)
@@ -133,7 +136,7 @@ class _Entries:
         if not entry.in_sequence or (entry.n_residues == 0 and entry.declared):
             self._reading.findings.add("no_sequence", entry.line, entry.name)
         elif entry.declared is not None and entry.declared != entry.n_residues:
-            detail = f'"{entry.name}" declares {entry.declared:,} and has {entry.n_residues:,}'
+            detail = f"{quoted(entry.name)} declares {entry.declared:,} and has {entry.n_residues:,}"
             self._reading.findings.add("length", entry.line, detail)
 
     def end_of_file(self) -> None:
@@ -144,7 +147,7 @@ class _Entries:
         if not entry.in_sequence or entry.n_residues != entry.declared:
             promised = f" of {entry.declared:,}" if entry.declared else ""
             raise self._reading.text.error(
-                f'the file ends within the {self._layout.label} entry "{entry.name}" that begins in this line '
+                f"the file ends within the {self._layout.label} entry {quoted(entry.name)} that begins in this line "
                 f"(read were {entry.n_residues:,} residues{promised}).",
                 line=entry.line,
             )
@@ -154,7 +157,7 @@ class _Entries:
 def _length(layout: _Layout, line: bytes) -> int | None:
     """Return the length that the first line of an entry, or of its sequence, declares."""
     found = layout.length.search(line)
-    return int(found[1]) if found else None
+    return whole(found[1].decode()) if found else None
 
 
 def _description(lines: list[str]) -> str:

@@ -11,7 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from clalign.alphabets import AMINO, DNA, Alphabet
-from clalign.errors import InputError
+from clalign.errors import InputError, quoted
+from clalign.formats.numbers import finite, whole
 from clalign.profiles import (
     INT_SCALE,
     LN_2,
@@ -25,10 +26,16 @@ from clalign.profiles import (
 
 MAGIC = "HMMER2.0"
 
-_CUTOFF = re.compile(r"\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[\s;]+([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)")
+_BETWEEN_CUTOFFS = re.compile(r"[\s;]+")
 
-MAX_NODES = 1_000_000
-"""A longer model is taken for a damaged file rather than given memory."""
+MAX_NODES = 200_000
+"""A longer model is taken for a damaged file rather than given memory; HMMER searches no sequence of half as many."""
+
+MAX_HEADER = 4 << 20
+"""Characters before the nodes of a model; more are taken for damage, too."""
+
+SLOPES = (1e-6, 1e6)
+"""What a lambda lies between; those of fits are near 0.7."""
 
 NUMBERED_LINES = Iterator[tuple[int, str]]
 """Lines with their numbers, counted from 1."""
@@ -37,7 +44,15 @@ NUMBERED_LINES = Iterator[tuple[int, str]]
 @lru_cache(maxsize=2**16)
 def _odds(word: str) -> float:
     """Return the odds of a score; files hold the same few thousand again and again."""
-    return math.exp(int(word) / INT_SCALE * LN_2)
+    value = whole(word)
+    if value is None:
+        raise ValueError(word)
+    return math.exp(value / INT_SCALE * LN_2)
+
+
+def is_slope(value: float) -> bool:
+    """Return whether a number can be the lambda of score statistics, so that all P-values are numbers."""
+    return SLOPES[0] <= value <= SLOPES[1]
 
 
 @dataclass
@@ -110,19 +125,24 @@ class _Record:
         for self.number, line in self.lines:
             if line.strip():
                 return line
-        raise self.error(f"the HMMER2 model ends early: {expected} is missing")
+        raise self.error(f"the HMMER2 model ends early, before {expected}")
 
     def header(self) -> _Header:
-        header = _Header()
+        header, size = _Header(), 0
         while True:
             line = self.next_line("the HMM section")
+            size += len(line)
+            if size > MAX_HEADER:
+                raise self.error(f"the header of this model is longer than {MAX_HEADER:,} characters")
             tag = line[:5].strip()
             if line.startswith("HMM "):
                 break
             if tag.startswith("//"):
                 raise self.error("the HMMER2 model has no HMM section")
             if not line[0].isalpha():
-                raise self.error(f'a header line or the HMM section is expected, but the line is "{line.strip()[:30]}"')
+                raise self.error(
+                    f"a header line or the HMM section is expected, but the line is {quoted(line.strip(), 30)}"
+                )
             if tag == "COM":
                 header.history.append(line[6:].strip())
             elif tag:
@@ -138,14 +158,14 @@ class _Record:
             return AMINO
         if text.lower().startswith("nucleic"):
             return DNA
-        raise self.error(f'the alphabet "{text}" is not known; HMMER2 has Amino and Nucleic', number)
+        raise self.error(f"the alphabet {quoted(text)} is not known; HMMER2 has Amino and Nucleic", number)
 
     def integer(self, header: _Header, tag: str) -> int:
         number, text = header.values[tag]
-        try:
-            return int(text.split()[0])
-        except (ValueError, IndexError):
-            raise self.error(f'"{text}" after {tag} is not a whole number', number) from None
+        value = whole((text.split() or [""])[0])
+        if value is None:
+            raise self.error(f"{quoted(text)} after {tag} is not a whole number", number)
+        return value
 
     def scores(self, header: _Header, tag: str, count: int, reference: np.float32) -> Floats:
         number, text = header.values[tag]
@@ -161,7 +181,7 @@ class _Record:
             try:
                 decoded.append(0.0 if word.startswith("*") else share * _odds(word))
             except (ValueError, OverflowError):
-                raise self.error(f'"{word}" is not a score', line) from None
+                raise self.error(f"{quoted(word)} is not a score", line) from None
         with np.errstate(over="ignore"):
             values: Floats = np.array(decoded).astype(np.float32)
         if not np.isfinite(values).all():
@@ -190,7 +210,7 @@ class _Record:
         for k in range(1, m + 1):
             node, match[k], _ = self.row(f"the match emissions of node {k}", k_size, given.null)
             if node != str(k):
-                raise self.error(f'node {k} is expected here, but the line begins with "{node}"')
+                raise self.error(f"node {k} is expected here, but the line begins with {quoted(node)}")
             letter, insert[k], _ = self.row(f"the insert emissions of node {k}", k_size, given.null)
             reference.append(letter[0])
             letter, row, _ = self.row(f"the transitions of node {k}", 9, ones)
@@ -235,19 +255,22 @@ class _Record:
         if tag not in header.values:
             return None
         number, text = header.values[tag]
-        found = _CUTOFF.match(text)
-        if not found:
-            raise self.error(f'"{text}" after {tag} is not a pair of scores', number)
-        return float(found[1]), float(found[2])
+        words = _BETWEEN_CUTOFFS.split(text.strip(), 2)
+        values = [finite(word) for word in words[:2]]
+        if len(values) < 2 or values[0] is None or values[1] is None:
+            raise self.error(f"{quoted(text)} after {tag} is not a pair of scores", number)
+        return values[0], values[1]
 
     def _calibration(self, header: _Header) -> Calibration | None:
         if "EVD" not in header.values:
             return None
         number, text = header.values["EVD"]
-        try:
-            mu, slope = (float(np.float32(word)) for word in text.split()[:2])
-        except ValueError:
-            raise self.error(f'"{text}" after EVD is not a pair of numbers', number) from None
+        values = [finite(word) for word in text.split()[:2]]
+        if len(values) < 2 or values[0] is None or values[1] is None:
+            raise self.error(f"{quoted(text)} after EVD is not a pair of numbers", number)
+        mu, slope = (float(np.float32(value)) for value in values)
+        if not is_slope(slope):
+            raise self.error(f"the lambda {slope:g} after EVD is not plausible: scores have one of about 0.7", number)
         return Calibration("gumbel", mu, slope)
 
     @staticmethod

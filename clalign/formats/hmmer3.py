@@ -10,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import ALPHABETS, Alphabet
-from clalign.errors import InputError
-from clalign.formats.hmmer2 import NUMBERED_LINES
+from clalign.errors import InputError, quoted
+from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
+from clalign.formats.numbers import finite, whole
 from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
 
 MAGIC = "HMMER3/"
 
 VERSIONS = "abcdef"
+
+MAX_LENGTH = 10**9
+"""Greatest MAXL, the length that nearly no hit exceeds."""
 
 SUM_TOLERANCE = 0.01
 """Probabilities are written with five decimals of their logarithm; a sum further from one is damage."""
@@ -108,16 +112,16 @@ def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -
     """
     reader = _Record(path, lines, first_line)
     version = magic[len(MAGIC) : len(MAGIC) + 1]
-    if version not in VERSIONS:
+    if not version or version not in VERSIONS:
         raise InputError(
             path,
-            f"the profile format {magic.split()[0]} is newer than this program (known are HMMER3/a to HMMER3/f).",
+            f"the profile format {quoted(magic.split()[0], 20)} is newer than this program (known is HMMER3/a to f).",
             "Convert it with hmmconvert.",
             first_line,
         )
     header = reader.header(version)
     alphabet = reader.alphabet(header)
-    length = reader.positive(header, "LENG")
+    length = reader.positive(header, "LENG", MAX_NODES)
     nodes = reader.nodes(version, alphabet, length)
     reader.check(nodes, header)
     return reader.model(header, version, alphabet, nodes)
@@ -130,22 +134,26 @@ class _Record:
         self.path = path
         self.lines = lines
         self.number = first_line
+        self.text = ""
         self.node_lines: list[int] = []
 
     def error(self, reason: str, line: int | None = None) -> InputError:
         return InputError(self.path, reason, _HINT, self.number if line is None else line)
 
     def next_words(self, expected: str) -> list[str]:
-        for self.number, line in self.lines:
-            words = line.split()
+        for self.number, self.text in self.lines:
+            words = self.text.split()
             if words:
                 return words
-        raise self.error(f"the HMMER3 model ends early: {expected} is missing.")
+        raise self.error(f"the HMMER3 model ends early, before {expected}.")
 
     def header(self, version: str) -> _Header:
-        header = _Header()
+        header, size = _Header(), 0
         while True:
             words = self.next_words("the HMM section")
+            size += len(self.text)
+            if size > MAX_HEADER:
+                raise self.error(f"the header of this model is longer than {MAX_HEADER:,} characters.")
             tag, text = words[0], " ".join(words[1:])
             if tag == "HMM":
                 break
@@ -171,17 +179,18 @@ class _Record:
         known = _STATISTICS["a" if version == "a" else "later"]
         n_values = 1 if version == "a" else 2
         if len(words) < 3 + n_values or words[1] != "LOCAL" or words[2] not in known:
-            raise self.error(f'"{" ".join(words)}" is not a STATS line of HMMER3/{version}.')
+            raise self.error(f"{quoted(' '.join(words))} is not a STATS line of HMMER3/{version}.")
         values = [self.number_of(word, "a STATS line") for word in words[3 : 3 + n_values]]
+        if (version != "a" or words[2] == "VLAMBDA") and not is_slope(values[-1]):
+            raise self.error(
+                f"the lambda {values[-1]:g} in a STATS line is not plausible: scores have one of about 0.7."
+            )
         header.statistics[words[2]] = (self.number, values)
 
     def number_of(self, word: str, what: str, line: int | None = None) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise self.error(f'"{word}" in {what} is not a number.', line)
+        value = finite(word)
+        if value is None:
+            raise self.error(f"{quoted(word)} in {what} is not a number.", line)
         return value
 
     def alphabet(self, header: _Header) -> Alphabet:
@@ -191,16 +200,19 @@ class _Record:
         except KeyError:
             raise InputError(
                 self.path,
-                f'the alphabet "{text}" is not searched with; known are amino, DNA and RNA.',
+                f"the alphabet {quoted(text)} is not searched with; known are amino, DNA and RNA.",
                 "Choose a profile of proteins, DNA or RNA.",
                 number,
             ) from None
 
-    def positive(self, header: _Header, tag: str) -> int:
+    def positive(self, header: _Header, tag: str, most: int) -> int:
         number, text = header.values[tag]
-        if not text.isascii() or not text.isdigit() or int(text) < 1:
-            raise self.error(f'"{text}" after {tag} is not a whole number above 0.', number)
-        return int(text)
+        value = whole(text)
+        if value is None or value < 1:
+            raise self.error(f"{quoted(text)} after {tag} is not a whole number above 0.", number)
+        if value > most:
+            raise self.error(f"{tag} is {value:,}, which is not plausible: it may be {most:,} at most.", number)
+        return value
 
     def logs(self, words: list[str], count: int, what: str) -> list[float]:
         """Return negative natural logarithms of probabilities; ``*`` stands for that of zero."""
@@ -212,7 +224,11 @@ class _Record:
             values = [math.nan]
         # A sum shows what is not a number, which a minimum may pass over.
         if min(values) >= 0.0 and sum(values) >= 0.0 and words[:count].count("*") == values.count(_ZERO):
-            return values
+            if self.text.isascii() and "_" not in self.text:
+                return values
+            # Annotation may hold such characters, numbers may not, though Python takes them.
+            if all(word == "*" or finite(word) is not None for word in words[:count]):
+                return values
         for word in words[:count]:
             if word != "*" and self.number_of(word, what) < 0:
                 raise self.error(f"{word} in {what} would be a probability above 1.")
@@ -237,13 +253,13 @@ class _Record:
         closing = self.next_words("the closing //")
         if not closing[0].startswith("//"):
             raise self.error(
-                f'// is expected after node {length}, the last one, but the line begins with "{closing[0]}".'
+                f"// is expected after node {length}, the last one, but the line begins with {quoted(closing[0])}."
             )
         return _Nodes(found)
 
     def _match_line(self, words: list[str], version: str, k: int, found: _Lines) -> None:
         if words[0] != str(k):
-            raise self.error(f'node {k} is expected here, but the line begins with "{words[0]}".')
+            raise self.error(f"node {k} is expected here, but the line begins with {quoted(words[0])}.")
         k_size = len(found.match[0])
         found.match.append(self.logs(words[1:], k_size, f"the match emissions of node {k}"))
         columns = ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
@@ -303,7 +319,8 @@ class _Record:
         words = text.replace(";", " ").split()
         needed = 1 if alphabet.is_nucleic else 2
         if len(words) < needed:
-            raise self.error(f'"{text}" after {tag} is not {"a score" if needed == 1 else "a pair of scores"}.', number)
+            wanted = "a score" if needed == 1 else "a pair of scores"
+            raise self.error(f"{quoted(text)} after {tag} is not {wanted}.", number)
         values = [self.number_of(word, tag, number) for word in words[:2]]
         return values[0], values[-1]
 
@@ -325,7 +342,7 @@ class _Record:
             viterbi=viterbi,
             forward=forward,
             composition=nodes.composition,
-            max_length=self.positive(header, "MAXL") if "MAXL" in header.values else None,
+            max_length=self.positive(header, "MAXL", MAX_LENGTH) if "MAXL" in header.values else None,
             effective_n=self.number_of(effective, "EFFN", number) if effective else None,
         )
 

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import code_of
-from clalign.errors import InputError, OptionError
+from clalign.errors import InputError, OptionError, quoted
+from clalign.formats.numbers import whole
+from clalign.formats.sources import decoded, head_of, opened
 from clalign.karlin_altschul import match_mismatch_of, published_parameters, ungapped_parameters
 from clalign.karlin_altschul_tables import CUSTOMARY, NUCLEIC
 from clalign.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
@@ -41,6 +43,11 @@ BASES = frozenset("ACGTURYMKSWHBVDNX*-")
 
 BLAST_NUCLEIC = (5, 2)
 BLASTZ = {"HOXD70": (400, 30)}
+
+LONGEST_FILE = 1 << 20
+"""Bytes of a file with a matrix."""
+
+FORM = "Give a file as the NCBI has them: a line of letters, then a line for each letter with its scores."
 
 LIKE_BLOSUM62 = (3.494, 0.3176)
 """Opening and extension of BLOSUM62's 11/1 in natural units, for matrices without customary costs."""
@@ -80,7 +87,7 @@ def load_matrix(name: str) -> SubstitutionMatrix:
         return read_matrix(name)
     near = difflib.get_close_matches(name.upper(), names, 3, 0.5)
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
-    raise OptionError(f'There is no matrix and no file named "{name}".', hint)
+    raise OptionError(f"There is no matrix and no file named {quoted(name, 200)}.", hint)
 
 
 @lru_cache(maxsize=32)
@@ -114,13 +121,12 @@ def read_matrix(path: str) -> SubstitutionMatrix:
     """
     lines = _lines(_text_of(path))
     number, letters = next(lines, (1, []))
-    hint = "Give a file as the NCBI has them: a line of letters, then a line for each letter with its scores."
     if not letters:
-        raise InputError(path, "this file holds no matrix.", hint)
+        raise InputError(path, "this file holds no matrix.", FORM)
     columns = [letter.upper() for letter in letters]
     wrong = next((c for c in columns if len(c) != 1 or not (c.isalpha() or c in "*-") or not c.isascii()), None)
     if wrong is not None:
-        raise InputError(path, f'"{wrong}" stands where a letter was expected.', hint, number)
+        raise InputError(path, f"{quoted(wrong)} stands where a letter was expected.", FORM, number)
     again = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if again is not None:
         raise InputError(path, f"the letter {again} is there twice.", "Leave one of them out.", number)
@@ -132,7 +138,7 @@ def read_matrix(path: str) -> SubstitutionMatrix:
         rows[letter] = scores
     missing = [letter for letter in columns if letter not in rows]
     if missing:
-        raise InputError(path, f"there is no line for the letter {missing[0]}.", hint)
+        raise InputError(path, f"there is no line for the letter {missing[0]}.", FORM)
     name = Path(path).name.removesuffix(".txt").removesuffix(".mat")
     table = np.array([rows[letter] for letter in columns])
     matrix = SubstitutionMatrix.from_table(name, "".join(columns), table, set(columns) <= BASES)
@@ -151,11 +157,11 @@ def _usual_name(matrix: SubstitutionMatrix) -> str | None:
 
 
 def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8", errors="replace")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(path, f"the file could not be read ({reason}).", "Check the name.") from error
+    with opened(path) as source:
+        head = head_of(source, LONGEST_FILE + 1)
+    if len(head) > LONGEST_FILE:
+        raise InputError(path, f"this file is longer than {LONGEST_FILE:,} bytes, so it is no matrix.", FORM)
+    return decoded(head)
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -170,23 +176,22 @@ def _row(path: str, number: int, words: list[str], columns: list[str]) -> tuple[
     """Return the letter of a line and its scores."""
     letter, values = words[0].upper(), words[1:]
     if letter not in columns:
-        raise InputError(path, f'the line begins with "{words[0]}", which is not in the first line.', "Add it.", number)
+        reason = f"the line begins with {quoted(words[0])}, which is not in the first line."
+        raise InputError(path, reason, "Add it.", number)
     if len(values) != len(columns):
         raise InputError(
             path, f"{len(columns)} scores were expected, but there are {len(values)}.", "Complete the line.", number
         )
     scores = []
     for value in values:
-        try:
-            scores.append(int(value))
-        except ValueError:
-            raise InputError(
-                path, f'"{value}" is no whole number.', "Multiply fractions, such as by 10, and round.", number
-            ) from None
-        if abs(scores[-1]) > MOST_SCORE:
-            raise InputError(
-                path, f"the score {value} does not lie between -{MOST_SCORE} and {MOST_SCORE}.", "Scale all.", number
-            )
+        score = whole(value)
+        if score is None:
+            hint = "Multiply fractions, such as by 10, and round."
+            raise InputError(path, f"{quoted(value)} is no whole number.", hint, number)
+        if abs(score) > MOST_SCORE:
+            reason = f"the score {value} does not lie between -{MOST_SCORE} and {MOST_SCORE}."
+            raise InputError(path, reason, "Scale all.", number)
+        scores.append(score)
     return letter, scores
 
 

@@ -64,7 +64,7 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
                 cache.mark_used(place)
                 return models, sums.sha256
         text, models = TextReader(source), []
-        for hmm in models_in(text):
+        for hmm in models_in(text, check):
             check()
             models.append(hmm)
         text.check_same(sums.crc32)

@@ -2,53 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from clalign.errors import InputError
+from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.recognize import identify
-from clalign.formats.sources import TextReader, decoded, opened
+from clalign.formats.sources import LONGEST_PROFILE_LINE, TextReader, decoded, opened
 from clalign.profiles import Hmm, Hmmer3Settings
 
+MOST_NODES = 16_000_000
+"""Nodes of all models of a file, four times those of Pfam; more are refused rather than kept in memory."""
 
-def read_profiles(path: str) -> Iterator[Hmm]:
+CHECKED_LINES = 1 << 14
+"""Whether to go on is asked every so many lines."""
+
+
+def read_profiles(path: str, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
     """Give the models of a file, one after the other.
 
     Parameters
     ----------
     path : str
         The file; ``-`` is standard input.
+    check : callable
+        Called now and then; it may raise `Cancelled`.
 
     Raises
     ------
     InputError
-        If it is not a profile file, is damaged, or has models of proteins beside models of DNA.
+        If it is not a profile file, is damaged, has models of proteins beside models of DNA, or more nodes than can be
+        kept.
     """
     with opened(path) as source:
-        yield from models_in(TextReader(source))
+        yield from models_in(TextReader(source), check)
 
 
-def models_in(reader: TextReader) -> Iterator[Hmm]:
+def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
     """Give the models of an open file; see `read_profiles`."""
     path = reader.source.label
     identify(reader.source).profile_format()
-    lines = ((number, decoded(line)) for number, line in reader.lines())
+    lines = _lines(reader, check)
     first: Hmm | None = None
+    n_nodes = 0
     for number, line in lines:
         if not line.strip():
             continue
         hmm = _read_one(lines, path, number, line.strip())
         first = first or hmm
+        n_nodes += hmm.length
+        if n_nodes > MOST_NODES:
+            reason = f"its models have more than {MOST_NODES:,} nodes together, which is more than is kept in memory."
+            raise InputError(path, reason, "Split the library into parts.", number)
         if hmm.alphabet != first.alphabet:
             raise InputError(
                 path,
-                f'the model "{hmm.name}" is for {hmm.alphabet.label}, but "{first.name}" '
+                f"the model {quoted(hmm.name)} is for {hmm.alphabet.label}, but {quoted(first.name)} "
                 f"before it is for {first.alphabet.label}.",
                 "Put the models for each alphabet into a file of their own.",
                 number,
             )
         yield hmm
+
+
+def _lines(reader: TextReader, check: Callable[[], None]) -> hmmer2.NUMBERED_LINES:
+    for number, line in reader.lines(LONGEST_PROFILE_LINE):
+        if number % CHECKED_LINES == 0:
+            check()
+        yield number, decoded(line)
 
 
 def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) -> Hmm:
@@ -58,7 +79,7 @@ def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) 
         return hmmer3.read_hmmer3(lines, path, number, magic)
     raise InputError(
         path,
-        f'a model is expected here, but the line begins with "{magic[:30]}".',
+        f"a model is expected here, but the line begins with {quoted(magic, 30)}.",
         "A model begins with HMMER2.0 or HMMER3/; take the file from its source again.",
         number,
     )

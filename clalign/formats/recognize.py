@@ -189,10 +189,12 @@ def _text(head: bytes, source: Source) -> Identity | None:
     for begin, kind, name in _READ:
         if begin.match(text):
             return Identity(path, kind, name)
+    if gcg := _gcg(text, path):
+        return gcg
     for pattern, what, hint in _REFUSED:
         if pattern.search(text):
             return Identity(path, None, what, hint)
-    for look in (_fasta_like, _flat_file, _fastq_like, _plain):
+    for look in (_fasta_program, _fasta_like, _flat_file, _fastq_like, _plain):
         found = look(text, path)
         if found is not None:
             return found
@@ -220,8 +222,6 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\AINFERNAL", "a covariance model of Infernal", "Choose a profile HMM; search this one with cmsearch."),
         (rb"\A#NEXUS", "a NEXUS file", CONVERT),
         (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
-        (rb"(?s)\A(?![>;@]).*?MSF:[^\n]*Check:[^\n]*\.\.[ \t]*\n", "a GCG MSF alignment", CONVERT),
-        (rb"(?s)\A(?![>;@]).*?Length:[^\n]*Check:[^\n]*\.\.[ \t]*\n", "a GCG sequence file", CONVERT),
         (rb"\A!!(AA|NA)_", "a GCG sequence file", CONVERT),
         (rb"\A!!", "a GCG list or result file", "Choose the file with the sequences."),
         (rb"\A\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n", "a PHYLIP alignment", CONVERT),
@@ -235,11 +235,31 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A(\\+\n)?ENTRY\s", "a CODATA entry", CONVERT),
         (rb"(?m)\A# SELEX|^#=(ID|AU|SQ|RF|CS) ", "a SELEX alignment", CONVERT),
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
-        (rb"\A.*\n?.*(FASTA|SSEARCH|TFASTX) (searches|compares|translates)", "a result of the FASTA programs",
-         "Choose the file with the sequences."),
         (rb"\A(# hmmsearch|hmmsearch - search)", "a result of hmmsearch", "Choose the profile or the sequences."),
     )
 )  # fmt: skip
+
+
+def _gcg(text: bytes, path: str) -> Identity | None:
+    """Recognize the files of GCG by the line that ends with two dots."""
+    if text[:1] in (b">", b";", b"@"):
+        return None
+    lines = [line for line in text.split(b"\n") if line.rstrip().endswith(b"..")]
+    for word, what in ((b"MSF:", "a GCG MSF alignment"), (b"Length:", "a GCG sequence file")):
+        if any(b"Check:" in line.partition(word)[2] for line in lines):
+            return Identity(path, None, what, CONVERT)
+    return None
+
+
+_FASTA_PROGRAM = re.compile(rb"(FASTA|SSEARCH|TFASTX) (searches|compares|translates)")
+
+
+def _fasta_program(text: bytes, path: str) -> Identity | None:
+    """Recognize results of the FASTA programs by their first two lines."""
+    if any(_FASTA_PROGRAM.search(line) for line in text.split(b"\n", 2)[:2]):
+        return Identity(path, None, "a result of the FASTA programs", "Choose the file with the sequences.")
+    return None
+
 
 _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 

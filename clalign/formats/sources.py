@@ -28,8 +28,14 @@ from clalign.jobs import JobContext, QuietContext
 CHUNK = 2 << 20
 """Bytes of text that are looked at together."""
 
-LONGEST_LINE = 256 << 20
-"""A line longer than this is refused where lines are read whole."""
+LONGEST_LINE = 64 << 20
+"""Bytes of a line where lines are read whole, as they are in all formats but FASTA; a longer one is refused."""
+
+LONGEST_HEADER = 16 << 20
+"""Bytes of a line that names a sequence in FASTA. Its residues may stand on a line of any length."""
+
+LONGEST_PROFILE_LINE = 4 << 20
+"""Bytes of a line in a file of profiles; that of a node has some hundreds."""
 
 STANDARD_INPUT = "-"
 
@@ -46,6 +52,8 @@ _MAGIC: dict[bytes, Compression] = {
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
+    # A frame to skip, with which pzstd and others begin.
+    **{bytes([0x50 + n, 0x2A, 0x4D, 0x18]): "zstd" for n in range(16)},
 }
 _XOPEN = {"gzip": "gz", "bzip2": "bz2", "xz": "xz"}
 
@@ -262,11 +270,11 @@ class _Summed(io.FileIO):
         return n
 
 
-def head_of(source: Source) -> bytes:
-    """Return the first bytes of the decompressed text, as many as recognizing needs."""
+def head_of(source: Source, size: int = HEAD) -> bytes:
+    """Return the first bytes of the decompressed text, by default as many as recognizing needs."""
     reader = RawReader(source)
     try:
-        return reader.read(HEAD)
+        return reader.read(size)
     finally:
         reader.close()
 
@@ -382,36 +390,38 @@ class TextReader:
         """Return an error that names this file."""
         return InputError(self.source.label, reason, hint, line)
 
-    def chunks(self, size: int = CHUNK, whole: bytes | None = None) -> Iterator[bytes]:
+    def chunks(self, size: int = CHUNK, whole: bytes | None = None, longest: int = LONGEST_LINE) -> Iterator[bytes]:
         r"""Give the text in pieces that end with a line end.
 
         A piece without one is the middle of a very long line; lines that begin with a byte of
         `whole` (all lines if it is None) are never parted. The last line always gets its end.
+
+        Raises
+        ------
+        InputError
+            If a line that is not parted has more than `longest` bytes.
         """
-        carry, middle = b"", False
+        carry: list[bytes] = []
+        middle = False
         for data in self._pieces(size):
-            data = carry + data
+            begun = sum(map(len, carry))
             cut = data.rfind(b"\n") + 1
-            if cut == 0 and self._must_be_whole(data, whole, middle):
-                carry = data
-                continue
-            if cut == 0:
-                carry, cut = b"", len(data)
-            else:
-                carry = data[cut:]
-            yield data[:cut] if carry else data
-            middle = data[cut - 1] != 10
-            self.line += count_byte(data, 10, cut)
+            if not middle and (whole is None or (carry or [data])[0][0] in whole):
+                end = data.find(b"\n") if cut else len(data)
+                if begun + end > longest:
+                    reason = f"the line is longer than {longest >> 20} MB."
+                    raise self.error(reason, "Check whether this is the right file.", self.line)
+                if cut == 0:
+                    carry.append(data)
+                    continue
+            text = b"".join([*carry, data[:cut] if cut else data])
+            carry = [data[cut:]] if 0 < cut < len(data) else []
+            yield text
+            middle = text[-1] != 10
+            self.line += count_byte(text, 10)
         if carry or middle:
             self.line_ends.final = False
-            yield carry + b"\n"
-
-    def _must_be_whole(self, data: bytes, whole: bytes | None, middle: bool) -> bool:
-        if middle or (whole is not None and data[0] not in whole):
-            return False
-        if len(data) > LONGEST_LINE:
-            raise self.error(f"the line is longer than {LONGEST_LINE >> 20} MB.", "Is this a text file?", self.line)
-        return True
+            yield b"".join(carry) + b"\n"
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         raw = RawReader(self.source, self.context)
@@ -453,9 +463,9 @@ class TextReader:
         if self.crc32 != checksum:
             raise self.error("the file changed while it was read.", "Wait until it is written, then try again.")
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Give the lines with their numbers, without line ends."""
-        for chunk in self.chunks():
+    def lines(self, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+        """Give the lines with their numbers, without line ends; refuse one of more than `longest` bytes."""
+        for chunk in self.chunks(longest=longest):
             yield from enumerate(chunk[:-1].split(b"\n"), self.line)
 
 

@@ -148,11 +148,11 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
         What the user can act on; nothing is written then.
     """
     began = time.monotonic()
-    heads = model_heads(profiles)
+    heads = model_heads(profiles, context.check)
     _check_output(profiles, output)
     sampler = _Sampler(spec, context, float(sum(head.length for head in heads)))
     with open_session(device, context.check) as session:
-        fits = [fit_profile(hmm, session, sampler) for hmm in read_profiles(profiles)]
+        fits = [fit_profile(hmm, session, sampler) for hmm in read_profiles(profiles, context.check)]
     write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits])
     return {
         "output": output,

@@ -255,6 +255,11 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     kinds = {True: "nucleic acids", False: "proteins"}
     # Queries and targets may be one file.
     texts = list(dict.fromkeys([*_oddities(inputs.query_report), *_oddities(inputs.target_report)]))
+    if not np.array_equal(matrix.scores, matrix.scores.T):
+        texts.append(
+            f"The matrix {matrix.name} is not symmetric; it is taken as given: rows are letters of the query, columns"
+            " letters of the target."
+        )
     is_foreign = matrix.is_nucleic != queries.alphabet.is_nucleic
     if is_foreign and match_mismatch_of(matrix) is not None:
         texts.append(f"Match and mismatch ({matrix.name}) are for nucleic acids: of proteins only A, C, G and T match.")

@@ -129,3 +129,11 @@ def test_newer_profiles_are_refused(tmp_path: Path) -> None:
     path.write_text(">a\nMKV\n")
     with pytest.raises(InputError):
         model_heads(str(path))
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_without_end_is_refused(tmp_path: Path, end: bytes) -> None:
+    (tmp_path / "x.hmm").write_bytes(b"HMMER2.0\nNAME  x\nCOM   " + bytes([65]) * (7 << 20) + end)
+    with pytest.raises(InputError, match="longer than") as refused:
+        model_heads(str(tmp_path / "x.hmm"))
+    assert refused.value.line == 3

@@ -23,7 +23,7 @@ from clalign.formats import cache, packed
 from clalign.formats.databases import load_database
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.reports import InputReport
-from clalign.formats.sources import opened
+from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
 from clalign.jobs import QuietContext
 
 COMPRESS = {
@@ -91,6 +91,24 @@ def test_a_compressed_file_that_ends_early_is_refused(load, cache_folder: Path, 
         load(data[:cut])
     assert error.value.hint
     assert entries(cache_folder) == []
+
+
+def test_a_zstd_file_may_begin_with_a_frame_to_skip(load) -> None:
+    frame = bytes([0x5A, 0x2A, 0x4D, 0x18]) + (5).to_bytes(4, "little") + b"notes"
+    database, report = load(frame + COMPRESS["zstd"](EXAMPLE))
+    assert (report.compression, len(database)) == ("zstd", 200)
+
+
+def test_a_header_without_end_is_refused(load) -> None:
+    with pytest.raises(InputError, match="longer than") as refused:
+        load(b">a\nMKV\n>" + b"b" * (LONGEST_HEADER + 1) + b"\nMKV\n")
+    assert refused.value.line == 3
+
+
+def test_residues_may_stand_on_a_line_of_any_length(load) -> None:
+    database, _ = load(b">chromosome\n" + b"ACGT" * (5 << 20) + b"\n>b\nACGT")
+    assert [database.header(row)[0] for row in range(2)] == ["chromosome", "b"]
+    assert database.n_residues == (20 << 20) + 4
 
 
 def test_damaged_compressed_data_is_refused(load) -> None:
@@ -396,7 +414,6 @@ def test_a_database_is_not_written_to(load) -> None:
 def test_small_volumes_give_the_same_sequences(tmp_path: Path, load) -> None:
     database, _ = load(EXAMPLE)
     from clalign.formats.blocks import Reading
-    from clalign.formats.sources import TextReader, opened
 
     folder = tmp_path / "small"
     folder.mkdir()

@@ -90,6 +90,10 @@ def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: P
         ("A  C  *", "A  CC *", 2, '"CC" stands where a letter was expected'),
         ("* -4 -4  1\n", "", None, "no line for the letter *"),
         (SMALL, "# nothing\n", None, "holds no matrix"),
+        ("9", "1_0", 4, '"1_0" is no whole number'),
+        ("9", "٣", 4, "is no whole number"),
+        ("9", "9" * 5000, 4, "is no whole number"),
+        (SMALL, SMALL + "#" * (1 << 20), None, "longer than"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_with_its_line(

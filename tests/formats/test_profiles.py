@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clalign.alphabets import AMINO, DNA, RNA
-from clalign.errors import InputError
+from clalign.errors import Cancelled, InputError
 from clalign.formats.profiles import load_profiles, profile_card, read_profiles, repeated_names
 from clalign.profiles import Calibration, Hmm, Hmmer2Settings, Hmmer3Settings
 
@@ -246,6 +246,17 @@ def test_a_small_hmmer2_model_is_read(tmp_path: Path) -> None:
         ({"NULT": "NULT  0 *"}, 6, "NULT"),
         ({"NULT": "NULT  -1 -99999"}, 6, "NULT"),
         ({"LENG": "LENG  1000000000"}, 3, "not plausible"),
+        ({"LENG": "LENG  1" + "0" * 5000}, 3, "not a whole number"),
+        ({"LENG": "LENG  0_2"}, 3, "not a whole number"),
+        ({"LENG": "LENG  ٢"}, 3, "not a whole number"),
+        ({"XT": "XT    -8_455 -4 -1000 -1000 -8455 -4 -8455 -4"}, 5, "not a score"),
+        ({"NULT": "NULT  -4 -8455\nEVD   nan 0.7"}, 7, "EVD"),
+        ({"NULT": "NULT  -4 -8455\nEVD   -8.5 inf"}, 7, "EVD"),
+        ({"NULT": "NULT  -4 -8455\nEVD   -8.5 -0.0"}, 7, "lambda"),
+        ({"NULT": "NULT  -4 -8455\nEVD   1e39 0.7"}, 7, "EVD"),
+        ({"NULT": "NULT  -4 -8455\nEVD   -8.5"}, 7, "EVD"),
+        ({"NULT": "NULT  -4 -8455\nGA    1e999 1.0"}, 7, "GA"),
+        ({"NULT": "NULT  -4 -8455\nGA    " + "1" * 60_000}, 7, "GA"),
     ],
 )
 def test_models_that_cannot_be_searched_with_are_refused(
@@ -257,3 +268,46 @@ def test_models_that_cannot_be_searched_with_are_refused(
         load_profiles(str(path))
     assert refused.value.line == number
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number", "words"),
+    [
+        ("MSV -8.5 0.7", "MSV -8.5 -0", 7, "lambda"),
+        ("MSV -8.5 0.7", "MSV -8.5 1e-300", 7, "lambda"),
+        ("MSV -8.5 0.7", "MSV inf 0.7", 7, "not a number"),
+        ("FORWARD -4.1 0.72", "FORWARD -4.1 nan", 9, "not a number"),
+        ("FORWARD -4.1 0.72", "FORWARD 1e300 0.72", 9, "not a number"),
+        ("LENG 3", "LENG 3" + "0" * 5000, 3, "not a whole number"),
+        ("LENG 3", "LENG 1000000", 3, "not plausible"),
+        ("LENG 3", "LENG 3\nMAXL 99999999999", 4, "MAXL"),
+        ("2.30259", "2.30_259", 23, "not a number"),
+        ("2.30259", "٢.30259", 23, "not a number"),
+        ("DESC A  model", "DESC " + "x" * 5_000_000, 6, "longer than"),
+        ("DESC A  model", "COM [1] hmmbuild\n" * 300_000, 262_148, "header of this model"),
+    ],
+)
+def test_numbers_and_sizes_of_hmmer3_models_are_bounded(load, old: str, new: str, number: int, words: str) -> None:
+    text = hmmer3_text()
+    assert old in text
+    with pytest.raises(InputError, match=words) as refused:
+        load(text.replace(old, new, 1))
+    assert refused.value.line == number
+    assert len(str(refused.value)) < 500
+
+
+def test_what_is_not_searched_with_is_shown_in_short(load) -> None:
+    with pytest.raises(InputError, match=r"A{20}") as refused:
+        load(hmmer3_text(alphabet="A" * 5000))
+    assert len(refused.value.reason) < 200
+
+
+def test_a_long_model_can_be_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(hmmer3_text(length=6000))
+
+    def stop() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        next(read_profiles(str(path), stop))

@@ -423,6 +423,19 @@ def test_what_does_not_fit_together_is_told(
     assert f"{odd}, line 5: Records without residues: 1." in texts
 
 
+def test_a_matrix_that_is_not_symmetric_is_taken_as_given_and_told(tmp_path: Path) -> None:
+    matrix = tmp_path / "own.txt"
+    matrix.write_text("A W C\nA 4 -1 -2\nW -3 9 -2\nC -2 -2 8\n")
+    query, target = fasta(tmp_path / "q.fa", [("q", "W")]), fasta(tmp_path / "t.fa", [("t", "A")])
+    context, options = Watching(), {"matrix": str(matrix), "mode": "global", "in_step": True, "alphabet": "amino"}
+    with search((query, target), tmp_path / "a.clalign", context=context, **options) as run:
+        assert found(run, 0) == [("t", -3)]
+    assert any("not symmetric" in text and "rows are letters of the query" in text for text in context.texts)
+    context = Watching()
+    search((query, target), tmp_path / "b.clalign", context=context, **options | {"matrix": "BLOSUM62"}).close()
+    assert not any("symmetric" in text for text in context.texts)
+
+
 def test_proteins_have_no_other_strand(proteins: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="one strand"):
         search(proteins, tmp_path / "a.clalign", strand="minus")
