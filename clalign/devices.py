@@ -21,7 +21,7 @@ class Device:
     id : str
         ``platform:device`` by ordinal, as in ``0:1``; ``reference`` for the reference.
     name, vendor, driver, platform, opencl_version : str
-        As the driver says; a device is never identified by its name.
+        As the driver says, a processor's name as it is sold; a device is never identified by its name.
     kind : str
         ``gpu``, ``cpu``, ``accelerator`` or ``reference``.
     bus : str
@@ -30,6 +30,7 @@ class Device:
         NVIDIA's, as in 90 for 9.0; 0 elsewhere.
     n_compute_units, clock_mhz : int
     memory_bytes, max_buffer_bytes, local_bytes : int
+        The first two do not count when devices are compared: some drivers tell what is free at the moment.
     max_work_group : int
     extensions : tuple of str
     health : str
@@ -54,8 +55,8 @@ class Device:
     compute_capability: int = 0
     n_compute_units: int = 1
     clock_mhz: int = 0
-    memory_bytes: int = 0
-    max_buffer_bytes: int = 0
+    memory_bytes: int = field(default=0, compare=False)
+    max_buffer_bytes: int = field(default=0, compare=False)
     local_bytes: int = 0
     max_work_group: int = 1
     extensions: tuple[str, ...] = ()
@@ -119,7 +120,7 @@ def choose_device(wish: str, devices: list[Device]) -> Device:
     ----------
     wish : str
         ``auto`` (the fastest that is ready), an id, ``gpu``, ``cpu``, ``reference``, or a part of a
-        name, vendor, platform or bus address.
+        name, vendor, platform (with its version), driver or bus address.
     devices : list of Device
         All devices, judged.
 
@@ -148,11 +149,15 @@ _RANK = {"gpu": 3, "accelerator": 2, "cpu": 1, "reference": 0}
 
 def _named(wish: str, ranked: list[Device]) -> list[Device]:
     word = wish.lower()
-    found = [d for d in ranked if word in " ".join((d.name, d.vendor, d.platform, d.bus)).lower()]
+    found = [d for d in ranked if word in "\n".join(_words_of(d)).lower()]
     usable = [device for device in found if device.is_usable]
     if len(usable) > 1:
         raise DeviceNotFound(f'"{wish}" fits several devices: {_names(usable)}.', "Give the id instead of the name.")
     return usable or found
+
+
+def _words_of(device: Device) -> tuple[str, ...]:
+    return device.name, device.vendor, device.platform, device.platform_version, device.driver, device.bus
 
 
 def _usable(device: Device) -> Device:

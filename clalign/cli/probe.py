@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import sys
 from typing import Any
 
 from clalign.children import end_when_left, settle_child
+from clalign.cli.streams import private_stdout
 
 
 def add_parser(subparsers: Any) -> None:
@@ -23,8 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the devices, the verdict of one's self-test, or why Qt cannot be loaded, as one line of JSON."""
     settle_child()
     end_when_left()
-    data = _window() if arguments.what == "window" else _devices(arguments)
-    sys.stdout.write(json.dumps(data) + "\n")
+    with private_stdout() as answer:
+        data = _window() if arguments.what == "window" else _devices(arguments)
+        answer.write(json.dumps(data) + "\n")
     return 0
 
 

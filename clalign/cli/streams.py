@@ -36,6 +36,13 @@ def stdin_bytes() -> BinaryIO:
     return sys.stdin.buffer
 
 
+def private_stdout() -> TextIO:
+    """Return the standard output for this program's words alone; what drivers print goes to standard error."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return own
+
+
 def show(text: str = "", end: str = "\n", flush: bool = False) -> None:
     """Print, with control characters as escapes: names of sequences and files may hold some."""
     print(escaped(text), end=end, flush=flush)

@@ -19,9 +19,10 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from clalign.children import GRACE_SECONDS, own_command, settle_child
+from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     settle_child()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("CLALIGN_LOG", "WARNING").upper())
-    events = _private_stdout()
+    events = private_stdout()
 
     def send(event: Event) -> None:
         events.write(event.to_json() + "\n")
@@ -64,13 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     sys.stderr.flush()
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
-
-
-def _private_stdout() -> TextIO:
-    """Return the standard output for events alone; what drivers print goes to standard error."""
-    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return events
 
 
 def _obey(job: Job) -> None:

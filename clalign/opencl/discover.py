@@ -7,12 +7,15 @@ import ctypes
 import json
 import logging
 import os
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any, get_args
 
 import pyopencl as cl
 from filelock import FileLock, Timeout
@@ -33,6 +36,14 @@ LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
     " (or your system's C compiler package)."
 )
+
+FINAL = ("ready", "self-test failed")
+"""Verdicts that are kept."""
+
+MOST_GCUPS = 1e9
+
+Verdict = dict[str, Any]
+"""``health``, ``problem`` and ``gcups`` of a device."""
 
 _LISTING, _LOST = "listing-", "lost-listing"
 """Marks of the processes that ask the drivers for their devices, and of one that did not come back."""
@@ -88,7 +99,7 @@ def driver_device(device: Device) -> cl.Device:
         If it is gone, or another one has its place now.
     """
     for number, handle in driver_devices():
-        if number == device.id and handle.name.strip() == device.name:
+        if number == device.id and product_name(handle) == device.name:
             return handle
     raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
 
@@ -100,7 +111,7 @@ def describe(number: str, handle: cl.Device) -> Device:
     extensions = tuple(handle.extensions.split())
     return Device(
         id=number,
-        name=handle.name.strip(),
+        name=product_name(handle),
         kind=kind,
         vendor=handle.vendor.strip(),
         driver=handle.driver_version.strip(),
@@ -117,6 +128,24 @@ def describe(number: str, handle: cl.Device) -> Device:
         max_work_group=handle.max_work_group_size,
         extensions=extensions,
     )
+
+
+def product_name(handle: cl.Device) -> str:
+    """Return the name of a device as it is sold; PoCL puts words of its own before that of a processor."""
+    name: str = handle.name.strip()
+    sold = _processor_name()
+    return sold if sold and sold in name else name.removeprefix("pthread-")
+
+
+@cache
+def _processor_name() -> str:
+    """Return the name of this machine's processor; empty where the system does not tell it."""
+    with contextlib.suppress(OSError):
+        found = re.search(
+            r"^model name\s*:\s*(.+?)\s*$", Path("/proc/cpuinfo").read_text("utf-8", "replace"), re.MULTILINE
+        )
+        return found[1] if found else ""
+    return ""
 
 
 def _bus_address(handle: cl.Device, extensions: tuple[str, ...]) -> str:
@@ -211,18 +240,18 @@ def _list_in_child() -> tuple[list[Device], str]:
         done = ask(own_command("probe", "list"), LIST_SECONDS)
     except subprocess.TimeoutExpired:
         return [], f"The OpenCL drivers did not answer within {LIST_SECONDS} s and were skipped."
-    if done.returncode != 0:
+    try:
+        done.check_returncode()
+        return [Device.from_dict(data) for data in json.loads(done.stdout)], ""
+    except (subprocess.CalledProcessError, ValueError, TypeError, KeyError, RecursionError):
         return [], f"The OpenCL drivers could not be listed (code {done.returncode}). {done.stderr[-500:]}"
-    return [Device.from_dict(data) for data in json.loads(done.stdout.splitlines()[-1])], ""
 
 
-def _judge(device: Device, known: dict[str, dict[str, object]]) -> Device:
+def _judge(device: Device, known: dict[str, Verdict]) -> Device:
     if device.platform == "Portable Computing Language" and shutil.which("ld") is None:
         return device.judged("needs linker", LINKER_HINT)
     verdict = known.get(device_key(device))
-    if verdict:
-        return replace(device, **verdict)  # type: ignore[arg-type]
-    return test_in_child(device)
+    return replace(device, **verdict) if verdict else test_in_child(device)
 
 
 def test_in_child(device: Device) -> Device:
@@ -232,11 +261,11 @@ def test_in_child(device: Device) -> Device:
     except subprocess.TimeoutExpired:
         text = f'The driver "{device.platform}" did not answer within {TEST_SECONDS} s and was skipped.'
         return device.judged("not usable", f"{text} Other devices work.")
-    if done.returncode != 0 or not done.stdout.strip():
-        return device.judged("not usable", _crash_text(device, done))
-    verdict = json.loads(done.stdout.splitlines()[-1])
-    health: Health = verdict["health"]
-    return device.judged(health, verdict["problem"], verdict["gcups"])
+    verdict = None
+    if done.returncode == 0:
+        with contextlib.suppress(ValueError, RecursionError):
+            verdict = _checked_verdict(json.loads(done.stdout))
+    return device.judged("not usable", _crash_text(device, done)) if verdict is None else replace(device, **verdict)
 
 
 def _crash_text(device: Device, done: subprocess.CompletedProcess[str]) -> str:
@@ -247,7 +276,7 @@ def _crash_text(device: Device, done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _is_final(device: Device) -> bool:
-    return device.health in ("ready", "self-test failed")
+    return device.health in FINAL
 
 
 def device_key(device: Device) -> str:
@@ -256,19 +285,32 @@ def device_key(device: Device) -> str:
     return " | ".join([*parts, str(device.n_compute_units), sources_digest()])
 
 
-def _verdict(device: Device) -> dict[str, object]:
+def _verdict(device: Device) -> Verdict:
     return {"health": device.health, "problem": device.problem, "gcups": device.gcups}
 
 
-def _read_verdicts() -> dict[str, dict[str, object]]:
+def _checked_verdict(data: object) -> Verdict | None:
+    """Return what was read as a verdict, and that alone; None if it is none."""
+    if not isinstance(data, dict):
+        return None
+    health, problem, gcups = (data.get(name) for name in ("health", "problem", "gcups"))
+    is_number = isinstance(gcups, int | float) and not isinstance(gcups, bool) and 0 <= gcups <= MOST_GCUPS
+    if health not in get_args(Health) or not isinstance(problem, str) or not is_number:
+        return None
+    return {"health": health, "problem": problem, "gcups": gcups}
+
+
+def _read_verdicts() -> dict[str, Verdict]:
+    """Return the verdicts that are kept; what a device that is known would not have is asked for again."""
     try:
         data = json.loads(verdicts_path().read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+    found = {key: _checked_verdict(value) for key, value in data.items()} if isinstance(data, dict) else {}
+    return {key: verdict for key, verdict in found.items() if verdict and verdict["health"] in FINAL}
 
 
-def _write_verdicts(verdicts: dict[str, dict[str, object]]) -> None:
+def _write_verdicts(verdicts: dict[str, Verdict]) -> None:
     path = verdicts_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -240,8 +240,9 @@ class OpenCLSession:
         key = (source, entry, *sorted(defines.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            program = build(self._context, self.device.name, source, defines)
-            kernel = self._kernels[key] = cl.Kernel(program, entry)
+            with self._translated():
+                program = build(self._context, self.device.name, source, defines)
+                kernel = self._kernels[key] = cl.Kernel(program, entry)
         return kernel
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:

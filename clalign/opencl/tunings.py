@@ -13,6 +13,9 @@ log = logging.getLogger(__name__)
 
 Tunings = dict[str, dict[str, int]]
 
+MOST = 2**20
+"""No choice is greater."""
+
 
 def tunings_path() -> Path:
     """Return the file that keeps the tunings of devices."""
@@ -23,9 +26,10 @@ def read_tunings() -> Tunings:
     """Return the tunings by key of device; none if the file is missing or damaged."""
     try:
         data = json.loads(tunings_path().read_text("utf-8"))
-        return {str(key): {str(name): int(value) for name, value in found.items()} for key, found in data.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
+        found = {str(key): {str(name): int(value) for name, value in one.items()} for key, one in data.items()}
+    except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         return {}
+    return {key: one for key, one in found.items() if all(0 <= value <= MOST for value in one.values())}
 
 
 def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,14 +15,17 @@ from filelock import FileLock
 
 from clalign.devices import REFERENCE, Device, choose_device
 from clalign.errors import DeviceNotFound, ExitCode
-from clalign.opencl import discover
+from clalign.opencl import discover, tunings
 from clalign.opencl.choice import all_devices, pick_device
 from clalign.opencl.discover import discover_devices, driver_device
 from clalign.opencl.discover import test_in_child as judge_in_child
 
 CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
 TWIN = replace(CARD, id="0:1", bus="04:00.0", gcups=80.0)
-HOST = Device("1:0", "Host", "cpu", platform="PoCL", health="ready", gcups=3.0)
+HOST = Device(
+    "1:0", "Host 9000", "cpu", platform="Portable Computing Language", platform_version="OpenCL 3.0 PoCL 3.0-rc2",
+    driver="3.0-rc2", health="ready", gcups=3.0,
+)  # fmt: skip
 BAD = Device("2:0", "Broken card", "gpu", health="self-test failed", problem="It gave other scores.")
 EVERY = [HOST, CARD, TWIN, BAD, REFERENCE]
 
@@ -29,7 +33,7 @@ EVERY = [HOST, CARD, TWIN, BAD, REFERENCE]
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [("auto", CARD), ("gpu", CARD), ("cpu", HOST), ("reference", REFERENCE), ("0:1", TWIN), ("04:00", TWIN),
-     ("pocl", HOST), ("HOST", HOST)],
+     ("pocl", HOST), ("HOST", HOST), ("host 9000", HOST), ("3.0-rc2", HOST), ("portable comp", HOST)],
 )  # fmt: skip
 def test_choice_by_words(wish: str, expected: Device) -> None:
     assert choose_device(wish, EVERY) == expected
@@ -59,7 +63,16 @@ def test_this_machine() -> None:
     for device in devices[:-1]:
         assert device.health != "not tested"
         assert Device.from_dict(device.to_dict()) == device
-        assert driver_device(device).name.strip() == device.name
+        assert device.name in driver_device(device).name
+        assert not device.name.startswith("pthread-"), "that is PoCL's word, not the processor's"
+
+
+def test_a_device_is_the_same_however_much_memory_is_free() -> None:
+    """PoCL tells what is free at the moment; other programs must not make another device of it."""
+    busy = replace(HOST, memory_bytes=2**30, max_buffer_bytes=2**28)
+    assert busy == HOST
+    assert hash(busy) == hash(HOST)
+    assert discover.device_key(busy) == discover.device_key(HOST)
 
 
 def test_verdicts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +137,76 @@ def test_a_wrong_score_switches_a_device_off(monkeypatch: pytest.MonkeyPatch) ->
     verdict = probe.quick_test(opencl[0].id)
     assert verdict["health"] == "self-test failed"
     assert "switched off" in verdict["problem"]
+
+
+ANSWER = {"health": "ready", "problem": "", "gcups": 2.5}
+WRONG_JSON = [None, True, 0, -1.5, "ready", [], ["ready"], {}, {"health": {}}, 10**400]
+
+
+@pytest.mark.parametrize("printed", [*map(json.dumps, WRONG_JSON), "", "hello", "[" * 100_000])
+def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch, printed: str) -> None:
+    done = subprocess.CompletedProcess([], 0, printed, "")
+    monkeypatch.setattr(discover.subprocess, "run", lambda *words, **more: done)
+    judged = judge_in_child(CARD)
+    assert (judged.health, judged.gcups) == ("not usable", 0.0)
+    assert "stopped during the self-test" in judged.problem
+    assert discover_devices() == [REFERENCE], "nor is it a list of devices"
+
+
+def test_what_a_driver_prints_is_no_answer(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before the answer, after it, and when the process ends: all that goes where nobody takes it for one."""
+    from clalign.cli import main
+    from clalign.opencl import probe
+
+    def talkative(number: str) -> dict[str, Any]:
+        os.write(1, b"warning: no license\n")
+        return ANSWER
+
+    monkeypatch.setattr(probe, "quick_test", talkative)
+    kept = os.dup(1)
+    try:
+        assert main(["probe", "test", "0:0"]) == 0
+        os.write(1, b"4 blocks still in use\n")
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    told = capfd.readouterr()
+    assert json.loads(told.out) == ANSWER
+    assert "no license" in told.err
+    assert "still in use" in told.err
+
+
+@pytest.mark.parametrize("place", ["all", "verdict", "health", "problem", "gcups"])
+def test_a_wrong_file_of_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
+    """Whatever stands there in the place of a verdict, the device is tested again, and as it is."""
+    monkeypatch.setattr(discover, "verdicts_path", lambda: tmp_path / "devices.json")
+    monkeypatch.setattr(discover, "_list_in_child", lambda: ([CARD], ""))
+    may_be = {"health": ["ready"], "problem": ["ready"], "gcups": [0]}.get(place, [])
+    for wrong in [wrong for wrong in WRONG_JSON if wrong not in may_be or isinstance(wrong, bool)]:
+        verdict = wrong if place == "verdict" else {**ANSWER, place: wrong}
+        verdicts = wrong if place == "all" else {discover.device_key(CARD): verdict}
+        discover.verdicts_path().write_text(json.dumps(verdicts))
+        tested: list[Device] = []
+        monkeypatch.setattr(discover, "test_in_child", lambda device, into=tested: into.append(device) or device)
+        assert discover_devices() == [CARD, REFERENCE]
+        assert tested == [CARD], wrong
+
+
+def test_a_verdict_says_nothing_of_what_a_device_can(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(discover, "verdicts_path", lambda: tmp_path / "devices.json")
+    monkeypatch.setattr(discover, "_list_in_child", lambda: ([CARD], ""))
+    more = {"local_bytes": 7, "n_compute_units": -1, "kind": "cpu", "name": "Other", "nonsense": []}
+    discover.verdicts_path().write_text(json.dumps({discover.device_key(CARD): {**ANSWER, **more}}))
+    assert discover_devices() == [CARD.judged("ready", "", 2.5), REFERENCE]
+
+
+@pytest.mark.parametrize("wrong", [*WRONG_JSON, {"key": None}, {"key": {"a": -1}}, {"key": {"a": 2**40}}])
+def test_a_wrong_file_of_tunings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: Any) -> None:
+    monkeypatch.setattr(tunings, "tunings_path", lambda: tmp_path / "tunings.json")
+    for text in (json.dumps(wrong), json.dumps({"key": wrong}), json.dumps({"key": {"choice": wrong}})):
+        (tmp_path / "tunings.json").write_text(text)
+        found = [value for one in tunings.read_tunings().values() for value in one.values()]
+        assert all(0 <= value <= tunings.MOST for value in found), text
 
 
 def test_probe_is_a_process_of_its_own() -> None:
