@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ LOG2_LARGEST_DOUBLE = 1024.0
 EVD_CERTAIN = -math.log(-math.log(2.22e-16))
 EVD_NEVER = 2.3 * 308
 SMALL = 1e-7
+
+LEAST_NORMAL = sys.float_info.min
+"""HMMER3 takes smaller numbers for 0: it switches the processor to that for speed."""
 
 SMALL_SURVIVAL = 5e-9
 """Below this, 1 - exp(-x) is taken for x by HMMER3."""
@@ -29,15 +33,25 @@ POOR_DISTANCE = 0.2
 """Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
 
 
+def flushed(value: float) -> float:
+    """Return a number that is not negative as HMMER3 has it: 0 if it is below the smallest normal one."""
+    return value if value >= LEAST_NORMAL else 0.0
+
+
+def hmmer3_evalue(log_pvalue: float, n_targets: float) -> float:
+    """Return the E-value of the natural logarithm of a P-value among so many targets as HMMER3 computes it."""
+    return flushed(flushed(math.exp(log_pvalue)) * n_targets)
+
+
 def gumbel_survival(score: float, location: float, slope: float) -> float:
     """Return the P-value of a score in bits under a Gumbel distribution as HMMER3 computes it."""
-    density = math.exp(min(-slope * (score - location), LARGEST_EXPONENT))
+    density = flushed(math.exp(min(-slope * (score - location), LARGEST_EXPONENT)))
     return density if density < SMALL_SURVIVAL else 1.0 - math.exp(-density)
 
 
 def exponential_survival(score: float, location: float, slope: float) -> float:
     """Return the P-value of a score in bits under an exponential tail as HMMER3 computes it."""
-    return 1.0 if score < location else math.exp(-slope * (score - location))
+    return 1.0 if score < location else flushed(math.exp(-slope * (score - location)))
 
 
 def hmmer2_bound(score: float) -> float:
@@ -118,6 +132,7 @@ def hmmer3_gumbel(scores: npt.NDArray[np.float32], calibration: Calibration) -> 
     mu, slope = _as_read(calibration)
     with np.errstate(over="ignore"):
         y = np.exp(-slope * (scores.astype(np.float64) - mu))
+    y = np.where(y < LEAST_NORMAL, 0.0, y)
     pvalues: npt.NDArray[np.float64] = np.where(y < SMALL_SURVIVAL, y, 1.0 - np.exp(-y))
     return pvalues
 

@@ -100,7 +100,7 @@ class LocalProfile:
         Probability that a match state is visited.
     background : float32[K]
     composition : float32[K]
-        Mean emissions of the model, for the bias filter; computed if the file has none.
+        Mean emissions of the model, for the bias filter.
     """
 
     hmm: Hmm
@@ -123,8 +123,15 @@ class LocalProfile:
         return self.hmm.settings
 
 
-def to_local_profile(hmm: Hmm) -> LocalProfile:
+def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:
     """Return the search profile of a HMMER3 model.
+
+    Parameters
+    ----------
+    hmm : Hmm
+    compute_composition : bool
+        Compute the mean emissions that a file does not say. Otherwise they are zero, as in HMMER: its bias filter then
+        knows no composition but the background's, and costs every target about one nat less than the null model.
 
     References
     ----------
@@ -144,6 +151,8 @@ def to_local_profile(hmm: Hmm) -> LocalProfile:
     settings = hmm.settings
     assert isinstance(settings, Hmmer3Settings)
     composition = settings.composition
+    if composition is None:
+        composition = mean_composition(hmm) if compute_composition else np.zeros(hmm.alphabet.size, np.float32)
     return LocalProfile(
         hmm=hmm,
         match=letter_scores(odds, null, hmm.alphabet),
@@ -151,7 +160,7 @@ def to_local_profile(hmm: Hmm) -> LocalProfile:
         begin=begin,
         occupancy=occupied,
         background=null,
-        composition=mean_composition(hmm) if composition is None else composition,
+        composition=composition,
     )
 
 

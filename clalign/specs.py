@@ -89,6 +89,10 @@ class SearchSpec:
     without_bias_filter: bool = option(
         False, "--nobias", "No bias filter", "leave out the filter for biased composition (HMMER3)", FILTER
     )
+    compute_composition: bool = option(
+        False, "--compute_compo", "Compute compositions",
+        "compute the mean composition of profiles without a COMPO line for that filter (HMMER3 does without)", FILTER,
+    )  # fmt: skip
     seed: int = option(42, "--seed", "Random seed", "seed of the sampling that parts close domains (HMMER3)", ENGINE)
     without_null2: bool = option(
         False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
@@ -107,16 +111,20 @@ class SearchSpec:
             raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
         for name in ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise OptionError(f"{flag_of(name)} is {value}: an E-value must be above 0.", "Give a larger number.")
+            if value is not None and not value >= 0:
+                raise OptionError(
+                    f"{flag_of(name)} is {value}: an E-value cannot be below 0.", "Give 0 or a larger number."
+                )
         for name in ("n_targets", "n_domain_targets"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise OptionError(f"{flag_of(name)} is {value}: a size must be above 0.", "Give a larger number.")
         for name in ("f1", "f2", "f3"):
             value = getattr(self, name)
-            if not value > 0:
-                raise OptionError(f"{flag_of(name)} is {value}: a P-value must be above 0.", "Give a number up to 1.")
+            if not value >= 0:
+                raise OptionError(
+                    f"{flag_of(name)} is {value}: a P-value cannot be below 0.", "Give a number from 0 to 1."
+                )
         if not 0 <= self.seed < 2**32:
             raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
 
@@ -137,7 +145,8 @@ class SearchSpec:
             raise OptionError(
                 "This is a run of `clalign sw`, which has no profiles.", "Choose a run of hmmsearch or hmmscan."
             )
-        return cls(**data)
+        # Older versions computed what profiles do not say of their composition.
+        return cls(**{"compute_composition": True, **data})
 
 
 MAX_SAMPLES = 10_000_000

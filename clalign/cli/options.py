@@ -16,7 +16,10 @@ from clalign.cli.parser import CommandParser, OutOfRange, UsageError, count, num
 from clalign.errors import OptionError
 from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
 
-ProgressMode = Literal["auto", "bar", "plain", "json", "none"]
+ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
+"""How progress is shown; ``none`` still shows warnings, ``quiet`` does not."""
+
+PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 
 LEAST_TEXT_WIDTH = 120
 """HMMER takes no smaller one."""
@@ -128,13 +131,13 @@ def text_width(text: str) -> int:
 def add_progress_options(parser: CommandParser) -> None:
     """Add ``--progress`` and ``-q``."""
     group = parser.add_argument_group("Progress")
-    modes = get_args(ProgressMode)
     group.add_argument(
         "--progress",
-        choices=modes,
+        choices=PROGRESS_CHOICES,
         default="auto",
-        metavar="|".join(modes),
-        help="on standard error: a bar on a terminal, else a line every 10 s; json: one event a line",
+        metavar="|".join(PROGRESS_CHOICES),
+        help="on standard error: a bar on a terminal, else a line every 10 s; json: one event a line; none: warnings"
+        " alone",
     )
     group.add_argument("-q", dest="quiet", action="store_true", help="no progress and no warnings")
 
@@ -142,7 +145,7 @@ def add_progress_options(parser: CommandParser) -> None:
 def progress_mode(arguments: argparse.Namespace) -> ProgressMode:
     """Return how to show progress."""
     if arguments.quiet:
-        return "none"
+        return "quiet"
     if arguments.progress == "auto":
         return "bar" if sys.stderr.isatty() else "plain"
     mode: ProgressMode = arguments.progress

@@ -32,16 +32,20 @@ class Progress(Protocol):
 
 
 def progress_display(mode: ProgressMode) -> Progress:
-    """Return what shows progress in a mode; ``auto`` must have been decided."""
-    displays: dict[str, type[Progress]] = {"bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Silence}
+    """Return what shows progress in a mode."""
+    displays: dict[str, type[Progress]] = {
+        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": WarningsAlone, "quiet": Silence,
+    }  # fmt: skip
     return displays[mode]()
 
 
-class Silence:
-    """Shows no events."""
+class WarningsAlone:
+    """Shows warnings and nothing else."""
 
     def show(self, event: Event) -> None:
-        """Show nothing."""
+        """Print a warning."""
+        if event.kind == "warning":
+            self.say(event.value["text"])
 
     def say(self, text: str) -> None:
         """Print a sentence."""
@@ -49,6 +53,13 @@ class Silence:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+class Silence(WarningsAlone):
+    """Shows no events."""
+
+    def show(self, event: Event) -> None:
+        """Show nothing."""
 
 
 class JsonLines:

@@ -17,7 +17,7 @@ from typing import Any
 from clalign.cli.options import Outputs, ProgressMode
 from clalign.cli.parser import ToldError
 from clalign.cli.processes import ReportedError, WorkerProcess
-from clalign.cli.progress import JsonLines, Progress, Silence, duration, progress_display
+from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
@@ -151,7 +151,7 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         return stopped
     if not isinstance(display, Silence):
         tell_cut_lists(place.path, display)
-    if not isinstance(display, Silence | JsonLines):
+    if not isinstance(display, WarningsAlone | JsonLines):
         display.say(summary(last.value))
     place.clear()
     return ExitCode.DONE

@@ -68,8 +68,9 @@ def load_database(
     """
     context = context or QuietContext()
     taken_for = _alphabet(alphabet)
+    given, sequence_format = sequence_format, sequence_format.lower()
     if sequence_format not in ("auto", *READERS):
-        raise OptionError(f'There is no sequence format "{sequence_format}".', f"Known are: {', '.join(READERS)}.")
+        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(READERS)}.")
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:

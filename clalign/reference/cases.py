@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import AMINO, code_of
-from clalign.local_profiles import LocalProfile, to_local_profile
+from clalign.local_profiles import LocalProfile, mean_composition, to_local_profile
 from clalign.profiles import (
     Calibration,
     Cutoffs,
@@ -80,7 +80,8 @@ def random_local_hmm(rng: np.random.Generator, n_nodes: int) -> Hmm:
     hmm.transitions[0, 5:] = [1, 0]
     hmm.transitions[n_nodes, :3] = [0.99, 0.01, 0]
     hmm.transitions[n_nodes, 5:] = [1, 0]
-    return replace(hmm, settings=settings)
+    hmm = replace(hmm, settings=settings)
+    return replace(hmm, settings=replace(settings, composition=mean_composition(hmm)))
 
 
 def random_local_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.evalues import exponential_survival, gumbel_survival
+from clalign.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
 from clalign.local_profiles import (
     BYTE_BASE,
     BYTE_E_MOVE,
@@ -154,9 +154,10 @@ def least_difference(calibration: Calibration, limit: float) -> np.float32:
     """
     if limit >= 1.0:
         return np.float32(-np.inf)
-    if limit <= 0.0:
-        return np.float32(np.inf)
-    depth = -math.log(-math.log1p(-limit)) if calibration.kind == "gumbel" else -math.log(limit)
+    if limit < LEAST_NORMAL:  # where P-values are taken for 0
+        depth = -math.log(LEAST_NORMAL)
+    else:
+        depth = -math.log(-math.log1p(-limit)) if calibration.kind == "gumbel" else -math.log(limit)
     least = np.float32((calibration.location + depth / calibration.slope) * LN_2)
     while pvalue(least, calibration) > limit:
         least = np.nextafter(least, np.float32(np.inf))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from clalign.evalues import hmmer3_evalue
 from clalign.hits import Domain
 
 
@@ -60,7 +60,7 @@ class DomainLimits:
         self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool
     ) -> tuple[float, bool, bool]:
         """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
-        evalue = math.exp(log_pvalue or 0.0) * (n_reported if self.n_targets is None else self.n_targets)
+        evalue = hmmer3_evalue(log_pvalue or 0.0, n_reported if self.n_targets is None else self.n_targets)
         reported = evalue <= self.evalue if self.score is None else score >= self.score
         certain = self.inclusion_score
         included = evalue <= self.inclusion_evalue if certain is None else score >= certain

@@ -12,7 +12,7 @@ import numpy as np
 
 from clalign.devices import Device
 from clalign.errors import OptionError
-from clalign.evalues import bits, digits_apart, hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.evalues import bits, digits_apart, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.formats.databases import load_database
 from clalign.formats.profile_library import load_library
 from clalign.hits import FilterScores, Hit
@@ -216,7 +216,7 @@ def _report_step(search: Hmmer3Search, hit: Hit, came: bool) -> Step:
     by_evalue = limits.score is None
     return _step(
         "reported", STAGES["reported"], _unless(came) + text, score=hit.score, threshold=_possible(limits.report_score),
-        pvalue=math.exp(log_pvalue), limit=limits.evalue / limits.n_targets if by_evalue else None,
+        pvalue=hmmer3_evalue(log_pvalue, 1.0), limit=_finite(limits.pvalue(limits.evalue)) if by_evalue else None,
         passed=limits.reports(score, log_pvalue), ran=came,
     )  # fmt: skip
 
@@ -236,7 +236,8 @@ def _steps_of_hmmer2(search: Hmmer2Search, row: int, session: Session, context: 
     least = _possible(limits.report_score)
     steps = [
         _step("viterbi", "Viterbi score", text, score=float(score), threshold=least, pvalue=value,
-              limit=limits.evalue / limits.n_targets if limits.evalue != NO_LIMIT else None, passed=passed)
+              limit=limits.evalue / limits.n_targets if limits.evalue != NO_LIMIT and limits.n_targets else None,
+              passed=passed)
     ]  # fmt: skip
     relaxed = replace(limits, evalue=NO_LIMIT, score=-NO_LIMIT, domain_evalue=NO_LIMIT, domain_score=-NO_LIMIT)
     hits = replace(search, thresholds=relaxed, judged_among=1.0).hits(session, scored.scores, context)

@@ -32,7 +32,9 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     cells, seconds = source.run.connection.execute(
         "SELECT coalesce(sum(cells), 0), coalesce(sum(seconds), 0) FROM batches WHERE profile = ?", (query.number,)
     ).fetchone()
-    n_residues = int(cells) // query.length if source.origin.partial else report.get("n_residues", 0)
+    n_residues = report.get("n_residues", 0) - source.cards[query.number].get("left_out_residues", 0)
+    if source.origin.partial:
+        n_residues = int(cells) // query.length
     n_passed = [found[stage]["passed"] for stage in FILTERS]
     limits = [found[stage]["limit"] for stage in FILTERS]
     funnel = _funnel(source, query, (found["all"]["passed"], n_residues), n_passed, limits)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from clalign.alignments import AlignmentText
 from clalign.envelopes import Envelope, TargetDomains
-from clalign.evalues import hmmer3_gumbel, hmmer3_log_tail
+from clalign.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
 from clalign.jobs import JobContext
 from clalign.local_profiles import (
@@ -222,7 +222,7 @@ class Hmmer3Search:
                     length=int(lengths[place]),
                     score=float(scores.score[place]),
                     bias=biases[place],
-                    evalue=math.exp(log_pvalue) * limits.n_targets,
+                    evalue=hmmer3_evalue(log_pvalue, limits.n_targets),
                     raw=candidate.raw,
                     domains=of_hit,
                     n_domains=len(candidate.found.envelopes),
@@ -268,7 +268,7 @@ class Hmmer3Search:
             number=number,
             score=score,
             bias=bias,
-            evalue=math.exp(log_pvalue) * self.thresholds.n_targets,
+            evalue=hmmer3_evalue(log_pvalue, self.thresholds.n_targets),
             profile_range=path.profile_range,
             target_range=path.target_range,
             envelope=(envelope.first, envelope.last),
@@ -316,6 +316,6 @@ def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterat
 def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets, host: DomainHost | None = None) -> Hmmer3Search:
     """Return the search of a HMMER3 profile, its scores and thresholds ready."""
     thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
-    profile = to_local_profile(hmm)
+    profile = to_local_profile(hmm, spec.compute_composition)
     model = FilterModel(profile, filter_limits(spec))
     return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias, host)

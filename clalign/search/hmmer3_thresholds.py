@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clalign.errors import OptionError
-from clalign.evalues import hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.profiles import Calibration, Hmm, Hmmer3Settings
 from clalign.reference.filters import FilterLimits
 from clalign.run_files.limits import DomainLimits
@@ -43,13 +43,13 @@ class Hmmer3Thresholds:
         """Return whether a target is reported."""
         if self.score is not None:
             return bool(float(score) >= self.score)
-        return math.exp(log_pvalue) * self.n_targets <= self.evalue
+        return hmmer3_evalue(log_pvalue, self.n_targets) <= self.evalue
 
     def includes(self, score: np.float32, log_pvalue: float) -> bool:
         """Return whether a reported target is significant."""
         if self.inclusion_score is not None:
             return bool(float(score) >= self.inclusion_score)
-        return math.exp(log_pvalue) * self.n_targets <= self.inclusion_evalue
+        return hmmer3_evalue(log_pvalue, self.n_targets) <= self.inclusion_evalue
 
     @property
     def report_score(self) -> float:
@@ -61,9 +61,13 @@ class Hmmer3Thresholds:
         """Score in bits that a sequence needs to be significant."""
         return self._least(self.inclusion_score, self.inclusion_evalue)
 
+    def pvalue(self, evalue: float) -> float:
+        """Return the P-value of an E-value; without targets every E-value is 0, so that any P-value will do."""
+        return evalue / self.n_targets if self.n_targets else math.inf
+
     def _least(self, score: float | None, evalue: float) -> float:
         if score is None:
-            score = hmmer3_tail_score(evalue / self.n_targets, self.calibration)
+            score = hmmer3_tail_score(self.pvalue(evalue), self.calibration)
         return float(np.clip(score, -ALL_SCORES, ALL_SCORES))
 
 

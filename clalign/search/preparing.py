@@ -53,6 +53,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> dict[str, An
         "histogram_kind": "msv",
         "histogram_report_score": None,
         "left_out": targets.left_out.rows.tolist(),
+        "left_out_residues": sum(map(targets.database.length, targets.left_out.rows.tolist())),
         **card_of_statistics(settings, filter_limits(spec), limits),
     }
 

@@ -22,6 +22,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
 from clalign.runs import RunFile, create_run
 from clalign.search.domain_host import DomainHost
+from clalign.search.hmmer3_thresholds import filter_limits
 from clalign.search.opening import Opening
 from clalign.search.pipeline import Pace, Pipeline
 from clalign.search.preparing import card_of_search, has_composition, prepare_search
@@ -160,7 +161,7 @@ def _search(
     with session, DomainHost(session, pick_device, context.check, has_envelopes) as host:
         device = session.device
         _store_inputs(run, spec, report, profiles, digest, targets, device)
-        _tell_cautions(run, report, profiles, targets, device, context)
+        _tell_cautions(run, spec, report, profiles, targets, device, context)
         pace = _compute(run, spec, profiles, targets, session, host, context)
     return {
         "run": str(run.path),
@@ -274,6 +275,7 @@ def versions() -> dict[str, str]:
 
 def _tell_cautions(
     run: RunFile,
+    spec: SearchSpec,
     report: InputReport,
     profiles: list[Hmm],
     targets: Targets,
@@ -281,13 +283,13 @@ def _tell_cautions(
     context: JobContext,
 ) -> None:
     changed = run.fact("seen_digest") not in (None, report.digest)
-    texts = _cautions(profiles, targets.database, device)
+    texts = _cautions(spec, profiles, targets.database, device)
     for text in [*[CHANGED_TEXT] * changed, *texts, *targets.left_out.texts]:
         run.add_message("warning", text)
         context.warn(text)
 
 
-def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:
+def _cautions(spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:
     texts = []
     foreign = [hmm for hmm in profiles if hmm.alphabet.is_nucleic != database.alphabet.is_nucleic]
     if foreign:
@@ -302,11 +304,14 @@ def _cautions(profiles: list[Hmm], database: SequenceDatabase, device: Device) -
     if uncalibrated:
         texts.append(f"No calibration in {_listed(uncalibrated)}: the E-values are only upper bounds.")
     without = [hmm.name for hmm in profiles if not has_composition(hmm)]
-    if without:
-        texts.append(
-            f"No composition (COMPO) in {_listed(without)}: it is computed for the bias filter, where HMMER3 would"
-            " do without, so fewer sequences may pass. To search without that filter: --nobias."
+    if without and filter_limits(spec).bias:
+        words = (
+            "it is computed for the bias filter, where HMMER3 would do without, so other sequences may pass than there."
+            if spec.compute_composition
+            else "the bias filter does without, as HMMER3 does, and filters next to nothing. To have it computed:"
+            " --compute_compo."
         )
+        texts.append(f"No composition (COMPO) in {_listed(without)}: {words}")
     if device.kind == "reference":
         texts.append("Running on the NumPy reference, which is slow and meant for checking.")
     return texts

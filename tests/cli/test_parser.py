@@ -42,7 +42,8 @@ def test_every_field_with_a_flag_is_set_by_it() -> None:
         "n_targets": ("-Z", "1000"), "n_domain_targets": ("--domZ", "10"), "cutoff": ("--cut_tc",),
         "without_filters": ("--max",), "without_null2": ("--nonull2",), "alphabet": ("--alphabet", "dna"),
         "sequence_format": ("--tformat", "fasta"), "f1": ("--F1", "0.1"), "f2": ("--F2", "0.01"), "f3": ("--F3", "1"),
-        "without_bias_filter": ("--nobias",), "seed": ("--seed", "7"), "skip_bad": ("--skip_bad",),
+        "without_bias_filter": ("--nobias",), "compute_composition": ("--compute_compo",), "seed": ("--seed", "7"),
+        "skip_bad": ("--skip_bad",),
     }  # fmt: skip
     flagged = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
     assert sorted(words) == sorted(flagged)
@@ -107,7 +108,7 @@ def test_numbers_without_sense_end_with_one_code(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["-", "-"], ["-E", "0", "a", "b"], ["-Z", "-3", "a", "b"]])
+@pytest.mark.parametrize("words", [["-", "-"], ["-E", "-1", "a", "b"], ["-Z", "-3", "a", "b"]])
 def test_options_without_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hmmsearch", *words]) == ExitCode.INPUT
     assert "clalign: " in capsys.readouterr().err

@@ -162,7 +162,10 @@ def test_plain_lines_come_every_ten_seconds(
 
 def test_displays(capsys: pytest.CaptureFixture[str]) -> None:
     progress_display("none").show(progress(1.0))
+    progress_display("quiet").show(Event("warning", {"text": "No composition."}))
     assert capsys.readouterr().err == ""
+    progress_display("none").show(Event("warning", {"text": "No composition."}))
+    assert capsys.readouterr().err == "clalign: No composition.\n"
     display = progress_display("json")
     assert isinstance(display, JsonLines)
     display.say("Stopping.")

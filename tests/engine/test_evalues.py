@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.evalues import bits, fit_gumbel, gumbel_density, gumbel_tail, hmmer2_least_score, hmmer2_pvalue
+from clalign.evalues import (
+    bits,
+    fit_gumbel,
+    gumbel_density,
+    gumbel_tail,
+    hmmer2_least_score,
+    hmmer2_pvalue,
+    hmmer3_evalue,
+)
 from clalign.profiles import Calibration
 
 RRM = Calibration("gumbel", -15.0, 0.3)
@@ -79,3 +87,11 @@ def test_density_and_tail_agree() -> None:
     step = x[1] - x[0]
     assert abs(density.sum() * step - 1) < 1e-6
     assert abs(density[x >= 5].sum() * step - gumbel_tail(5, -10.0, 0.3)) < 1e-4
+
+
+def test_numbers_below_the_normal_ones_are_zero_in_hmmer3() -> None:
+    # hmmsearch prints 0 for them, however many targets they count with.
+    assert 2.2e-308 < hmmer3_evalue(-708.39, 1.0) < 2.3e-308
+    assert hmmer3_evalue(-708.4, 1.0) == hmmer3_evalue(-708.4, 1e9) == hmmer3_evalue(-744.0, 1e9) == 0.0
+    assert hmmer3_evalue(-708.39, 0.5) == 0.0
+    assert hmmer3_evalue(0.0, 5.0) == 5.0

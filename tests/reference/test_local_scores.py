@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from clalign.alphabets import encode
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, to_local_profile
+from clalign.local_profiles import LocalProfile, length_terms, to_local_profile
 from clalign.reference.bias_filter import bias_filter_score
 from clalign.reference.cases import random_codes, random_local_profile
 from clalign.reference.forward import forward_score
@@ -91,3 +92,18 @@ def test_forward_by_enumeration() -> None:
     pair = begin[1] * match[a, 1] * t[0, 1] * match[b, 2] * move * e * move
     twice = sum(ones[:2]) * move * e * move * sum(ones[2:]) * e * move  # through J
     assert forward_score(codes, profile) == pytest.approx(math.log(single + pair + twice), abs=1e-6)
+
+
+# Residues of targets, and what hmmsearch's bias filter has above the null model for them, in nats; found by looking for
+# the least --F3 that lets each pass, with and without --nobias.
+WITHOUT_COMPOSITION = [(462, -0.99776), (592, -0.99847), (908, -0.99936)]
+
+
+@pytest.mark.parametrize(("length", "score"), WITHOUT_COMPOSITION)
+def test_a_profile_without_composition(globins: LocalProfile, length: int, score: float) -> None:
+    hmm = replace(globins.hmm, settings=replace(globins.settings, composition=None))
+    codes = random_codes(np.random.default_rng(length), length)
+    null = length_terms(np.array([length])).null[0]
+    assert bias_filter_score(codes, to_local_profile(hmm)) - null == pytest.approx(score, abs=2e-5)
+    computed = to_local_profile(hmm, compute_composition=True)
+    assert computed.composition == pytest.approx(globins.composition, abs=2e-3)

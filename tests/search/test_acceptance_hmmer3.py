@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,10 +65,9 @@ def found(data: Path, patterns: tuple[str, ...], folder: Path) -> list[Path]:
     return [plain_copy(path, folder) for pattern in patterns for path in sorted(data.glob(pattern))]
 
 
-def kind_of(path: Path) -> tuple[str, bool]:
-    """Return the alphabet of a file of profiles, and whether all of them have a composition."""
-    profiles = load_profiles(str(path))
-    return profiles[0].alphabet.name, all(getattr(hmm.settings, "composition", None) is not None for hmm in profiles)
+def alphabet_of(path: Path) -> str:
+    """Return the alphabet of a file of profiles."""
+    return load_profiles(str(path))[0].alphabet.name
 
 
 def theirs(profiles: Path, sequences: Path, options: tuple[str, ...], folder: Path) -> tuple[str, str]:
@@ -109,7 +108,7 @@ def ours(
     files = [folder / name for name in ("ours.tbl", "ours.domtbl", "ours.jsonl")]
     flags = [word for flag, path in zip(("--tblout", "--domtblout", "--json"), files, strict=True)
              for word in (flag, str(path))]  # fmt: skip
-    alphabet = "amino" if kind_of(profiles)[0] == "amino" else "dna"
+    alphabet = "amino" if alphabet_of(profiles) == "amino" else "dna"
     words = [command, "-q", "--noali", "-o", os.devnull, "--alphabet", alphabet, *flags, *options]
     assert main([*words, str(profiles), str(sequences)]) == 0
     hits, domains, values = (path.read_text() for path in files)
@@ -129,20 +128,9 @@ def compare(profiles: list[Path], sequences: Path, options: tuple[str, ...], fol
     return compare_hits(hits, my_hits, values, limit), compare_domains(domains, my_domains, values, limit)
 
 
-def groups(profiles: list[Path]) -> Iterator[tuple[list[Path], tuple[str, ...]]]:
-    """Yield the profiles that are searched together, and the options.
-
-    Without a composition in the file, HMMER's bias filter works with nothing and clalign's with the right one;
-    such profiles are compared without that filter. Profiles of nucleic acids find next to nothing with filters.
-    """
-    if kind_of(profiles[0])[0] != "amino":
-        yield profiles, NUCLEIC
-        return
-    complete = [path for path in profiles if kind_of(path)[1]]
-    rest = [path for path in profiles if path not in complete]
-    for group, options in ((complete, ()), (rest, ("--nobias",))):
-        if group:
-            yield group, options
+def options_for(profiles: list[Path]) -> tuple[str, ...]:
+    """Return the options to search with: profiles of nucleic acids find next to nothing with filters."""
+    return () if alphabet_of(profiles[0]) == "amino" else NUCLEIC
 
 
 def search_all(
@@ -152,14 +140,14 @@ def search_all(
     totals = {"hits": Comparison(), "domains": Comparison()}
     n_searches = 0
     for sequences in files:
-        for group, options in groups(profiles):
-            n_searches += sum(len(load_profiles(str(path))) for path in group)
-            for name, result in zip(totals, compare(group, sequences, options, folder), strict=True):
-                totals[name].add(result)
-                said = f"{len(group)} files of profiles x {sequences.name}{' '.join(('', *options))}, {name}"
-                say(f"\n{said}: {result.n_lines} lines, {result.n_equal} equal")
-                say("".join(f"\n  permitted: {text}" for text in result.permitted))
-                say("".join(f"\n  wrong: {text}" for text in result.wrong))
+        options = options_for(profiles)
+        n_searches += sum(len(load_profiles(str(path))) for path in profiles)
+        for name, result in zip(totals, compare(profiles, sequences, options, folder), strict=True):
+            totals[name].add(result)
+            said = f"{len(profiles)} files of profiles x {sequences.name}{' '.join(('', *options))}, {name}"
+            say(f"\n{said}: {result.n_lines} lines, {result.n_equal} equal")
+            say("".join(f"\n  permitted: {text}" for text in result.permitted))
+            say("".join(f"\n  wrong: {text}" for text in result.wrong))
     for name, total in totals.items():
         said = f"{total.n_lines} lines, {total.n_equal} equal, {len(total.permitted)} permitted differences"
         say(f"\nAll {n_searches} searches, {name}: {said}\n")
@@ -178,7 +166,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], object]:
 
 
 def test_proteins(data_folder: Path, scratch: Path, say: Callable[[str], object]) -> None:
-    profiles = [path for path in found(data_folder, PROFILES, scratch) if kind_of(path)[0] == "amino"]
+    profiles = [path for path in found(data_folder, PROFILES, scratch) if alphabet_of(path) == "amino"]
     assert len(profiles) >= 26
     hits, domains = search_all(profiles, found(data_folder, PROTEINS, scratch), scratch, say)
     assert hits.wrong + domains.wrong == []
@@ -189,7 +177,7 @@ def test_proteins(data_folder: Path, scratch: Path, say: Callable[[str], object]
 
 @pytest.mark.parametrize("alphabet", ["DNA", "RNA"])
 def test_nucleic_acids(alphabet: str, data_folder: Path, scratch: Path, say: Callable[[str], object]) -> None:
-    profiles = [path for path in found(data_folder, PROFILES, scratch) if kind_of(path)[0] == alphabet.lower()]
+    profiles = [path for path in found(data_folder, PROFILES, scratch) if alphabet_of(path) == alphabet.lower()]
     assert profiles
     hits, domains = search_all(profiles, found(data_folder, DNA, scratch), scratch, say)
     assert hits.wrong + domains.wrong == []

@@ -25,6 +25,7 @@ from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile, create_run, open_run
 from clalign.search import pipeline, profile_search
 from clalign.search.explain import explain, explain_in_run
+from clalign.search.export import export
 from clalign.search.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.search.profile_search import run_search
 from clalign.search.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
@@ -260,9 +261,12 @@ def test_profiles_that_lack_something(tmp_path: Path) -> None:
     plain.write_text("".join(line for line in lines if not line.lstrip().startswith("COMPO")))
     context = Watching()
     with searched(tmp_path / "c.clalign", SearchSpec(str(plain), str(BUILT)), context) as run:
-        assert [text for text in context.warnings if "COMPO" in text]
+        assert [text for text in context.warnings if "COMPO" in text and "--compute_compo" in text]
         with searched(tmp_path / "d.clalign", SearchSpec(str(GLOBINS), str(BUILT))) as other:
             assert [hit.name for hit in run.hits()] == [hit.name for hit in other.hits()]
+    context = Watching()
+    searched(tmp_path / "e.clalign", SearchSpec(str(plain), str(BUILT), without_bias_filter=True), context).close()
+    assert not context.warnings
 
 
 def test_thresholds_at_their_edges() -> None:
@@ -294,8 +298,9 @@ def test_filter_options() -> None:
     assert filter_limits(SearchSpec("p", "t", f1=5.0, f2=2.0)).f1 == 1.0
     everything = filter_limits(SearchSpec("p", "t", without_filters=True, f1=0.1))
     assert (everything.f1, everything.f2, everything.f3, everything.bias) == (1.0, 1.0, 1.0, False)
+    assert filter_limits(SearchSpec("p", "t", f1=0.0, f2=0.0, f3=0.0)).f3 == 0.0
     with pytest.raises(OptionError, match="--F2"):
-        SearchSpec("p", "t", f2=0.0)
+        SearchSpec("p", "t", f2=-0.1)
     with pytest.raises(OptionError, match="--seed"):
         SearchSpec("p", "t", seed=-1)
 
@@ -412,3 +417,30 @@ def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
         assert [event for event in worker.events() if event][-1].kind == "finished"
     with open_run(path) as run:
         assert [content(run, number) for number in range(36)] == expected
+
+
+@pytest.mark.parametrize("direction", ["search", "scan"])
+def test_without_a_target_to_score_there_is_an_empty_answer(
+    direction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clalign.search.targets.LONGEST", 20)
+    targets = tmp_path / "targets.fa"
+    targets.write_text(">long\n" + "MKVLAA" * 5 + "\n>bad\nMK-LV\n")
+    path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)
+    with searched(path, spec) as run:
+        assert list(run.hits()) == []
+        assert [step["passed"] for step in run.funnel(0)] == [0] * len(run.funnel(0))
+    export(path, "text", tmp_path / "text")
+    text = (tmp_path / "text").read_text()
+    assert text.count("[No hits detected that satisfy reporting thresholds]") == (1 if direction == "search" else 2)
+    if direction == "search":
+        assert "Target sequences:                          0  (0 residues searched)" in text
+        assert "Initial search space (Z):                  0  [actual number of targets]" in text
+    assert "is not searched" in explain_in_run(path, 0, 0, pick_device, QuietContext())["verdict"]
+
+
+def test_without_targets_every_score_is_significant() -> None:
+    hmm = load_profiles(str(RRM))[0]
+    limits = hmmer3_thresholds(hmm, SearchSpec("p", "t", evalue=0.0), 0.0)
+    assert limits.report_score == limits.include_score == -(2.0**30) / 1000.0
+    assert limits.reports(np.float32(-5.0), 0.0)

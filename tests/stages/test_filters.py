@@ -88,7 +88,7 @@ def test_least_difference_is_the_boundary() -> None:
     assert isinstance(settings_, Hmmer3Settings)
     for calibration in (settings_.msv, settings_.viterbi, settings_.forward):
         assert calibration is not None
-        for limit in (0.02, 1e-3, 1e-5, 0.5, 1e-12, 1e-300):
+        for limit in (0.02, 1e-3, 1e-5, 0.5, 1e-12, 1e-300, 0.0):
             least = least_difference(calibration, limit)
             assert pvalue(least, calibration) <= limit
             assert pvalue(np.nextafter(least, np.float32(-np.inf)), calibration) > limit
