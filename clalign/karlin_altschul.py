@@ -37,33 +37,12 @@ ROBINSON = {
 }  # fmt: skip
 """Frequencies of amino acids: Robinson and Robinson, Proc. Natl. Acad. Sci. USA 88, 8880 (1991), as BLAST has them."""
 
-SAME_LAMBDA = 0.01
-"""A matrix has published statistics if its lambda without gaps differs by no larger share from the published one."""
+SAME_LAMBDA = 1e-8
+"""A matrix is the one of the tables if its lambda without gaps differs by no larger share; a change of one score by 1
+makes more."""
 
 MOST_STEPS = 400
 SMALL_TERM = 1e-7
-
-LEAST_SCORES = 200
-"""Fewer sequences are not fitted."""
-
-FEW_SCORES = 1000
-"""A fit to fewer is called rough."""
-
-OUTLIER_EVALUE = 0.1
-"""Scores that the fit expects less often than this among all are taken for homologs and left out."""
-
-FIRST_SHARE = 0.9
-"""Share of the lowest scores, corrected for length, that the first fit rests on."""
-
-MOST_REFITS = 30
-
-MISFIT = 3.0
-"""E-values that differ from those of a fit by a greater factor are told of."""
-
-MOST_FITTED = 10_000
-"""Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
-
-FIT_SEED = 42
 
 CURVE_LENGTHS = 256
 """Lengths that stand for those of all targets in an expected histogram."""
@@ -83,7 +62,8 @@ class Parameters:
     alpha, beta : float or None
         Of the length adjustment; None where there is none.
     step : int
-        Scores are rounded down to a multiple of this first.
+        E-values are those of scores rounded down to a multiple of this: 1, or 2 times the common factor of a match and
+        a mismatch whose rows hold for even scores.
     """
 
     lambda_: float
@@ -159,16 +139,36 @@ def _sigma(low: int, p: npt.NDArray[np.float64], lambda_: float) -> float:
 
 
 def published_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> Parameters | None:
-    """Return the parameters that NCBI BLAST's tables have for a matrix with gap costs, if they have any."""
-    opening, extension = gaps.blast
+    """Return the parameters in the row that NCBI BLAST's tables have for a matrix and gap costs, if there is one."""
+    costs = gaps.blast
     if matrix.is_nucleic:
-        return _published_nucleic(matrix, opening, extension)
+        return _published_nucleic(matrix, costs)
     exact = ungapped_parameters(matrix)
     known = UNGAPPED_LAMBDA.get(matrix.name)
     if known is None or exact is None or abs(exact.lambda_ / known - 1.0) > SAME_LAMBDA:
         return None
-    found = next((row for row in PROTEIN[matrix.name] if row[:2] == (opening, extension)), None)
+    found = next((row for row in PROTEIN[matrix.name] if row[:2] == costs), None)
     return Parameters(*found[2:]) if found else None
+
+
+def has_dear_gaps(matrix: SubstitutionMatrix, gaps: GapCosts) -> bool:
+    """Return whether BLAST takes the statistics without gaps for gaps that have no row, because they are so dear.
+
+    There are such costs for pairs of match and mismatch only; for proteins BLAST refuses what has no row.
+    """
+    if not matrix.is_nucleic or (known := _listed_pair(matrix)) is None:
+        return False
+    pair, factor = known
+    return all(cost >= dear * factor for cost, dear in zip(gaps.blast, NUCLEIC[pair][0], strict=True))
+
+
+def blast_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> tuple[Parameters, Kind] | None:
+    """Return what BLAST takes for a matrix and gap costs: a row, or what holds without gaps; None if nothing."""
+    found = published_parameters(matrix, gaps)
+    if found is not None:
+        return found, "published"
+    exact = ungapped_parameters(matrix) if has_dear_gaps(matrix, gaps) else None
+    return (exact, "computed") if exact is not None else None
 
 
 def match_mismatch_of(matrix: SubstitutionMatrix) -> tuple[int, int] | None:
@@ -180,24 +180,26 @@ def match_mismatch_of(matrix: SubstitutionMatrix) -> tuple[int, int] | None:
     return (equal, other) if np.array_equal(scores, expected) else None
 
 
-def _published_nucleic(matrix: SubstitutionMatrix, opening: int, extension: int) -> Parameters | None:
+def _listed_pair(matrix: SubstitutionMatrix) -> tuple[tuple[int, int], int] | None:
+    """Return match and mismatch without their common factor, as the tables list them, and the factor."""
     pair = match_mismatch_of(matrix)
-    if pair is None or pair[0] <= 0:
+    factor = math.gcd(*pair) if pair else 0
+    if pair is None or factor == 0:
         return None
-    factor = math.gcd(*pair)
     reduced = pair[0] // factor, pair[1] // factor
-    if reduced not in NUCLEIC or opening % factor or extension % factor:
+    return (reduced, factor) if reduced in NUCLEIC else None
+
+
+def _published_nucleic(matrix: SubstitutionMatrix, costs: tuple[int, int]) -> Parameters | None:
+    known = _listed_pair(matrix)
+    if known is None:
         return None
-    dear, rows = NUCLEIC[reduced]
-    costs = opening // factor, extension // factor
-    if costs[0] >= dear[0] and costs[1] >= dear[1]:
-        return ungapped_parameters(matrix)
-    found = next((row for row in rows if row[:2] == costs), None)
+    pair, factor = known
+    found = next((row for row in NUCLEIC[pair][1] if (row[0] * factor, row[1] * factor) == costs), None)
     if found is None:
         return None
     lambda_, k, h, alpha, beta = found[2:]
-    step = 2 * factor if reduced in EVEN_ONLY else factor
-    return Parameters(lambda_ / factor, k, h, alpha / factor, beta, step)
+    return Parameters(lambda_ / factor, k, h, alpha / factor, beta, 2 * factor if pair in EVEN_ONLY else 1)
 
 
 def length_adjustment(parameters: Parameters, m: int, n: int, n_sequences: int) -> int:
@@ -240,7 +242,8 @@ class Statistics:
     Attributes
     ----------
     kind : str
-        ``published``, ``computed`` (exact, without gaps) or ``fitted`` to the run's own scores.
+        ``published`` (a row of BLAST's tables), ``computed`` (exactly, without gaps) or ``fitted`` to the run's own
+        scores.
     parameters : Parameters
     adjustment : int
         Length adjustment in residues; 0 for fitted ones, which hold it in K.
@@ -267,9 +270,8 @@ class Statistics:
         return math.log(self.parameters.k * self.search_space)
 
     def bits(self, raw: float) -> float:
-        """Return a raw score in bits."""
-        p = self.parameters
-        return (p.lambda_ * (raw // p.step * p.step) - math.log(p.k)) / math.log(2.0)
+        """Return a raw score in bits; as in BLAST, of the score as it is even where the E-value is of a rounded one."""
+        return (self.parameters.lambda_ * raw - math.log(self.parameters.k)) / math.log(2.0)
 
     def evalue(self, raw: float) -> float:
         """Return the E-value of a raw score; 0 where it is too small for a number."""
@@ -338,7 +340,7 @@ def typical_lengths(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_sequences: int) -> Statistics | None:
-    """Return the published statistics of a scoring, or without gaps the computed ones; None if there are none.
+    """Return the published statistics of a scoring, or those computed without gaps where BLAST takes them, if any.
 
     Parameters
     ----------
@@ -347,129 +349,30 @@ def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_seq
     query_length, n_residues, n_sequences : int
         Residues of the query and of the database, sequences of the database.
     """
-    matrix = scoring.matrix
     if not scoring.is_floored or query_length == 0 or n_residues == 0:
         return None
-    without_gaps = scoring.mode == "ungapped"
-    found = ungapped_parameters(matrix) if without_gaps else published_parameters(matrix, scoring.gaps)
+    found = _known_parameters(scoring)
     if found is None:
         return None
-    adjustment = length_adjustment(found, query_length, n_residues, n_sequences)
+    parameters, kind, source = found
+    if parameters.step > 1:
+        source += f", E-values of scores rounded down to multiples of {parameters.step}"
+    adjustment = length_adjustment(parameters, query_length, n_residues, n_sequences)
     space = float(query_length - adjustment) * float(n_residues - n_sequences * adjustment)
-    opening, extension = scoring.gaps.blast
-    if without_gaps:
-        source = f"computed exactly for {matrix.name} without gaps"
-    else:
-        source = f"published for {matrix.name} with gap costs {opening}/{extension} (NCBI BLAST's tables)"
-    words = f"E-values and bit scores: {source}, lambda {found.lambda_:.4g}, K {found.k:.3g}."
-    return Statistics("computed" if without_gaps else "published", found, adjustment, query_length, space, words)
+    words = f"E-values and bit scores: {source}, lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}."
+    return Statistics(kind, parameters, adjustment, query_length, space, words)
 
 
-def rows_to_fit(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the rows of a database whose scores are fitted: those with residues, or `MOST_FITTED` drawn of them."""
-    rows = np.flatnonzero(lengths > 0)
-    if len(rows) <= MOST_FITTED:
-        return rows
-    return np.sort(np.random.default_rng(FIT_SEED).choice(rows, MOST_FITTED, replace=False))
-
-
-def fitted_statistics(
-    raws: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], query_length: int, n_residues: int
-) -> Statistics | None:
-    """Return statistics fitted to scores of a query; None if that is not possible.
-
-    The score of a target of n residues is taken for the whole part of a number y with
-    ``P(y < x) = exp(-K m n exp(-lambda x))``, so the length of each target is allowed for. Lambda and K are those of
-    maximum likelihood. Scores too high for chance are left out of the next fit, until no more are.
-
-    Parameters
-    ----------
-    raws : int32[n]
-        Scores of all targets, or of some drawn at random.
-    lengths : int64[n]
-        Residues of each, at least 1.
-    query_length, n_residues : int
-        Residues of the query, and of the whole database.
-
-    References
-    ----------
-    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1, with lengths as weights; the correction
-    for length and for homologs as in Pearson, J. Mol. Biol. 276, 71 (1998).
-    """
-    scores, weights, n = raws + 0.5, lengths.astype(np.float64), len(raws)
-    if n < LEAST_SCORES or query_length == 0 or scores.min() == scores.max():
+def _known_parameters(scoring: Scoring) -> tuple[Parameters, Kind, str] | None:
+    """Return the parameters of a local scoring that are known before any score is, their kind and their source."""
+    name, costs = scoring.matrix.name, "{}/{}".format(*scoring.gaps.blast)
+    source = f"computed exactly for {name} without gaps"
+    if scoring.mode == "ungapped":
+        exact = ungapped_parameters(scoring.matrix)
+        return (exact, "computed", source) if exact is not None else None
+    found = blast_parameters(scoring.matrix, scoring.gaps)
+    if found is None:
         return None
-    corrected = scores - np.log(weights) * scores.std() * math.sqrt(6.0) / math.pi
-    inside = corrected <= np.quantile(corrected, FIRST_SHARE)
-    fit = _fit(scores[inside], weights[inside])
-    for _ in range(MOST_REFITS):
-        if fit is None:
-            return None
-        lambda_, mass = fit
-        likely = -np.expm1(-mass * weights * np.exp(-lambda_ * (scores - 0.5))) * n >= OUTLIER_EVALUE
-        if np.array_equal(likely, inside):
-            break
-        inside = likely
-        fit = _fit(scores[inside], weights[inside])
-    if fit is None:
-        return None
-    parameters = Parameters(fit[0], fit[1] / query_length)
-    n_fitted, n_left_out = int(inside.sum()), int(n - inside.sum())
-    words = f"E-values and bit scores: fitted to the scores of {n_fitted:,} sequences of this run"
-    words += f" ({n_left_out:,} too high for chance were left out)" if n_left_out else ""
-    words += f", lambda {fit[0]:.4g}, K {parameters.k:.3g}."
-    if n < FEW_SCORES:
-        words += f" With fewer than {FEW_SCORES:,} sequences they are rough."
-    space = float(query_length) * float(n_residues)
-    return Statistics("fitted", parameters, 0, query_length, space, words, n_fitted)
-
-
-def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
-    """Return in words how far E-values are from those that a fit gives; nothing if that is not much.
-
-    They are compared at the limit, but not below 1, where chance gives no scores that a fit could rest on. Short
-    queries differ because the length adjustment takes a large part of them, others because published
-    parameters are those of sequences of the usual composition.
-
-    Parameters
-    ----------
-    known : Statistics
-        Those that count.
-    fitted : Statistics or None
-        Those of the scores; a rough fit says nothing.
-    evalue : float
-        The greatest E-value that is reported.
-    """
-    if fitted is None or fitted is known or fitted.n_fitted < FEW_SCORES:
-        return ""
-    raw = known.least_raw(max(evalue, 1.0))
-    factor = fitted.evalue(raw) / known.evalue(raw)
-    if 1 / MISFIT <= factor <= MISFIT:
-        return ""
-    how = f"{factor:.2g} times larger" if factor > 1 else f"{1 / factor:.2g} times smaller"
-    return f"Fitted to these scores, E-values would be about {how}; a short query or an unusual composition does that."
-
-
-def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return lambda, and K m, of highest likelihood."""
-    deviation = float(scores.std())
-    if len(scores) < LEAST_SCORES // 2 or deviation == 0.0:
-        return None
-    mean, least = float(scores.mean()), float(scores.min())
-
-    def slope_and_mass(lambda_: float) -> tuple[float, float]:
-        powers = weights * np.exp(-lambda_ * (scores - least))
-        total = float(powers.sum())
-        return 1.0 / lambda_ - mean + float((powers * scores).sum()) / total, total
-
-    low = high = math.pi / (deviation * math.sqrt(6.0))
-    while slope_and_mass(low)[0] < 0.0 and low > 1e-6:
-        low /= 2.0
-    while slope_and_mass(high)[0] > 0.0 and high < 1e3:
-        high *= 2.0
-    for _ in range(40):  # the likelihood has one maximum
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if slope_and_mass(middle)[0] > 0.0 else (low, middle)
-    lambda_ = (low + high) / 2.0
-    log_mass = math.log(len(scores)) - math.log(slope_and_mass(lambda_)[1]) + lambda_ * least
-    return lambda_, math.exp(log_mass)
+    if found[1] == "published":
+        return *found, f"published for {name} with gap costs {costs} (NCBI BLAST's tables)"
+    return *found, f"{source}, which NCBI BLAST takes for gaps as dear as {costs}"

@@ -11,11 +11,12 @@ from __future__ import annotations
 Row = tuple[float, float, float, float, float, float, float]
 
 UNGAPPED_LAMBDA = {
-    "BLOSUM45": 0.2291, "BLOSUM50": 0.2318, "BLOSUM62": 0.3176, "BLOSUM80": 0.3430, "BLOSUM90": 0.3346,
-    "PAM30": 0.3400, "PAM70": 0.3345, "PAM250": 0.2252,
+    "BLOSUM45": 0.229090590, "BLOSUM50": 0.231827191, "BLOSUM62": 0.317605958, "BLOSUM80": 0.342969301,
+    "BLOSUM90": 0.334565470, "PAM30": 0.340025332, "PAM70": 0.334502604, "PAM250": 0.225152683,
 }  # fmt: skip
-"""Lambda of each matrix without gaps. It tells a matrix from others of the same name: the BLOSUM80 of the tables
-counts in half bits, while the file of that name at the NCBI, and in most programs, counts in thirds of a bit."""
+"""Lambda of each matrix without gaps, computed from the scores that BLAST has; its tables print four digits of it. It
+tells a matrix from others of the same name: the BLOSUM80 of the tables counts in half bits, while the file of that
+name at the NCBI, and in most programs, counts in thirds of a bit."""
 
 CUSTOMARY = {
     "BLOSUM45": (14, 2), "BLOSUM50": (13, 2), "BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "BLOSUM90": (10, 1),
@@ -113,6 +114,10 @@ PROTEIN: dict[str, tuple[Row, ...]] = {
         (10, 1, 0.309, 0.15, 0.88, 0.35, -3),
         (9, 1, 0.294, 0.11, 0.61, 0.48, -6),
         (8, 1, 0.270, 0.072, 0.40, 0.68, -10),
+        (15, 3, 0.339, 0.28, 1.70, 0.20, -0.5),
+        (14, 2, 0.337, 0.27, 1.62, 0.21, -0.8),
+        (14, 1, 0.333, 0.27, 1.43, 0.23, -1.4),
+        (13, 3, 0.338, 0.27, 1.69, 0.20, -0.5),
     ),
     "PAM70": (
         (8, 2, 0.301, 0.12, 0.54, 0.56, -5),
@@ -121,6 +126,8 @@ PROTEIN: dict[str, tuple[Row, ...]] = {
         (11, 1, 0.305, 0.12, 0.52, 0.59, -6),
         (10, 1, 0.291, 0.091, 0.41, 0.71, -9),
         (9, 1, 0.270, 0.060, 0.28, 0.97, -14),
+        (11, 2, 0.323, 0.186, 0.80, 1.32, -27),
+        (12, 3, 0.330, 0.219, 0.93, 0.82, -16),
     ),
 }
 """By the name of the matrix."""
@@ -229,9 +236,9 @@ NUCLEIC: dict[tuple[int, int], tuple[tuple[int, int], tuple[Row, ...]]] = {
         ),
     ),
 }
-"""By match and mismatch, without a common factor: the costs from which on gaps are so dear that the statistics are
-those without gaps, and the rows. Those for gaps that cost nothing to open and half a match more than a mismatch are
-left out."""
+"""By match and mismatch, without a common factor: the costs from which on gaps that have no row are so dear that the
+statistics are those without gaps, and the rows. Those for gaps that cost nothing to open and half a match more than a
+mismatch are left out."""
 
-EVEN_ONLY = ((2, -7), (2, -5), (2, -3))
-"""Match and mismatch whose rows hold for even scores; odd ones are rounded down first."""
+EVEN_ONLY = ((2, -7), (2, -5), (2, -3), (3, -4))
+"""Match and mismatch whose rows hold for even scores; odd ones are rounded down for E-values."""

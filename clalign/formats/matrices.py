@@ -18,7 +18,7 @@ from clalign.alphabets import code_of
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded, head_of, opened
-from clalign.karlin_altschul import match_mismatch_of, published_parameters, ungapped_parameters
+from clalign.karlin_altschul import blast_parameters, match_mismatch_of, published_parameters, ungapped_parameters
 from clalign.karlin_altschul_tables import CUSTOMARY, NUCLEIC
 from clalign.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
 
@@ -220,7 +220,7 @@ def _customary(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
 
 def _customary_nucleic(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
     equal, other = match_mismatch_of(matrix) or (1, -1)
-    if published_parameters(matrix, GapCosts.from_blast(*BLAST_NUCLEIC)) is not None:
+    if blast_parameters(matrix, GapCosts.from_blast(*BLAST_NUCLEIC)) is not None:
         return *BLAST_NUCLEIC, "BLAST's for nucleic acids"
     factor = math.gcd(equal, other)
     if (equal // factor, other // factor) in NUCLEIC:

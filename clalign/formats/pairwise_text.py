@@ -233,11 +233,10 @@ def _parts(columns: list[dict[str, Any]]) -> str:
 
 def _arithmetic(value: dict[str, Any]) -> Iterator[str]:
     """Yield how bits and E-value follow from a score."""
-    known, raw = value["statistics"], value["score"] // value["statistics"]["step"] * value["statistics"]["step"]
+    known, raw = value["statistics"], value["score"]
     lambda_, k = f"{known['lambda']:.4g}", f"{known['k']:.3g}"
-    if raw != value["score"]:
-        yield f"          The tables hold for multiples of {known['step']}, so it counts as {raw}."
     yield f"Bits:     (lambda S - ln K) / ln 2 = ({lambda_} x {raw} - ln {k}) / ln 2 = {value['bits']:.1f}"
+    counted = raw // known["step"] * known["step"]
     short, n_sequences = known["length_adjustment"], value["n_sequences"]
     query, targets = known["query_length"] - short, value["n_residues"] - n_sequences * short
     if short:
@@ -245,7 +244,9 @@ def _arithmetic(value: dict[str, Any]) -> Iterator[str]:
             f"Lengths:  query {known['query_length']:,} - {short} = {query:,}; targets {value['n_residues']:,}"
             f" - {n_sequences:,} x {short} = {targets:,} (no alignment begins in the last {short} residues)"
         )
+    if counted != raw:
+        yield f"          The table holds for multiples of {known['step']}, so for the E-value S counts as {counted}."
     yield (
-        f"E-value:  K m n exp(-lambda S) = {k} x {query:,} x {targets:,} x exp(-{lambda_} x {raw})"
+        f"E-value:  K m n exp(-lambda S) = {k} x {query:,} x {targets:,} x exp(-{lambda_} x {counted})"
         f" = {evalue_words(value['evalue'])}"
     )

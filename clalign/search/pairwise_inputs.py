@@ -26,7 +26,8 @@ from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.recognize import recognize
 from clalign.formats.reports import InputReport, Issue
 from clalign.jobs import JobContext
-from clalign.karlin_altschul import match_mismatch_of, rows_to_fit, typical_lengths, ungapped_parameters
+from clalign.karlin_altschul import match_mismatch_of, typical_lengths, ungapped_parameters
+from clalign.karlin_altschul_fit import rows_to_fit
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile

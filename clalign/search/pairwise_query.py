@@ -12,14 +12,8 @@ import numpy.typing as npt
 from clalign.errors import OptionError
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
-from clalign.karlin_altschul import (
-    LEAST_SCORES,
-    Statistics,
-    fitted_statistics,
-    known_statistics,
-    misfit,
-    ungapped_parameters,
-)
+from clalign.karlin_altschul import Statistics, known_statistics, ungapped_parameters
+from clalign.karlin_altschul_fit import LEAST_SCORES, fitted_statistics, misfit
 from clalign.karlin_altschul_tables import PROTEIN
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE

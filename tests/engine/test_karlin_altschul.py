@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.alphabets import N_CODES
+from clalign.alphabets import N_CODES, code_of
 from clalign.devices import Device
 from clalign.formats.matrices import load_matrix
 from clalign.karlin_altschul import (
-    LEAST_SCORES,
-    MOST_FITTED,
     Parameters,
     Statistics,
-    fitted_statistics,
+    blast_parameters,
     frequencies,
     known_statistics,
     length_adjustment,
-    misfit,
     published_parameters,
-    rows_to_fit,
     typical_lengths,
     ungapped_parameters,
 )
-from clalign.karlin_altschul_tables import NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
+from clalign.karlin_altschul_fit import LEAST_SCORES, MOST_FITTED, fitted_statistics, misfit, rows_to_fit
+from clalign.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.sequences import Sequence, SequenceBatch
 from clalign.sessions import open_session
@@ -82,10 +80,53 @@ def test_published_parameters_of_nucleic_scores() -> None:
     )
     doubled = published_parameters(SubstitutionMatrix.match_mismatch(2, -4), GapCosts.from_blast(4, 2))
     assert doubled is not None
-    assert (doubled.lambda_, doubled.k, doubled.step) == (1.29 / 2, 0.49, 2)
-    dear = SubstitutionMatrix.match_mismatch(1, -2)
-    assert published_parameters(dear, GapCosts.from_blast(5, 2)) == ungapped_parameters(dear)
-    assert published_parameters(dear, GapCosts.from_blast(1, 0)) is None
+    assert (doubled.lambda_, doubled.k, doubled.step) == (1.29 / 2, 0.49, 1)
+    for dear in (SubstitutionMatrix.match_mismatch(2, -4), SubstitutionMatrix.match_mismatch(1, -2)):
+        assert published_parameters(dear, GapCosts.from_blast(11, 5)) is None
+        assert blast_parameters(dear, GapCosts.from_blast(11, 5)) == (ungapped_parameters(dear), "computed")
+        assert blast_parameters(dear, GapCosts.from_blast(1, 0)) is None
+    assert blast_parameters(load_matrix("BLOSUM62"), GapCosts.from_blast(99, 99)) is None
+
+
+ROWS = [(pair, row) for pair, (_, rows) in NUCLEIC.items() for row in rows]
+
+
+@pytest.mark.parametrize(("pair", "row"), ROWS, ids=str)
+@pytest.mark.parametrize("factor", [1, 3])
+def test_every_row_of_the_nucleic_tables_is_found(pair: tuple[int, int], row: tuple[float, ...], factor: int) -> None:
+    """Also where the row's own gap costs are those from which on others count as dear."""
+    matrix = SubstitutionMatrix.match_mismatch(pair[0] * factor, pair[1] * factor)
+    gaps = GapCosts.from_blast(int(row[0]) * factor, int(row[1]) * factor)
+    known = known_statistics(Scoring(matrix, gaps), 500, 10**7, 1000)
+    assert known is not None
+    lambda_, k, h, alpha, beta = row[2:]
+    step = 2 * factor if pair in EVEN_ONLY else 1
+    assert known.kind == "published"
+    assert known.parameters == Parameters(lambda_ / factor, k, h, alpha / factor, beta, step)
+    assert known.words.startswith(f"E-values and bit scores: published for {matrix.name} with gap costs ")
+
+
+@pytest.mark.parametrize("pair", NUCLEIC)
+def test_dearer_gaps_than_any_row_have_the_statistics_without_gaps(pair: tuple[int, int]) -> None:
+    matrix, (opening, extension) = SubstitutionMatrix.match_mismatch(*pair), NUCLEIC[pair][0]
+    known = known_statistics(Scoring(matrix, GapCosts.from_blast(opening + 1, extension)), 500, 10**7, 1000)
+    assert known is not None
+    assert known.kind == "computed"
+    assert known.parameters == ungapped_parameters(matrix)
+    assert "published" not in known.words
+    assert "computed exactly" in known.words
+    assert known_statistics(Scoring(matrix, GapCosts.from_blast(opening, 0)), 500, 10**7, 1000) is None
+
+
+def test_a_matrix_with_a_known_name_and_other_scores_has_no_published_statistics() -> None:
+    blosum = load_matrix("BLOSUM62")
+    scores = blosum.scores.copy()
+    at = code_of("W"), code_of("C")
+    scores[at] = scores[at[::-1]] = scores[at] + 1
+    altered = dataclasses.replace(blosum, scores=scores)
+    assert altered.name == "BLOSUM62"
+    assert published_parameters(blosum, GapCosts.from_blast(11, 1)) is not None
+    assert published_parameters(altered, GapCosts.from_blast(11, 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -129,13 +170,24 @@ def test_the_least_score_is_the_least(limit: float) -> None:
     assert least == 0 or known.evalue(least - 1) > limit
 
 
-def test_scores_are_rounded_down_where_the_tables_ask_for_it() -> None:
+@pytest.mark.parametrize(
+    ("pair", "gaps", "step"),
+    [((2, -3), (5, 2), 2), ((3, -4), (6, 3), 2), ((6, -8), (12, 6), 4), ((1, -3), (2, 2), 1), ((4, -5), (6, 5), 1)],
+)
+def test_evalues_are_those_of_scores_rounded_down_where_the_tables_ask_for_it(
+    pair: tuple[int, int], gaps: tuple[int, int], step: int
+) -> None:
     found = known_statistics(
-        Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts.from_blast(5, 2)), 100, 10**6, 10
+        Scoring(SubstitutionMatrix.match_mismatch(*pair), GapCosts.from_blast(*gaps)), 100, 10**6, 10
     )
     assert found is not None
-    assert found.evalue(41) == found.evalue(40) > found.evalue(42)
-    assert found.least_raw(1e-5) % 2 == 0
+    values = [found.evalue(raw) for raw in range(40, 40 + step + 1)]
+    assert values[:step] == [values[0]] * step
+    assert values[step] < values[0]
+    for raw in (40, 41, 43):  # the bits are those of the formula, as BLAST prints them
+        assert found.bits(raw) == (found.parameters.lambda_ * raw - math.log(found.parameters.k)) / math.log(2)
+    assert found.least_raw(1e-5) % step == 0
+    assert ("rounded down" in found.words) == (step > 1)
 
 
 def random_batch(n: int, rng: np.random.Generator) -> SequenceBatch:

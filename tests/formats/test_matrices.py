@@ -19,7 +19,7 @@ from clalign.formats.matrices import (
     missing_letters,
     read_matrix,
 )
-from clalign.karlin_altschul import published_parameters, ungapped_parameters
+from clalign.karlin_altschul import blast_parameters, published_parameters, ungapped_parameters
 from clalign.scoring import GapCosts, SubstitutionMatrix
 
 SMALL = """# a comment
@@ -139,7 +139,7 @@ def test_every_matrix_has_gap_costs() -> None:
 def test_nucleic_scores_take_costs_that_have_statistics() -> None:
     for pair in ((1, -1), (1, -2), (1, -3), (1, -5), (2, -3), (2, -7), (4, -5), (5, -4), (4, -6)):
         matrix = SubstitutionMatrix.match_mismatch(*pair)
-        assert published_parameters(matrix, customary_gaps(matrix)[0]) is not None
+        assert blast_parameters(matrix, customary_gaps(matrix)[0]) is not None
 
 
 def test_the_blosum80_in_thirds_of_a_bit_is_not_that_of_the_tables() -> None:

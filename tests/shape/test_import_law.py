@@ -19,6 +19,7 @@ LEVELS = (
         "pair_alignments",
         "pair_batches",
         "karlin_altschul",
+        "karlin_altschul_fit",
         "karlin_altschul_tables",
         "profiles",
         "local_profiles",
