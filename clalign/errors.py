@@ -33,6 +33,7 @@ class ExitCode(IntEnum):
     DIFFERENT = 8
     STOPPED = 9
     USAGE = 64
+    HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143
 

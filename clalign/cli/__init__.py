@@ -6,6 +6,7 @@ and ``run(arguments) -> int``, which returns the exit code.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
@@ -15,6 +16,7 @@ import traceback
 from collections.abc import Sequence
 
 import clalign
+from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
 from clalign.errors import ClalignError, ExitCode
@@ -45,6 +47,9 @@ COMMANDS = {
 INNER_COMMANDS = ("worker", "probe")
 """Commands by which clalign starts itself."""
 
+HEEDING = (["gui"], *([name] for name in INNER_COMMANDS))
+"""Those that heed signals in a way of their own."""
+
 EXAMPLES = """\
 examples:
   clalign hmmsearch globins.hmm proteins.fasta
@@ -58,8 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    unwinding = contextlib.nullcontext() if words[:1] in HEEDING else endings_raised()
     try:
-        code = _run(words)
+        with unwinding:
+            code = _run(words)
         with enough_read():
             flush_stdout()
         return code
@@ -75,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
+    except Ended as ending:
+        tell("clalign: Terminated.")
+        return ending.exit_code
     except BrokenPipeError:
         if drop_unread_stdout():
             return ExitCode.DONE  # who closes a pipe has read enough

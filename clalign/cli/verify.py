@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Verify, and say what came of it."""
     from pathlib import Path
 
+    from clalign.cli.interruptions import Interruptions
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.runs import open_run
@@ -49,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         "sample": arguments.sample,
         "device": arguments.device,
     }
-    value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped; nothing was kept of it.")
+    display, interruptions = progress_display(progress_mode(arguments)), Interruptions()
+    value = watch_job(job, display, "Stopped; nothing was kept of it.", interruptions=interruptions)
     for detail in value["details"]:
         show(detail)
     checked, differing = value["checked"], value["differing"]
@@ -58,4 +60,4 @@ def run(arguments: argparse.Namespace) -> int:
         show(f"{differing} of {checked} results differ. Please report this.{so_far}")
         return ExitCode.DIFFERENT
     show(f"Checked {checked} results: all equal.{so_far}")
-    return ExitCode.DONE if value["complete"] else ExitCode.INTERRUPTED
+    return ExitCode.DONE if value["complete"] else interruptions.exit_code

@@ -5,18 +5,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import shutil
-import signal
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import Outputs, ProgressMode
 from clalign.cli.parser import ToldError
-from clalign.cli.processes import ReportedError, WorkerProcess
+from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
@@ -24,42 +22,6 @@ from clalign.jobs import Event
 
 SEQUENCES_ONLY = ("fasta",)
 """Outputs that have no place for a remark, so they are not written of a part of a search."""
-
-
-class Interruptions:
-    """Ctrl-C and termination, counted instead of raised.
-
-    Attributes
-    ----------
-    n : int
-        How often the user asked to stop.
-    exit_code : ExitCode
-        What the program ends with because of it.
-    """
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.exit_code = ExitCode.INTERRUPTED
-
-    def _count(self, number: int, frame: FrameType | None) -> None:
-        del frame
-        self.n += 1
-        if number == signal.SIGTERM:
-            self.exit_code = ExitCode.TERMINATED
-
-    @contextlib.contextmanager
-    def counted(self) -> Iterator[None]:
-        """Count signals while the block runs. Only a main thread can."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._count) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +127,17 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    asked = 0
+    last = None
     with WorkerProcess(job) as worker:
         importlib.import_module("clalign.search.export")  # while the worker starts: it is needed in the end
-        for found in worker.events():
-            event = found and with_stdin_named(found, job["run"])
-            if interruptions.n >= 2:
-                worker.stop()
-                return None
-            if interruptions.n > asked:
-                asked = interruptions.n
-                worker.send("cancel")
-                display.say("Stopping after this batch. Press Ctrl-C again to stop at once.")
-            if event is None:
+        for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
+            if found is None:
                 continue
-            if event.kind == "failed":
-                raise ReportedError(event.value)
-            display.show(event)
-            last = event
-    return last
+            last = with_stdin_named(found, job["run"])
+            if last.kind == "failed":
+                raise ReportedError(last.value)
+            display.show(last)
+    return last if last is not None and last.kind in LAST_KINDS else None
 
 
 def with_stdin_named(event: Event, run: str) -> Event:
@@ -198,7 +152,11 @@ def with_stdin_named(event: Event, run: str) -> Event:
 
 
 def watch_job(
-    job: dict[str, Any], display: Progress, stopped: str, take: Callable[[Event], None] = lambda event: None
+    job: dict[str, Any],
+    display: Progress,
+    stopped: str,
+    take: Callable[[Event], None] = lambda event: None,
+    interruptions: Interruptions | None = None,
 ) -> dict[str, Any]:
     """Run a job that makes no run file; show its progress, obey Ctrl-C, and return what it finished with.
 
@@ -210,6 +168,8 @@ def watch_job(
         What to say if the user stops it.
     take : callable
         Given each of its ``partial`` events.
+    interruptions : Interruptions, optional
+        Counts the user's wishes to stop, for one who needs to know of them.
 
     Raises
     ------
@@ -218,16 +178,10 @@ def watch_job(
     ToldError
         If the user stopped it.
     """
-    interruptions, asked, last = Interruptions(), False, None
+    interruptions, last = interruptions or Interruptions(), None
     with interruptions.counted(), WorkerProcess(job) as worker:
         try:
-            for event in worker.events():
-                if interruptions.n >= 2:
-                    worker.stop()
-                    break
-                if interruptions.n and not asked:
-                    asked = True
-                    worker.send("cancel")
+            for event in interruptions.obeyed(worker, lambda more: display.say(f"Stopping. {more}")):
                 if event is not None:
                     last = event
                     display.show(event)

@@ -42,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output."""
     del arguments
     settle_child()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("CLALIGN_LOG", "WARNING").upper())
     events = private_stdout()
 

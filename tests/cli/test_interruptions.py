@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from clalign.cli import main
+from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
 from clalign.errors import ExitCode, WorkerLost
 
@@ -149,7 +150,12 @@ def test_a_lost_worker_without_run_names_its_file(
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED)]
+    ("number", "code"),
+    [
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGTERM, ExitCode.TERMINATED),
+        (getattr(signal, "SIGHUP", None), ExitCode.HUNG_UP),
+    ],
 )
 def test_one_signal_writes_partial_results(
     number: signal.Signals, code: ExitCode, many: Path, undisturbed: dict[str, str], tmp_path: Path
@@ -215,3 +221,153 @@ def test_a_lost_worker_tells_its_last_words() -> None:
         psutil.Process(worker.pid).kill()
         with pytest.raises(WorkerLost, match="SIGKILL"):
             list(worker.events())
+
+
+HANGING = """
+import sys, time, ctypes
+from clalign import children
+from clalign.cli import main, worker
+worker.GRACE_SECONDS = 0.5
+def hang(request, job):
+    job.progress("search", 0, 1, "cells")
+    ctypes.PyDLL(None).sleep(1000) if {with_lock} else time.sleep(1000)
+worker.JOBS = dict.fromkeys(worker.JOBS, hang)
+sys.exit(main(["worker"]))
+"""
+"""A worker whose driver hangs, with the interpreter's lock or without it."""
+
+PATIENT = """
+import sys
+from clalign.cli import interruptions, main, processes
+interruptions.STOP_SECONDS = {seconds}
+processes.END_SECONDS = 1.0
+processes.worker_command = lambda: [sys.executable, "-c", {worker!r}]
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def start_hanging(*words: str, seconds: float = 0.5, with_lock: bool = False) -> subprocess.Popen[str]:
+    """Start a command whose worker hangs, and wait until it does."""
+    code = PATIENT.format(seconds=seconds, worker=HANGING.format(with_lock=with_lock))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr
+    assert any("progress" in line for line in process.stderr)
+    return process
+
+
+ENDINGS = [(signal.SIGTERM, ExitCode.TERMINATED)]
+if os.name == "posix":
+    ENDINGS.append((signal.SIGHUP, ExitCode.HUNG_UP))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+@pytest.mark.parametrize("command", ["hmmsearch", "bench"])
+def test_one_signal_ends_a_command_whose_worker_hangs(
+    command: str, number: signal.Signals, code: ExitCode, tmp_path: Path
+) -> None:
+    run = tmp_path / "x.clalign"
+    files = ["--run", str(run), PROFILE, str(GOLDEN / "sequences" / "kat.fa")] if command == "hmmsearch" else []
+    process = start_hanging(command, "--progress", "json", "--device", "reference", *files)
+    worker = child_of(process)
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode == code
+    assert not worker.is_running()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_second_interruption_ends_a_command_whose_worker_hangs() -> None:
+    process = start_hanging("bench", "--progress", "json", seconds=1000)
+    worker = child_of(process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr
+    assert any("Press Ctrl-C again" in line for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert not worker.is_running()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child that lets no thread of Python run")
+@pytest.mark.parametrize("with_lock", [False, True])
+def test_a_worker_that_hangs_ends_with_its_parent(with_lock: bool) -> None:
+    process = start_hanging("bench", "--progress", "json", with_lock=with_lock)
+    worker = child_of(process)
+    process.kill()
+    process.communicate()
+    assert psutil.wait_procs([worker], timeout=120)[1] == []
+
+
+def child_of(process: subprocess.Popen[str]) -> psutil.Process:
+    (child,) = psutil.Process(process.pid).children()
+    return child
+
+
+def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
+    hanging = """
+import sys, time
+from clalign.cli import main
+from clalign.opencl import probe
+probe.list_devices = lambda: time.sleep(1000)
+sys.exit(main(["probe", "list"]))
+"""
+    code = f"""
+import sys
+from clalign.children import ask
+print("asking", flush=True)
+ask([sys.executable, "-c", {hanging!r}], 1000)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        found: list[psutil.Process] = []
+        while not found:
+            found = psutil.Process(process.pid).children()
+        process.kill()
+    assert psutil.wait_procs(found, timeout=120)[1] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), ENDINGS)
+def test_a_signal_while_an_output_is_written_leaves_nothing(
+    number: signal.Signals, code: ExitCode, tmp_path: Path
+) -> None:
+    writing = """
+import sys
+from clalign.cli import main, note
+from clalign.formats.writers import whole_file
+def run(arguments):
+    with whole_file(sys.argv[1]) as stream:
+        print("writing", flush=True)
+        sys.stdin.read()
+note.run = run
+sys.exit(main(["note", "x", "y"]))
+"""
+    output = tmp_path / "out.txt"
+    output.write_text("before")
+    process = subprocess.Popen(
+        [sys.executable, "-c", writing, str(output)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "writing\n"
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode == code
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert output.read_text() == "before"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_what_nohup_has_switched_off_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with endings_raised():
+            os.kill(os.getpid(), signal.SIGHUP)
+        with Interruptions().counted():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
