@@ -7,7 +7,6 @@ and ``run(arguments) -> int``, which returns the exit code.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import importlib
 import shlex
@@ -19,6 +18,7 @@ import clalign
 from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
+from clalign.cli.suggestions import command_meant
 from clalign.errors import ClalignError, ExitCode
 
 COMMANDS = {
@@ -117,6 +117,8 @@ def _run(words: list[str]) -> int:
 
 def _general(words: list[str]) -> int:
     """Answer what needs no sub-command: help and version."""
+    if words[:1] == ["help"] and len(words) > 1:
+        return _run([words[1], "--help"])
     if not words or words[0] in ("-h", "--help", "help"):
         show(_overview())
         return ExitCode.DONE if words else ExitCode.USAGE
@@ -127,9 +129,10 @@ def _general(words: list[str]) -> int:
 
             show("\n".join(version_lines()))
         return ExitCode.DONE
-    near = difflib.get_close_matches(words[0], COMMANDS, 1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise UsageError("clalign", f"there is no command {words[0]}{hint}")
+    meant = command_meant(words[0], COMMANDS)
+    hint = f" (did you mean {meant}?)" if meant else ""
+    what = "option" if words[0].startswith("-") else "command"
+    raise UsageError("clalign", f"there is no {what} {words[0]}{hint}")
 
 
 def _overview() -> str:
@@ -138,6 +141,6 @@ def _overview() -> str:
         "Usage: clalign COMMAND [options]\n\n"
         "Profile HMM search and Smith-Waterman on any OpenCL device.\n\n"
         f"{EXAMPLES}\ncommands:\n{commands}\n\n"
-        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options\n"
+        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options (or: clalign help COMMAND)\n"
         f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"
     )

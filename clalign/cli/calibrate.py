@@ -7,7 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
+from clalign.cli.options import (
+    add_cpu_option,
+    add_device_option,
+    add_progress_options,
+    device_of,
+    progress_mode,
+    tell_of_cpu,
+)
 from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
 from clalign.cli.streams import enough_read, show
 from clalign.errors import InputError, OptionError, OutputError
@@ -49,7 +56,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--sd", type=number, default=default.sd, metavar="X",
                        help=f"standard deviation of the lengths [{default.sd:g}]")  # fmt: skip
     group.add_argument("--fixed", type=count, metavar="N", help="give all of them this length instead")
-    add_device_option(parser)
+    add_cpu_option(add_device_option(parser))
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -62,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     spec = CalibrateSpec(arguments.num, arguments.seed, arguments.mean, arguments.sd, arguments.fixed)
     output = _output(arguments)
+    tell_of_cpu(arguments, COMMAND)
     job = {
         "job": "calibrate", "profiles": str(Path(arguments.profiles).absolute()), "output": output,
         "device": device_of(arguments), "n": spec.n, "seed": spec.seed, "mean": spec.mean, "sd": spec.sd,

@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files that the flags name."""
     from clalign.search.export import export
 
-    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{name}") for name, _, _ in FILES)
-    outputs = outputs_of(arguments, COMMAND, FILES, is_text_wanted)
+    outputs = outputs_of_run(arguments, COMMAND)
     check_known(arguments.run_file, outputs)
     hits = _chosen(arguments)
     outputs.check((arguments.run_file,))
@@ -93,6 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
                 columns=outputs.columns,
             )
     return 0
+
+
+def outputs_of_run(arguments: argparse.Namespace, command: str) -> Outputs:
+    """Return the outputs that the flags name; the text, to standard output, only if they name none."""
+    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{name}") for name, _, _ in FILES)
+    return outputs_of(arguments, command, FILES, is_text_wanted)
 
 
 def check_known(path: str, outputs: Outputs) -> None:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.options import add_progress_options, progress_mode
+from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
 from clalign.cli.parser import CommandParser, number, whole_number
 from clalign.cli.streams import show, stdin_bytes
 from clalign.errors import InputError, OptionError
@@ -69,6 +69,7 @@ def add_parser(subparsers: Any) -> None:
     exclusive["by_hand"].add_argument("--hand", dest="by_hand", action="store_const", const=True,
                                       help="the columns that the RF line marks")  # fmt: skip
     _add_numbers(parser, groups)
+    add_cpu_option(parser.add_argument_group("Processors"))
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -102,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = spec_of(arguments)
     output, alignment = arguments.output, arguments.alignment
     _check(output, alignment)
+    tell_of_cpu(arguments, COMMAND)
     with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
         copy = Path(folder) / "stdin"
         if alignment == "-":

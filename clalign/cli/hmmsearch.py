@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clalign.cli.options import (
+    add_cpu_option,
     add_device_option,
     add_output_options,
     add_progress_options,
@@ -16,9 +17,10 @@ from clalign.cli.options import (
     outputs_of,
     progress_mode,
     spec_of,
+    tell_of_cpu,
 )
-from clalign.cli.parser import CommandParser, whole_number
-from clalign.cli.streams import stdin_bytes, tell
+from clalign.cli.parser import CommandParser
+from clalign.cli.streams import stdin_bytes
 from clalign.errors import InputError, OptionError, OutputError
 
 COMMAND = "clalign hmmsearch"
@@ -54,12 +56,7 @@ def add_search_options(parser: CommandParser, direction: Literal["search", "scan
         help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
         " kept beside it",
     )
-    add_device_option(parser).add_argument(
-        "--cpu",
-        type=whole_number,
-        metavar="N",
-        help="accepted for scripts written for HMMER, without effect: a device uses all it has",
-    )
+    add_cpu_option(add_device_option(parser))
     add_spec_options(parser, direction)
     add_progress_options(parser)
 
@@ -80,9 +77,7 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
             raise InputError(path, "the file does not exist.", "Check the name.")
     check_run(arguments.run_file)
     outputs.check((arguments.profiles, arguments.targets), arguments.run_file)
-    mode = progress_mode(arguments)
-    if arguments.cpu is not None and mode in ("bar", "plain"):
-        tell(f"{command}: --cpu has no effect: a device uses all it has.")
+    tell_of_cpu(arguments, command)
     place = run_place(arguments.run_file)
     try:
         profiles, targets = (in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
@@ -93,7 +88,7 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
         raise
     temporary = place.scratch is not None
     job = {"job": "search", "run": str(place.path), "spec": spec.to_dict(), "temporary": temporary}
-    return watch(job, place, outputs, mode)
+    return watch(job, place, outputs, progress_mode(arguments))
 
 
 def check_run(path: str | None) -> None:

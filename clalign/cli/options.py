@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser, OutOfRange, UsageError, count, number, signed_number, whole_number
+from clalign.cli.streams import tell
 from clalign.errors import OptionError
 from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
 
@@ -100,6 +101,22 @@ def add_device_option(parser: CommandParser, default: str | None = None) -> argp
         " [the variable CLALIGN_DEVICE, else auto]",
     )
     return group
+
+
+def add_cpu_option(group: argparse._ArgumentGroup) -> None:
+    """Add ``--cpu``, which scripts written for HMMER have."""
+    group.add_argument(
+        "--cpu",
+        type=whole_number,
+        metavar="N",
+        help="accepted for scripts written for HMMER, without effect: a device uses all it has",
+    )
+
+
+def tell_of_cpu(arguments: argparse.Namespace, command: str) -> None:
+    """Say that ``--cpu`` has no effect, where it was given."""
+    if arguments.cpu is not None and progress_mode(arguments) in ("bar", "plain"):
+        tell(f"{command}: --cpu has no effect: a device uses all it has.")
 
 
 def add_output_options(parser: CommandParser) -> None:

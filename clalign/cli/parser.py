@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import math
 import re
 import sys
@@ -11,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from clalign.cli.suggestions import is_taken_apart, suggestion
 from clalign.errors import ExitCode, OptionError
 
 WIDTH = 100
@@ -29,7 +29,6 @@ exit codes:
 _WORDS = {
     "invalid choice: ": "unknown choice ",
     "the following arguments are required": "missing",
-    "unrecognized arguments": "unknown arguments",
     "expected one argument": "a value is missing",
 }
 """What the standard library says, and what is said instead."""
@@ -168,6 +167,27 @@ class CommandParser(argparse.ArgumentParser):
         """Print the full help. The library's method says nothing where it cannot be written."""
         print(self.format_help(), end="", file=file)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return what the words say. An option that is not known is told before anything that follows from it."""
+        words = list(args)
+        flags = self._option_string_actions
+        options = [word for word in words[: (*words, "--").index("--")] if self._is_foreign(word)]
+        if options:
+            told = ", ".join(word.partition("=")[0] + suggestion(word, flags) for word in options)
+            raise UsageError(self.prog, f"unknown option{'s' if len(options) > 1 else ''} {told}")
+        found, left = self.parse_known_args(words, namespace)
+        if left:
+            raise UsageError(self.prog, f"too many arguments: {' '.join(left)}")
+        return found
+
+    def _is_foreign(self, word: str) -> bool:
+        """Return whether a word is an option that the command does not have, by the rules of argparse."""
+        flags = self._option_string_actions
+        if not word.startswith("-") or word == "-" or " " in word or self._negative_number_matcher.match(word):
+            return False
+        attached = word[:2] if not word.startswith("--") else word.partition("=")[0]
+        return attached not in flags or is_taken_apart(word, flags)
+
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong with the command line."""
         told = sys.exc_info()[1]
@@ -177,11 +197,6 @@ class CommandParser(argparse.ArgumentParser):
         for theirs, ours in _WORDS.items():
             message = message.replace(theirs, ours)
         message = message.removeprefix("argument ")
-        unknown = re.search(r"unknown arguments: (--?[\w-]+)", message)
-        if unknown:
-            flags = [flag for action in self._actions for flag in action.option_strings]
-            near = difflib.get_close_matches(unknown[1], flags, 1)
-            message += f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(self.prog, message)
 
 

@@ -6,13 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.export import FILES, add_run_outputs, check_known
-from clalign.cli.options import (
-    add_device_option,
-    add_progress_options,
-    outputs_of,
-    progress_mode,
-)
+from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
+from clalign.cli.options import add_device_option, add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser
 
 COMMAND = "clalign resume"
@@ -28,7 +23,8 @@ def add_parser(subparsers: Any) -> None:
     parser: CommandParser = subparsers.add_parser(
         "resume",
         examples=EXAMPLES,
-        description="Continue a search from its run file. The results are those of a search that never stopped.",
+        description="Continue a search from its run file. The results are those of a search that never stopped."
+        " With no output named the text goes to standard output.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_run_outputs(parser)
@@ -42,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.watch import RunPlace, watch
     from clalign.runs import open_run
 
-    outputs = outputs_of(arguments, COMMAND, FILES)
+    outputs = outputs_of_run(arguments, COMMAND)
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")

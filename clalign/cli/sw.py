@@ -9,6 +9,7 @@ from typing import Any
 from clalign.cli.hmmsearch import check_run, in_file
 from clalign.cli.options import (
     LEAST_TEXT_WIDTH,
+    add_cpu_option,
     add_device_option,
     add_fields,
     add_progress_options,
@@ -16,6 +17,7 @@ from clalign.cli.options import (
     field_values,
     outputs_of,
     progress_mode,
+    tell_of_cpu,
 )
 from clalign.cli.parser import CommandParser, whole_number
 from clalign.errors import InputError, OptionError
@@ -72,7 +74,7 @@ def add_parser(subparsers: Any) -> None:
         help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
         " kept beside it",
     )
-    add_device_option(parser)
+    add_cpu_option(add_device_option(parser))
     groups = add_fields(parser, PairwiseSpec)
     groups[SCORING].add_argument(
         "--gapopen",
@@ -133,6 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(path, "the file does not exist.", "Check the name.")
     check_run(arguments.run_file)
     outputs.check(inputs, arguments.run_file)
+    tell_of_cpu(arguments, COMMAND)
     place = run_place(arguments.run_file)
     try:
         queries, targets = (in_file(path, place.path) for path in (arguments.queries, arguments.targets))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import COMMANDS, main
+from clalign.cli import COMMANDS, main, suggestions
 from clalign.cli.hmmsearch import add_parser
 from clalign.cli.options import spec_of
 from clalign.cli.parser import OneCommand, UsageError
@@ -85,6 +85,101 @@ def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixt
     assert message in told
     assert "Try: clalign" in told
     assert not [word for word in AVOIDED if word in told.lower()]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        # those of BLAST, DIAMOND, MMseqs2, FASTA and HMMER2
+        (["sw", "-matrix", "mg.faa", "a", "b"], "-matrix (did you mean --matrix?)"),
+        (["sw", "--evalue", "1e-3", "a", "b"], "--evalue (did you mean -E?)"),
+        (["hmmsearch", "-evalue", "1e-3", "a", "b"], "-evalue (did you mean -E?)"),
+        (["sw", "-out", "f", "a", "b"], "-out (did you mean -o?)"),
+        (["sw", "-outfmt", "6", "a", "b"], "-outfmt (did you mean --outfmt?)"),
+        (["hmmsearch", "--format-output=6", "a", "b"], "--format-output (did you mean --tblout?)"),
+        (["sw", "--max-target-seqs", "5", "a", "b"], "--max-target-seqs (did you mean --top?)"),
+        (["sw", "-num_threads", "5", "a", "b"], "-num_threads (leave it out"),
+        (["resume", "--cpu", "5", "a"], "--cpu (leave it out"),
+        (["sw", "-query", "a", "b"], "-query (files are given without an option"),
+        (["hmmscan", "-db", "a", "b"], "-db (files are given without an option"),
+        (["hmmsearch", "--informat", "fasta", "a", "b"], "--informat (did you mean --tformat?)"),
+        (["hmmsearch", "--gpu", "a", "b"], "--gpu (did you mean --device gpu?)"),
+        (["hmmsearch", "--null2", "a", "b"], "--null2 (did you mean --nonull2?)"),
+        (["sw", "--tblout", "f", "a", "b"], "--tblout (did you mean --tsv?)"),
+        # written otherwise, the beginning, or misspelled
+        (["hmmsearch", "--cut-ga", "a", "b"], "--cut-ga (did you mean --cut_ga?)"),
+        (["hmmsearch", "--dome", "1", "a", "b"], "--dome (did you mean --domE?)"),
+        (["sw", "-help"], "-help (did you mean --help?)"),
+        (["sw", "--mat", "x", "a", "b"], "--mat (did you mean --matrix or --match?)"),
+        (["sw", "--martix", "x", "a", "b"], "--martix (did you mean --matrix?)"),
+        (["sw", "--min-seq-id", "0.3", "a", "b"], "--min-seq-id\n"),
+        (["sw", "-X", "-Y=1", "a"], "unknown options -X, -Y\n"),
+    ],
+)
+def test_an_unknown_option_is_named_alone_with_what_may_be_meant(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.startswith(f"clalign {words[0]}: unknown option")
+    assert not {"mg.faa", "1e-3", "fasta"} & set(said.split()), "no file and no value is blamed"
+
+
+@pytest.mark.parametrize(
+    "words", [["-E1e-3", "-oout.txt"], ["-T", "-1.5e1"], ["-T-5"], ["-o", "-"], ["--tformat=fasta"]]
+)
+def test_options_with_values_attached_or_negative_are_known(words: list[str]) -> None:
+    parsed(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["tune", "file"], "too many arguments: file"), (["sw", "a", "b", "c d", "e"], "too many arguments: c d e")],
+)
+def test_what_is_too_many_is_named(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == ExitCode.USAGE
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("hmmsarch", "hmmsearch"), ("hmmpfam", "hmmscan"), ("blastp", "sw"), ("hmmcalibrate", "calibrate"), ("frob", "")],
+)
+def test_a_command_of_other_programs_or_misspelled_is_understood(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word, "a", "b"]) == ExitCode.USAGE
+    told = f" (did you mean {meant}?)" if meant else ""
+    assert capsys.readouterr().err == f"clalign: there is no command {word}{told}\nTry: clalign -h\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_suggestion_is_an_option_of_its_command(name: str) -> None:
+    command = OneCommand()
+    importlib.import_module(f"clalign.cli.{name}").add_parser(command)
+    flags = [flag for action in command.parser._actions for flag in action.option_strings]
+    for names, _ in suggestions.OPTIONS:
+        for word in names.split():
+            meant = re.match(r" \(did you mean (-\S+?)[ ?]", suggestions.suggestion(f"--{word}", flags))
+            assert meant is None or meant[1] in flags
+
+
+def test_help_of_a_command_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "hmmsearch"]) == ExitCode.DONE
+    assert capsys.readouterr().out.startswith("Usage: clalign hmmsearch")
+    assert main(["help", "hmmsarch"]) == ExitCode.USAGE
+    assert "did you mean hmmsearch?" in capsys.readouterr().err
+    assert main(["help"]) == ExitCode.DONE
+    assert capsys.readouterr().out.startswith("Usage: clalign COMMAND")
+
+
+@pytest.mark.parametrize("name", ["hmmsearch", "hmmscan", "sw", "calibrate", "hmmbuild"])
+def test_commands_that_hmmer_has_take_its_cpu(name: str) -> None:
+    command = OneCommand()
+    importlib.import_module(f"clalign.cli.{name}").add_parser(command)
+    files = [action.dest for action in command.parser._get_positional_actions()]
+    assert command.parser.parse_args(["--cpu", "4", *files]).cpu == 4
 
 
 def test_parser_raises_what_main_tells() -> None:

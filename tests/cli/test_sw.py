@@ -317,6 +317,9 @@ def test_a_run_is_exported_continued_and_verified(
     assert capsys.readouterr().out == "t1\nt4\nt2\n"
     assert sam.read_text().startswith("@HD")
     assert len(scores.read_text().splitlines()) == 8
+    for command in (["export"], ["resume", "-q"]):  # no text where a file is asked for
+        assert main([*command, run, "--sam", str(sam)]) == 0
+        assert capsys.readouterr().out == ""
     assert main(["resume", "-q", run, "--outfmt", "6 nonsense"]) == ExitCode.INPUT
     assert "nonsense" in capsys.readouterr().err
     assert main(["verify", run]) == 0

@@ -38,7 +38,7 @@ def test_choices_are_found_and_forgotten(
     [
         (["--device", "reference"], ExitCode.INPUT, "nothing to tune"),
         (["--device", "no such"], ExitCode.NO_DEVICE, "No device fits"),
-        (["file"], ExitCode.USAGE, "unknown arguments"),
+        (["file"], ExitCode.USAGE, "too many arguments: file"),
     ],
 )
 def test_what_is_wrong_is_told(

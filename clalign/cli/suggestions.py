@@ -1,0 +1,130 @@
+"""What is meant by an option or a command that clalign does not have: by meaning, else by spelling, else nothing."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+LIKE_ENOUGH = 0.75
+"""Least ratio of `difflib` at which a word is taken for a misspelled other."""
+
+SHORTEST_BEGINNING = 3
+"""Least letters that are taken for the beginning of a word."""
+
+LEAVE_OUT_THREADS = "leave it out: a device uses all it has; --device cpu is the processor"
+FILES_BARE = "files are given without an option, in the order that the help shows"
+
+OPTIONS = (
+    # what HMMER, BLAST, FASTA, MMseqs2, DIAMOND and others call it; what it is here, the first that a command has
+    ("e evalue e-value expect max-evalue evalue-threshold", ("-E",)),
+    ("T bits bitscore min-score minscore score score-threshold", ("-T",)),
+    ("z dbsize db-size effective-db-size", ("-Z",)),
+    ("out outfile out-file output output-file", ("-o",)),
+    ("m outfmt out-format format-output format-mode output-format", ("--outfmt", "--tblout")),
+    ("m8 tab table tabular csv blasttab", ("--tsv", "--outfmt")),
+    ("tbl tblout", ("--tblout", "--tsv")),
+    ("domtbl domtblout", ("--domtblout", "--domtsv", "--tsv")),
+    ("sto aln alignment alignments afa", ("-A", "--stockholm")),
+    ("b k max-hits max-seqs max-target-seqs max-targets num-alignments num-descriptions top-hits", ("--top",)),
+    ("M s sub-mat score-matrix scoring-matrix substitution-matrix", ("--matrix",)),
+    ("r reward", ("--match",)),
+    ("penalty", ("--mismatch",)),
+    ("G gap-open gop", ("--gapopen",)),
+    ("gap-extend gap-ext gapext gep", ("--gapextend",)),
+    ("global", ("--mode global",)),
+    ("semiglobal glocal", ("--mode semiglobal",)),
+    ("gpu cuda opencl platform", ("--device gpu",)),
+    ("dna nucl nucleotide", ("--dna", "--alphabet dna")),
+    ("rna", ("--rna", "--alphabet rna")),
+    ("amino protein prot", ("--amino", "--alphabet amino")),
+    ("format informat in-format input-format", ("--tformat",)),
+    ("nofilter nofilters no-filter no-filters nofilt", ("--max",)),
+    ("null2", ("--nonull2",)),
+    ("silent", ("-q",)),
+    ("random-seed rng-seed", ("--seed",)),
+    ("a cores cpu cpus jobs nproc num-cores num-threads nthreads thread threads", LEAVE_OUT_THREADS),
+    ("d database db hmmdb hmmfile i in input queries query reference seqdb seqfile subject target targets", FILES_BARE),
+)  # fmt: skip
+
+COMMANDS = (
+    ("hmmsearch", "hmm2search hmmsearch2 hmmsearch3 nhmmer search"),
+    ("hmmscan", "hmm2pfam hmmpfam nhmmscan pfamscan scan"),
+    ("calibrate", "hmm2calibrate hmmcalibrate"),
+    ("hmmbuild", "build hmm2build"),
+    ("logo", "hmmlogo skylign weblogo"),
+    ("sw", "align blast blastn blastp diamond fasta36 mmseqs needle parasail phmmer smith-waterman ssearch ssearch36"
+           " swipe water"),
+    ("devices", "clinfo list"),
+    ("gui", "open start ui window"),
+    ("resume", "continue restart"),
+    ("doctor", "check diagnose info status"),
+    ("selftest", "self-test test"),
+)  # fmt: skip
+
+
+def suggestion(word: str, flags: Collection[str]) -> str:
+    """Return what to say of an option that a command does not have, within brackets; empty for nothing.
+
+    Parameters
+    ----------
+    word : str
+        The option as it was typed.
+    flags : collection of str
+        The options that the command has.
+    """
+    name = _plain(word)
+    by_name = {_plain(flag): flag for flag in flags}
+    alike = [flag for plain, flag in by_name.items() if len(name) > 1 and plain.lower() == name.lower()]
+    advice = alike[0] if alike else _meaning(name, flags)
+    if not isinstance(advice, str):
+        begun = [flag for plain, flag in by_name.items() if len(name) >= SHORTEST_BEGINNING and plain.startswith(name)]
+        advice = _one_of(begun or [by_name[plain] for plain in _near(name, [p for p in by_name if len(p) > 1])])
+    elif advice.startswith("-"):
+        advice = _one_of([advice])
+    return f" ({advice})" if advice else ""
+
+
+def is_taken_apart(word: str, flags: Collection[str]) -> bool:
+    """Return whether a word is an option with one dash, as BLAST has them: ``-out`` is not ``-o ut``."""
+    if word.startswith("--") or len(word) <= 2 or word in flags:
+        return False
+    name = _plain(word)
+    return any(_plain(flag) == name for flag in flags) or _meaning(name, flags) is not None
+
+
+def command_meant(word: str, commands: Collection[str]) -> str:
+    """Return which command may have been meant; empty if none can be told."""
+    plain = word.lower()
+    for command, names in COMMANDS:
+        if plain in names.split():
+            return command
+    near = difflib.get_close_matches(plain, commands, 1, LIKE_ENOUGH)
+    return near[0] if near else ""
+
+
+def _plain(word: str) -> str:
+    """Return an option without dashes and value, and with one sign between words."""
+    return word.partition("=")[0].lstrip("-").replace("_", "-")
+
+
+def _meaning(name: str, flags: Collection[str]) -> str | None:
+    """Return the option of that meaning, or what to do instead; None if the name is not known."""
+    name = name if len(name) == 1 else name.lower()
+    for names, here in OPTIONS:
+        if name not in names.split():
+            continue
+        if isinstance(here, str):
+            return here
+        known = [flag for flag in here if flag.split()[0] in flags]
+        if known:
+            return known[0]
+    return None
+
+
+def _near(name: str, others: list[str]) -> list[str]:
+    return difflib.get_close_matches(name, others, 1, LIKE_ENOUGH)
+
+
+def _one_of(flags: list[str]) -> str:
+    *first, last = flags or [""]
+    return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}?" if last else ""
