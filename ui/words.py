@@ -9,6 +9,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from clalign.sizes import size_text
+
 THIN = "\u202f"
 """Narrow no-break space between groups of three digits and before units."""
 
@@ -83,12 +85,8 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return an amount of memory in decimal units."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.0f}{THIN}{unit}" if n_bytes >= 10 or unit == "bytes" else f"{n_bytes:.1f}{THIN}{unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.1f}{THIN}TB"
+    """Return an amount of memory as everywhere, with a narrow blank."""
+    return size_text(n_bytes, THIN)
 
 
 def rate(gcups: float) -> str:

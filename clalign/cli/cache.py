@@ -8,6 +8,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
+from clalign.sizes import size_text
 
 EXAMPLES = ("clalign cache", "clalign cache --clear")
 
@@ -29,16 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.formats.cache import cache_folder, cache_limit, cached_databases, clear_cache
 
     if arguments.clear:
-        show(f"Freed {megabytes(clear_cache())}.")
+        show(f"Freed {size_text(clear_cache())}.")
         return 0
     found = cached_databases()
     show(f"Folder: {cache_folder()}")
-    show(f"Size:   {megabytes(sum(entry.size for entry in found))} of {megabytes(cache_limit())}")
+    show(f"Size:   {size_text(sum(entry.size for entry in found))} of {size_text(cache_limit())}")
     for entry in found:
-        show(f"  {megabytes(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}")
+        show(f"  {size_text(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}")
     return 0
-
-
-def megabytes(size: int) -> str:
-    """Return a size in words, as in ``1 234.5 MB``."""
-    return f"{size / 1e6:,.1f} MB"

@@ -9,6 +9,7 @@ from typing import Any
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.devices import Device
+from clalign.sizes import size_text
 
 EXAMPLES = (
     "clalign devices",
@@ -56,7 +57,7 @@ def table(devices: list[Device]) -> list[str]:
     width = max([4, *(len(device.name) for device in devices)])
     lines = [f"{'Id':<10s} {'Name':<{width}s} {'Kind':<11s} {'Memory':>9s} {'GCUPS':>7s}  Health"]
     for device in devices:
-        memory = f"{device.memory_bytes / 2**30:.1f} GiB" if device.memory_bytes else "-"
+        memory = size_text(device.memory_bytes) if device.memory_bytes else "-"
         speed = f"{device.gcups:.3g}" if device.gcups else "-"
         health = device.health if not device.problem else f"{device.health}: {device.problem}"
         lines.append(f"{device.id:<10s} {device.name:<{width}s} {device.kind:<11s} {memory:>9s} {speed:>7s}  {health}")
@@ -79,9 +80,9 @@ def facts(device: Device) -> list[str]:
         ("Bus", device.bus),
         ("Compute units", str(device.n_compute_units)),
         ("Clock", f"{device.clock_mhz} MHz" if device.clock_mhz else ""),
-        ("Memory", f"{device.memory_bytes / 2**30:.2f} GiB" if device.memory_bytes else ""),
-        ("Largest buffer", f"{device.max_buffer_bytes / 2**30:.2f} GiB" if device.max_buffer_bytes else ""),
-        ("Local memory", f"{device.local_bytes / 2**10:.0f} KiB" if device.local_bytes else ""),
+        ("Memory", size_text(device.memory_bytes) if device.memory_bytes else ""),
+        ("Largest buffer", size_text(device.max_buffer_bytes) if device.max_buffer_bytes else ""),
+        ("Local memory", size_text(device.local_bytes) if device.local_bytes else ""),
         ("Largest group", str(device.max_work_group)),
         ("Extensions", " ".join(device.extensions)),
     ]

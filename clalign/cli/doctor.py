@@ -21,13 +21,23 @@ from clalign.cli.gui import LIBRARIES, has_display
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import ClalignError, ExitCode
+from clalign.sizes import size_text
 
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 
 PACKAGES = (
-    "pyopencl", "pocl-binary-distribution", "intel-opencl-rt", "numpy", "xopen", "zstandard",
-    "platformdirs", "PySide6-Essentials", "pyqtgraph",
+    "pyopencl", "numpy", "biopython", "xopen", "zstandard", "platformdirs", "filelock",
+    "PySide6-Essentials", "pyqtgraph", "QtAwesome",
 )  # fmt: skip
+"""What clalign needs everywhere."""
+
+OPTIONAL = {
+    "pocl-binary-distribution": "a driver for the processor",
+    "intel-opencl-rt": "Intel's driver for the processor: extra intel-cpu",
+    "intel-cmplr-lib-rt": "goes with it",
+    "pyhmmer": "clalign hmmbuild: extra hmmbuild",
+}
+"""What it can do without, and what that is for."""
 
 VARIABLES = (
     "CLALIGN_DEVICE", "CLALIGN_CACHE_DIR", "CLALIGN_CACHE_LIMIT", "CLALIGN_CONFIG", "CLALIGN_LOG",
@@ -91,9 +101,9 @@ def examine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of clalign, Python and the packages it needs; empty for one that is missing."""
+    """Return the versions of clalign, Python and the packages it uses; empty for one that is missing."""
     found = {"clalign": clalign.__version__, "python": platform.python_version()}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *OPTIONAL):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -103,7 +113,13 @@ def versions() -> dict[str, str]:
 
 def version_lines() -> list[str]:
     """Return the versions as lines of text."""
-    return [f"  {name:<25s} {found or 'not installed'}" for name, found in versions().items() if name != "clalign"]
+    found = {name: number or _absent(name) for name, number in versions().items() if name != "clalign"}
+    return [f"  {name:<25s} {text}" for name, text in found.items()]
+
+
+def _absent(name: str) -> str:
+    """Return what is said of a package that is not installed."""
+    return f"not installed ({OPTIONAL[name]})" if name in OPTIONAL else "not installed"
 
 
 def _devices() -> tuple[list[dict[str, Any]], str]:
@@ -158,7 +174,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         findings.append(
             Finding("There is no linker (ld); the CPU driver needs one.", "sudo apt-get install -y gcc libc6-dev")
         )
-    missing = [name for name in ("pyopencl", "numpy", "xopen") if not found["versions"][name]]
+    missing = [name for name in PACKAGES if not found["versions"][name]]
     if missing:
         findings.append(Finding(f"Not installed: {', '.join(missing)}.", f"pip install {' '.join(missing)}"))
     cache = found["cache"]
@@ -170,9 +186,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         )
     if cache["free"] < LITTLE_SPACE:
         findings.append(
-            Finding(
-                f"Only {cache['free'] / 1e9:.1f} GB are free for the cache.", "Free space, or clalign cache --clear"
-            )
+            Finding(f"Only {size_text(cache['free'])} are free for the cache.", "Free space, or clalign cache --clear")
         )
     if found["window"]:
         remedy = f"sudo apt-get install -y {LIBRARIES}"
@@ -199,7 +213,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     cache = report["cache"]
     lines += [
         "",
-        f"Cache    {Path(cache['folder'])}: {cache['bytes'] / 1e6:.1f} MB used, {cache['free'] / 1e9:.1f} GB free",
+        f"Cache    {Path(cache['folder'])}: {size_text(cache['bytes'])} used, {size_text(cache['free'])} free",
         f"Linker   {report['linker'] or 'not found'}",
         f"Display  {'yes' if report['display'] else 'none'}",
         f"Window   {report['window'] or 'Qt can be loaded'}",

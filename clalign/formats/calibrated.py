@@ -14,6 +14,7 @@ from clalign.formats.recognize import identify
 from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
 from clalign.profiles import Calibration
+from clalign.sizes import size_text
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NEWER = hmmer3.MAGIC.encode()
@@ -114,7 +115,7 @@ def _raw_lines(source: Source, check: Callable[[], None] = lambda: None) -> Iter
             lines = (carry + data).splitlines(keepends=True)
             number += len(lines) - 1
             if len(lines[-1]) > LONGEST_PROFILE_LINE:
-                reason = f"the line is longer than {LONGEST_PROFILE_LINE >> 20} MB."
+                reason = f"the line is longer than {size_text(LONGEST_PROFILE_LINE)}."
                 raise InputError(source.label, reason, "Check whether this is the right file.", number + 1)
             # The last one may go on, and its CR may be followed by LF.
             carry = lines.pop()

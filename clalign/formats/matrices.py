@@ -21,6 +21,7 @@ from clalign.formats.sources import decoded, head_of, opened
 from clalign.karlin_altschul import blast_parameters, match_mismatch_of, published_parameters, ungapped_parameters
 from clalign.karlin_altschul_tables import CUSTOMARY, NUCLEIC
 from clalign.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
+from clalign.sizes import size_text
 
 NUCLEIC_NAMES = ("BLASTN", "HOXD70", "MEGABLAST", "NUC.4.4", "TRANS")
 
@@ -160,7 +161,7 @@ def _text_of(path: str) -> str:
     with opened(path) as source:
         head = head_of(source, LONGEST_FILE + 1)
     if len(head) > LONGEST_FILE:
-        raise InputError(path, f"this file is longer than {LONGEST_FILE:,} bytes, so it is no matrix.", FORM)
+        raise InputError(path, f"this file is longer than {size_text(LONGEST_FILE)}, so it is no matrix.", FORM)
     return decoded(head)
 
 

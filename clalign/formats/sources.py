@@ -24,6 +24,7 @@ import zstandard
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
 from clalign.jobs import JobContext, QuietContext
+from clalign.sizes import size_text
 
 CHUNK = 2 << 20
 """Bytes of text that are looked at together."""
@@ -409,7 +410,7 @@ class TextReader:
             if not middle and (whole is None or (carry or [data])[0][0] in whole):
                 end = data.find(b"\n") if cut else len(data)
                 if begun + end > longest:
-                    reason = f"the line is longer than {longest >> 20} MB."
+                    reason = f"the line is longer than {size_text(longest)}."
                     raise self.error(reason, "Check whether this is the right file.", self.line)
                 if cut == 0:
                     carry.append(data)

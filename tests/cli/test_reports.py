@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,8 @@ from clalign.errors import ExitCode
 from clalign.jobs import Event
 from clalign.runs import open_run
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
 CARD = Device(id="0:0", name="Card X", kind="gpu", health="needs linker", problem="Install one.", memory_bytes=2**30)
 
 
@@ -46,7 +50,8 @@ def test_a_sick_device_says_why() -> None:
     lines = table([CARD, REFERENCE])
     assert "needs linker: Install one." in lines[1]
     assert "No OpenCL device was found" in "\n".join(table([REFERENCE]))
-    assert any("1.00 GiB" in line for line in facts(CARD))
+    assert " 1.1 GB " in lines[1]
+    assert any("1.1 GB" in line for line in facts(CARD))
 
 
 def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,6 +100,33 @@ def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "There is no linker" in told
     assert "apt-get install -y libegl1" in told
     assert "Everything is in order" not in told
+
+
+def test_doctor_knows_every_package_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    named = {
+        re.match(r"[\w-]+", line)[0] for line in (*project["dependencies"], *extras["hmmbuild"], *extras["intel-cpu"])
+    }
+    assert set(extras) == {"hmmbuild", "intel-cpu", "dev"}, "a new extra is told of by the doctor, too"
+    assert named == {*doctor.PACKAGES, *doctor.OPTIONAL}
+
+
+def test_doctor_tells_what_a_missing_package_is_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def version(name: str) -> str:
+        if name in ("pyhmmer", "filelock"):
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(doctor, "version", version)
+    monkeypatch.setattr(doctor, "_devices", lambda: ([REFERENCE.to_dict()], ""))
+    monkeypatch.setattr(doctor, "_window", lambda: "")
+    main(["doctor"])
+    told = capsys.readouterr().out
+    assert re.search(r"pyhmmer +not installed \(clalign hmmbuild: extra hmmbuild\)\n", told)
+    assert "Not installed: filelock.\n    pip install filelock\n" in told, "only what is needed is missing"
 
 
 def test_gui_without_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

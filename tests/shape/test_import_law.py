@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
     ("control_characters",),
-    ("errors",),
+    ("errors", "sizes"),
     ("jobs", "children"),
     ("alphabets",),
     (
