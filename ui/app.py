@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import sys
+import traceback
 from pathlib import Path
+from types import TracebackType
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -14,6 +18,8 @@ from .bridge import default_worker
 from .main_window import MainWindow
 from .settings import Settings
 from .single_instance import Instance, hand_over, server_name
+
+REPORT = "Please report it with the text below."
 
 WARM_MS = 400
 """After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
@@ -70,6 +76,43 @@ def _follow_system(settings: Settings, window: MainWindow) -> None:
         window.dress()
 
 
+class Endings(QObject):
+    """Closes the window at Ctrl-C, termination, or when the terminal goes; a second signal ends the program at once.
+
+    Qt's loop lets Python see no signal, but it sees what a signal puts into a socket.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._heard, self._told = socket.socketpair()
+        self._heard.setblocking(False)
+        self._told.setblocking(False)
+        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and (name == "SIGINT" or signal.getsignal(number) is not signal.SIG_IGN):
+                signal.signal(number, lambda number, frame: signal.signal(number, signal.SIG_DFL))
+        notifier = QSocketNotifier(self._heard.fileno(), QSocketNotifier.Type.Read, self)
+        notifier.activated.connect(self._end)
+
+    def _end(self) -> None:
+        number = self._heard.recv(1)[0]
+        self._window.close()
+        QCoreApplication.exit(128 + number)
+
+
+def tell_faults(window: MainWindow) -> None:
+    """Show what goes wrong in the window itself, with the text to report; it is printed, too."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        sys.__excepthook__(kind, error, trace)
+        text = "".join(traceback.format_exception(kind, error, trace))
+        window.conductor.say_fault(f"The window met a fault of its own ({kind.__name__}: {error}).", REPORT, text)
+
+    sys.excepthook = tell
+
+
 def main(files: list[str] | None = None, new_window: bool = False) -> int:
     """Open the window, or hand the files to the one that is open.
 
@@ -96,6 +139,8 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
         return 0
     instance = Instance(name) if not new_window else None
     window = open_window(settings, default_worker(), files)
+    endings = Endings(window)
+    tell_faults(window)
     if instance is not None:
 
         def take(paths: list[str]) -> None:
@@ -104,6 +149,7 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
 
         instance.files_received.connect(take)
     code = app.exec()
+    endings.deleteLater()
     if instance is not None:
         instance.close()
     return code

@@ -70,6 +70,7 @@ class Conductor(QObject):
         self.pages: dict[str, ResultsPage] = {}
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
+        self.inspector.fault_met.connect(self.say_fault)
 
     # --- what is shown ---
 
@@ -79,9 +80,13 @@ class Conductor(QObject):
         shown = self.window.center.currentWidget()
         return next((page for page in self.pages.values() if page is shown), None)
 
-    def say(self, severity: str, text: str, *actions: Any) -> None:
-        """Show a message."""
-        self.window.messages.say(severity, text, *actions)
+    def say(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
+        """Show a message, with a long text below it where there is one."""
+        self.window.messages.say(severity, text, *actions, details=details)
+
+    def say_fault(self, message: str, hint: str, text: str) -> None:
+        """Show a fault of the program, with the text that is to be reported."""
+        self.say("stop", f"{message} {hint}".strip(), details=text)
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
         """Let a reader's thread write a file, and say what came of it.

@@ -35,6 +35,7 @@ class Inspector(QObject):
     devices_found = Signal()
     device_tested = Signal(str, list, str)
     trouble = Signal(str)
+    fault_met = Signal(str, str, str)
 
     def __init__(self, command: list[str], workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -95,12 +96,18 @@ class Inspector(QObject):
             self._start_next()
 
         worker.job_finished.connect(lambda value: end(lambda: answer(value)))
-        worker.job_failed.connect(lambda value: end(lambda: problem(value["message"], value["hint"] or "")))
+        worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
         worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
         worker.worker_lost.connect(
             lambda notes: end(lambda: problem("The worker ended without an answer.", "Try again."))
         )
         worker.start()
+
+    def _fail(self, value: dict[str, Any], problem: Problem) -> None:
+        message, hint = value["message"], value["hint"] or ""
+        problem(message, hint)
+        if value.get("traceback"):
+            self.fault_met.emit(message, hint, value["traceback"])
 
     def _take_file(self, path: str, alphabet: str, value: dict[str, Any]) -> None:
         if path not in self._workspace.sources:

@@ -256,5 +256,5 @@ class JobDesk(QObject):
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
         self._told[item.run] = item.line()
-        self._conductor.say("stop", item.line(), *ways)
+        self._conductor.say("stop", item.line(), *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -1,7 +1,8 @@
 """A worker that speaks the protocol and writes real run files with made-up hits; no device is touched.
 
 The environment variable ``CLALIGN_FAKE`` holds its manners as JSON: ``batches``, ``hits`` in each,
-``pause`` (seconds for each batch), ``die_after`` (batches before it ends without a word), ``fail``.
+``pause`` (seconds for each batch), ``die_after`` (batches before it ends without a word), ``fail``, ``fault``
+(of the program).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from clalign.alignments import AlignmentText
+from clalign.cli import worker
 from clalign.devices import REFERENCE, Device
 from clalign.errors import Cancelled, ClalignError
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import Event, Job
 from clalign.runs import BatchResult, RunFile, create_run, open_run
 
-MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True}
+MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True, "fault": False}
 BATCH_ROWS = 300
 LENGTH = 60
 MU, SLOPE = -10.0, 0.5
@@ -364,6 +366,9 @@ def main() -> int:
     job = Job(send)
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=obey, args=(job,), daemon=True).start()
+    if manners()["fault"]:
+        worker.JOBS["fault"] = lambda request, job: {"n": 1 // 0}
+        return worker.perform({"job": "fault"}, job)
     try:
         job.send("started", **request)
         job.send("finished", **JOBS[request["job"]](request, job))

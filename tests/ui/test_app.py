@@ -1,9 +1,13 @@
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import psutil
+import pytest
 
 from clalign.ui.settings import Settings
 from clalign.ui.single_instance import Instance, hand_over, server_name
@@ -89,3 +93,29 @@ def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any)
     finally:
         first.kill()
         first.wait()
+
+
+HANGING = """
+import sys
+from clalign.ui import app, bridge
+bridge.END_SECONDS = 1
+app.default_worker = lambda: [sys.executable, "-c", "import time; time.sleep(1000)"]
+sys.exit(app.main([], new_window=True))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_closes_the_window_and_ends_its_workers(name: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLALIGN_CONFIG": str(tmp_path),
+                   "XDG_DATA_HOME": str(tmp_path)}  # fmt: skip
+    number = signal.Signals[name]
+    process = subprocess.Popen([sys.executable, "-c", HANGING], env=environment)
+    workers: list[psutil.Process] = []
+    while process.poll() is None and not workers:
+        workers = psutil.Process(process.pid).children()
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(120) == 128 + number
+    assert workers
+    assert psutil.wait_procs(workers, timeout=120)[1] == []

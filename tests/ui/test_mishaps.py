@@ -2,15 +2,18 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
+from clalign.ui.app import tell_faults
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
@@ -173,3 +176,47 @@ def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files
     path.unlink()
     loaded.conductor.sources.look_again()
     assert space.sources[str(path)].state == "ready", "what is not there cannot be read"
+
+
+def fault_shown(window: MainWindow) -> str:
+    """Return the text to report that the newest message shows, after it was copied."""
+    shown = window.messages.findChild(QPlainTextEdit)
+    assert shown is not None
+    assert shown.isVisible()
+    assert shown.isReadOnly()
+    QGuiApplication.clipboard().clear()
+    next(b for b in window.messages.findChildren(QPushButton) if b.text() == "Copy the text").click()
+    assert QGuiApplication.clipboard().text() == shown.toPlainText()
+    return shown.toPlainText()
+
+
+def test_a_fault_of_a_job_shows_the_text_to_report(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
+    manners(fault=True)
+    press(loaded, "Run search")
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
+    assert "report it with the text below" in loaded.messages.messages[0].text
+    assert "ZeroDivisionError" in fault_shown(loaded)
+
+
+def test_a_fault_while_a_file_is_read_shows_the_text_to_report(
+    qtbot: Any, window: MainWindow, files: dict[str, str], manners: Callable[..., None]
+) -> None:
+    manners(fault=True)
+    window.conductor.sources.open_paths([files["made.fasta"]])
+    qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages), timeout=30000)
+    assert "ZeroDivisionError" in fault_shown(window)
+
+
+def test_a_fault_of_the_window_shows_the_text_to_report(
+    qtbot: Any, window: MainWindow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    tell_faults(window)
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError as error:
+        sys.excepthook(ZeroDivisionError, error, error.__traceback__)
+    assert "ZeroDivisionError" in fault_shown(window)
+    assert "ZeroDivisionError" in capsys.readouterr().err

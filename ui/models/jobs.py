@@ -50,6 +50,8 @@ class JobItem:
         The last progress.
     message, hint : str
         What ended it.
+    traceback : str
+        Of a fault of the program.
     result : dict
         What it answered.
     """
@@ -63,6 +65,7 @@ class JobItem:
     gcups: float = 0.0
     message: str = ""
     hint: str = ""
+    traceback: str = ""
     exit_code: int = 0
     result: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -324,7 +327,8 @@ class JobQueue(QObject):
         self._end("done", result=value)
 
     def _fail(self, value: dict[str, Any]) -> None:
-        self._end("failed", message=value["message"], hint=value["hint"], exit_code=int(value["exit_code"] or 0))
+        facts = {name: value.get(name) or "" for name in ("message", "hint", "traceback")}
+        self._end("failed", **facts, exit_code=int(value["exit_code"] or 0))
 
     def _end(self, state: JobState, **facts: Any) -> None:
         item, worker = self._current, self.worker

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QTextCursor
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from .. import theme, words
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
 SHOWN = 3
 """Messages shown at once; older ones come back when these are closed."""
+
+DETAIL_LINES = 8
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Message:
     severity: str
     text: str
     actions: tuple[tuple[str, Callable[[], object]], ...] = ()
+    details: str = ""
 
 
 class MessageBar(QWidget):
@@ -35,10 +39,10 @@ class MessageBar(QWidget):
         self._box.setSpacing(0)
         self.hide()
 
-    def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]]) -> None:
-        """Show a message; the same text is shown once."""
+    def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
+        """Show a message; the same text is shown once. Details are a long text below it that can be copied."""
         self.messages = [m for m in self.messages if m.text != text]
-        self.messages.insert(0, Message(severity, text, actions))
+        self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
 
     def take_back(self, text: str) -> None:
@@ -79,17 +83,33 @@ class MessageBar(QWidget):
         frame = QFrame()
         frame.setProperty("role", "message")
         frame.setAccessibleName(message.text)
-        box = QHBoxLayout(frame)
+        rows = QVBoxLayout(frame)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        box = QHBoxLayout()
+        rows.addLayout(box)
         box.setContentsMargins(16, 6, 8, 6)
         box.setSpacing(10)
         box.addWidget(IconLabel(*theme.MARKS[message.severity]), 0, Qt.AlignmentFlag.AlignVCenter)
         text = label(message.text, wrap=True, selectable=True)
         text.setMinimumWidth(1)
         box.addWidget(text, 1)
+        if message.details:
+            rows.addWidget(self._details(message.details))
+            box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(message.details), "flat"))
         for title, call in message.actions:
             box.addWidget(button(title, lambda call=call, message=message: self._act(call, message)))
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
+
+    def _details(self, text: str) -> QPlainTextEdit:
+        """Return the text that is to be reported, of which some lines are seen at once."""
+        shown = QPlainTextEdit(text, readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
+        shown.setAccessibleName("The text to report")
+        shown.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        shown.setFixedHeight(DETAIL_LINES * shown.fontMetrics().lineSpacing())
+        shown.moveCursor(QTextCursor.MoveOperation.End)
+        return shown
 
     def _act(self, call: Callable[[], object], message: Message) -> None:
         self._close(message)
