@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import tempfile
 from pathlib import Path
@@ -104,7 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
     output, alignment = arguments.output, arguments.alignment
     _check(output, alignment)
     tell_of_cpu(arguments, COMMAND)
-    with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = ""
+        if "-" in (alignment, output):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-"))
         copy = Path(folder) / "stdin"
         if alignment == "-":
             copy.write_bytes(stdin_bytes().read())

@@ -64,6 +64,17 @@ def _part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
+def _unnamed_file(folder: Path) -> int | None:
+    """Return a new file that has no name yet, so that none of it stays however this process ends; None where there are
+    no such files. Linux has them, on most of its file systems.
+    """
+    if not (hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")):
+        return None
+    with contextlib.suppress(OSError):
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    return None
+
+
 def _is_special(path: Path) -> bool:
     """Tell whether this is a device or a pipe, such as ``/dev/null``."""
     try:
@@ -121,11 +132,15 @@ def whole_file(path: str, is_exact: bool = False) -> Iterator[TextIO]:
             yield dressed(stream)
         return
     check_writable(path)
-    part = _part_of(target)
+    part, number = _part_of(target), _unnamed_file(target.absolute().parent)
     try:
         with _told(path):
-            with part.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
+            place = part if number is None else number
+            with open(place, "w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
                 yield dressed(stream)
+                if number is not None:
+                    stream.flush()
+                    os.link(f"/proc/self/fd/{number}", part, src_dir_fd=number, follow_symlinks=True)
             part.replace(target)
     finally:
         part.unlink(missing_ok=True)

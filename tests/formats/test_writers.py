@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from clalign.formats.writers import check_writable, whole_file
 
@@ -24,3 +28,35 @@ def test_names_of_files_that_are_no_text_are_escaped(tmp_path: Path) -> None:
     with whole_file(str(path)) as stream:
         stream.write(os.fsdecode(b"b\xff.fa \xc3\xa9"))
     assert path.read_text(encoding="utf-8") == "b\\udcff.fa \u00e9"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has files without a name")
+def test_a_process_that_is_killed_leaves_nothing_half_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("before")
+    code = f"""
+from clalign.formats.writers import whole_file
+with whole_file({str(path)!r}) as stream:
+    stream.write("half")
+    print("writing", flush=True)
+    input()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        process.kill()
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "before"
+
+
+def test_where_no_file_is_without_a_name_it_has_another_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    path = tmp_path / "a.tsv"
+    with whole_file(str(path)) as stream:
+        stream.write("whole")
+        assert not path.exists()
+    assert path.read_text() == "whole"
+    assert list(tmp_path.iterdir()) == [path]
