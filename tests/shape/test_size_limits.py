@@ -26,18 +26,14 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines
 
 
-def functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """Yield every function, and whether it is the constructor of a class."""
-    constructors = {
-        item for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for item in node.body if is_constructor(item)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node, node in constructors
-
-
-def is_constructor(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == "__init__"
+def functions(node: ast.AST) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """Yield every function, and whether it is the constructor of a class; expressions hold none."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, part, ())
+        for statement in inner if isinstance(inner, list) else ():
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield statement, isinstance(node, ast.ClassDef) and statement.name == "__init__"
+            yield from functions(statement)
 
 
 def oversized_python(root: Path) -> list[str]:
