@@ -140,9 +140,12 @@ def reason_to_leave_out(item: pytest.Item) -> str:
     if "data_folder" in fixtures and not os.environ.get("CLALIGN_DATA"):
         return "acceptance tests left out: set CLALIGN_DATA to the folder of their data"
     named = any("::" in word for word in item.config.args)
-    if item.get_closest_marker("thorough") and not (named or item.config.getoption("--thorough")):
-        return "thorough tests left out: run.py test --thorough"
-    return ""
+    marker = item.get_closest_marker("thorough")
+    if marker is None or named or item.config.getoption("--thorough"):
+        return ""
+    values = item.callspec.params if isinstance(item, pytest.Function) and marker.kwargs else {}
+    is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
+    return "" if is_short else "thorough tests left out: run.py test --thorough"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

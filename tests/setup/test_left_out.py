@@ -24,6 +24,12 @@ def test_short():
 def test_long(number):
     pass
 
+@pytest.mark.thorough(number=(1, 2), letter="a")
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("letter", "ab")
+def test_sweep(number, letter):
+    pass
+
 def test_real_files(data_folder):
     pass
 """
@@ -32,8 +38,8 @@ def test_real_files(data_folder):
 @pytest.mark.parametrize(
     ("words", "data", "passed", "told"),
     [
-        (("-n", "2"), "", 1, ["3 thorough tests", "1 acceptance tests"]),
-        (("--thorough",), "here", 5, []),
+        (("-n", "2"), "", 3, ["7 thorough tests", "1 acceptance tests"]),
+        (("--thorough",), "here", 11, []),
         (("test_some.py::test_long",), "", 3, []),
     ],
 )
