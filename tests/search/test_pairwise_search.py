@@ -72,6 +72,7 @@ def input_order(run: RunFile, number: int, inputs: tuple[Path, Path]) -> list[in
     return [int(scores[row]) for row in np.argsort(database.order)]
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "ungapped"])
 @pytest.mark.parametrize("kind", ["proteins", "bases"])
 def test_scores_of_all_pairs_are_those_of_the_reference(

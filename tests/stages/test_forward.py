@@ -44,6 +44,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert largest_difference(FORWARD, session, random_batch(rng, profile, 9, 60), profile) < TOLERANCE
 
 
+@pytest.mark.thorough(defines=[{}, SHAPES[2][1]])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 8, 45]))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -61,6 +61,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert differing(SAMPLING, session, regions(rng, profile, 2), SamplingModel(profile, 42)) == 0
 
 
+@pytest.mark.thorough(defines=[SHAPES[0][1], SHAPES[3][1]])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(opencl_session: Session, team_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(3)

@@ -72,6 +72,7 @@ def n_differing(stage: SmithWatermanStage, session: Session, batch: SequenceBatc
     return int((found.values != expected.values).sum())
 
 
+@pytest.mark.thorough(mode=["local"], defines=[SHAPES[0][1], SHAPES[3][1], SHAPES[4][1]])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(
@@ -105,6 +106,7 @@ def test_default_shape_and_many_sequences(session: Session, mode: Mode) -> None:
     assert n_differing(SMITH_WATERMAN, session, batch, query_of(codes, typical_matrix(rng), 11, 1, mode)) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", ["local", "ungapped"])
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_scores_around_the_ends_of_8_and_16_bits(shaped_session: Session, shape: str, mode: Mode) -> None:
@@ -208,6 +210,7 @@ def test_lowest_scores_that_16_bits_hold(shaped_session: Session, shape: str, mo
         assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_one_long_sequence_among_short_ones(shaped_session: Session, shape: str, mode: Mode) -> None:
@@ -218,6 +221,7 @@ def test_one_long_sequence_among_short_ones(shaped_session: Session, shape: str,
     assert n_differing(SmithWatermanStage(shape), shaped_session, SequenceBatch.from_texts(texts), query) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_long_query(shaped_session: Session, shape: str, mode: Mode) -> None:
@@ -264,6 +268,7 @@ def test_codes_that_stand_for_no_letter(shaped_session: Session, shape: str) -> 
     assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query_of(codes, matrix, 7, 2)) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str, mode: Mode) -> None:

@@ -63,6 +63,7 @@ def check_all(session: Session, batch: PairBatch, scoring: Scoring = SCORING) ->
         assert session.run(stage, batch, scoring) == expected, getattr(stage, "choices", "sequential")
 
 
+@pytest.mark.thorough
 @given(
     seed=st.integers(0, 2**32 - 1),
     longest=st.sampled_from([1, 2, 31, 32, 33, 64]),

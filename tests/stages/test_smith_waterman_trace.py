@@ -72,6 +72,7 @@ def rescored(found: list[Any], batch: PairBatch, scoring: Scoring) -> bool:
     )
 
 
+@pytest.mark.thorough(mode=["local"], defines=[{}, SMALL_LANES])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(
@@ -98,6 +99,7 @@ MATRICES = st.one_of(
 GAPS = st.sampled_from([(0, 0), (1, 0), (2, 2), (3, 1), (12, 1), (200, 100), (1000, 1000)])
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 2**32 - 1), matrix=MATRICES, gaps=GAPS, mode=st.sampled_from(MODES))
 @settings(max_examples=40, deadline=None)
 def test_random_pairs(session: Session, seed: int, matrix: Any, gaps: tuple[int, int], mode: Mode) -> None:
@@ -219,6 +221,7 @@ LONG_CUTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(mode=["local"], shape=["vector"])
 @pytest.mark.parametrize(("shape", "defines", "others"), LONG_CUTS)
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_long_pair(

@@ -47,6 +47,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert n_differing(SSV, session, random_batch(rng, profile, 15, 80), profile) == 0
 
 
+@pytest.mark.thorough(defines=[{}])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 2, 16, 41, 90]))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -45,6 +45,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
         assert differing(VITERBI, session, random_batch(rng, profile, 13, 70), profile) == 0
 
 
+@pytest.mark.thorough(defines=[{}, GEOMETRIES[-1][1]])
 @pytest.mark.parametrize(("shape", "defines"), GEOMETRIES)
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(5)
