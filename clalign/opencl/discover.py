@@ -78,13 +78,14 @@ def driver_devices() -> Iterator[tuple[str, cl.Device]]:
         platforms = cl.get_platforms()
     except cl.LogicError:  # the loader's way of saying that there is no platform
         return
+    except cl.Error as error:
+        log.warning("the OpenCL drivers could not be listed: %s", error)
+        return
     for p, platform in enumerate(platforms):
-        if platform.name in _HIDDEN_PLATFORMS:
-            continue
         try:
-            devices = platform.get_devices()
+            devices = [] if platform.name in _HIDDEN_PLATFORMS else platform.get_devices()
         except cl.Error as error:
-            log.warning("platform %s lists no devices: %s", platform.name, error)
+            log.warning("platform %d lists no devices: %s", p, error)
             continue
         for d, device in enumerate(devices):
             yield f"{p}:{d}", device
@@ -102,6 +103,17 @@ def driver_device(device: Device) -> cl.Device:
         if number == device.id and product_name(handle) == device.name:
             return handle
     raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
+
+
+def described_devices() -> list[Device]:
+    """Return the plain description of every device that its driver can describe."""
+    found = []
+    for number, handle in driver_devices():
+        try:
+            found.append(describe(number, handle))
+        except cl.Error as error:
+            log.warning("device %s cannot be described: %s", number, error)
+    return found
 
 
 def describe(number: str, handle: cl.Device) -> Device:
@@ -204,7 +216,7 @@ def familiar_devices() -> list[Device]:
         return []
     try:
         with FileLock(folder / f"{_LISTING}{os.getpid()}.lock") as lock:
-            listed = [describe(number, handle) for number, handle in driver_devices()]
+            listed = described_devices()
         Path(lock.lock_file).unlink(missing_ok=True)
     except OSError:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clalign.errors import ClalignError
-from clalign.opencl.discover import describe, driver_devices
+from clalign.opencl.discover import described_devices
 from clalign.opencl.session import OpenCLSession
 from clalign.reference.cases import random_batch, random_profile
 from clalign.stages.viterbi import VITERBI
@@ -23,7 +23,7 @@ SPEED_LENGTH = 350
 
 def list_devices() -> list[dict[str, Any]]:
     """Return the plain description of every device."""
-    return [describe(number, handle).to_dict() for number, handle in driver_devices()]
+    return [device.to_dict() for device in described_devices()]
 
 
 def quick_test(number: str) -> dict[str, Any]:
@@ -34,7 +34,9 @@ def quick_test(number: str) -> dict[str, Any]:
     dict
         ``health``, ``problem`` and ``gcups``.
     """
-    device = next(describe(n, handle) for n, handle in driver_devices() if n == number)
+    device = next((device for device in described_devices() if device.id == number), None)
+    if device is None:
+        return {"health": "not usable", "problem": "It is not there any more.", "gcups": 0.0}
     try:
         with OpenCLSession(device) as session:
             n_tests, n_wrong = _compare(session)

@@ -22,7 +22,7 @@ from clalign.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.opencl.discover import driver_device
 from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
-from clalign.opencl.transfers import Shape, Transfers, is_over, new_buffer, span_of
+from clalign.opencl.transfers import DamagedCopy, Shape, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Check, Result, Stage, nothing_to_check
 
@@ -58,6 +58,14 @@ class OpenCLSession:
         self.device = device
         self.check = check
         self._residents = Residents(int(device.memory_bytes * RESIDENT_SHARE), self._size_of)
+        self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
+        self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
+        self._seconds_of: dict[str, float] = {}
+        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a session beside this one still has to tell
+        self._busy = BusyTime()
+        self._is_owner = True
+        self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
+        self._pool: MemoryPool | None = None
         with self._translated():
             handle = driver_device(device)
             self._context = cl.Context([handle])
@@ -65,13 +73,7 @@ class OpenCLSession:
             apart = has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
             self._transfers = Transfers(self._context, self._pool, in_place=not apart)
-        self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
-        self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
-        self._seconds_of: dict[str, float] = {}
-        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a session beside this one still has to tell
-        self._busy = BusyTime()
-        self._is_owner = True
-        self._sessions = weakref.WeakSet([self])
+        self._sessions.add(self)
 
     def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
         """Run a stage's kernel on a batch.
@@ -92,11 +94,29 @@ class OpenCLSession:
             self._queue.flush()
 
         def result() -> Result:
-            value = collect()
+            try:
+                value = collect()
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise self.wrong(f"{stage.name} cannot be read ({type(error).__name__}: {error})") from error
             self._count_kernels()
             return value
 
         return result
+
+    def wrong(self, what: str) -> DeviceError:
+        """Return the error that a device has returned what cannot be, in words."""
+        return DeviceError(
+            f"{self.device.name} ({self.device.id}) gave a wrong result: {what}.",
+            "Its memory, its driver or its connection may be faulty: try `clalign selftest`, or another device.",
+        )
+
+    def demand(self, is_so: bool | np.bool_, what: str) -> None:
+        """Raise `DeviceError` unless something is so that must be so of every result.
+
+        Stages look at what they have fetched before they take it apart.
+        """
+        if not is_so:
+            raise self.wrong(what)
 
     def beside(self) -> OpenCLSession:
         """Return a session on the same context with a queue of its own, which is to be closed first."""
@@ -146,14 +166,23 @@ class OpenCLSession:
 
     def allocate(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer with undefined content."""
+        self._refuse_large(n_bytes)
+        with self._translated():
+            return new_buffer(self._context, self._pool, max(1, n_bytes))
+
+    def _refuse_large(self, n_bytes: int) -> None:
         if self.device.max_buffer_bytes and n_bytes > self.device.max_buffer_bytes:
             raise OutOfDeviceMemory(
                 f"A buffer of {n_bytes:,} bytes is needed, but {self.device.name} gives at most"
                 f" {self.device.max_buffer_bytes:,} at once.",
                 "Choose a device with more memory.",
             )
+
+    def results(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer for what a kernel writes and `fetch` returns, marked so that what is lost is noticed."""
+        self._refuse_large(marked_size(n_bytes))
         with self._translated():
-            return new_buffer(self._context, self._pool, max(1, n_bytes))
+            return self._transfers.results(self._queue, n_bytes)
 
     def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
         """Return a buffer of at least so many bytes for what a launch needs while it runs.
@@ -269,13 +298,16 @@ class OpenCLSession:
     @property
     def copy_seconds(self) -> float:
         """Time of the copies that are done; small ones, and those that a CPU need not make, not counted."""
-        return self._transfers.seconds
+        with self._translated():
+            return self._transfers.seconds
 
     def _count_kernels(self) -> None:
         left, spans = [], []
         for event, source, arguments in self._launched:
-            if is_over(event):
-                begin, end = span_of(event)
+            with self._translated():
+                span = span_of(event) if is_over(event) else None
+            if span is not None:
+                begin, end = span
                 spans.append((begin, end))
                 self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
             else:
@@ -303,7 +335,8 @@ class OpenCLSession:
         """Return the codes of an error; those of the kernels where it only says that one of them failed."""
         codes = {error.code}
         if error.code == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-            codes |= {event.command_execution_status for event, *_ in self._launched}
+            with contextlib.suppress(cl.Error):
+                codes |= {event.command_execution_status for event, *_ in self._launched}
         return codes
 
     def _settle(self) -> None:
@@ -317,6 +350,8 @@ class OpenCLSession:
         """Turn the driver's errors into ones that a user can act on."""
         try:
             yield
+        except DamagedCopy as error:
+            raise self.wrong(str(error)) from error
         except cl.Error as error:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:

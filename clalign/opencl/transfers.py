@@ -14,6 +14,17 @@ from clalign.opencl.busy_time import Span
 
 Shape = int | tuple[int, ...]
 
+MARK = np.uint32(0x7FE5A5A5)
+"""What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
+
+MARKED_BYTES = 16
+"""So many bytes behind results keep that."""
+
+SAMPLED_BYTES = 4096
+"""Of a long copy to a device so much of its begin, its middle and its end is read again."""
+
+_MARKS = np.full(2**16, MARK)
+
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
 
@@ -32,8 +43,15 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     return cast("cl.Buffer", pool.allocate(n_bytes))
 
 
+class DamagedCopy(Exception):
+    """What came from a device, or went there, is not what was sent."""
+
+
 class Transfers:
     """The copies of one session, on queues of their own, so that they overlap with kernels.
+
+    What is copied is read twice and compared, and results have marks behind them: a damaged or emptied copy must
+    not be taken for an answer.
 
     Parameters
     ----------
@@ -52,17 +70,22 @@ class Transfers:
         self._queue = cl.CommandQueue(context, properties=timed)
         self._downloads = cl.CommandQueue(context, properties=timed)
         self._uploads: list[cl.Event] = []
+        self._unread: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
         self._seconds = 0.0
 
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
         if self.in_place:
             flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-            return cl.Buffer(self._context, flags, hostbuf=array)
+            buffer = cl.Buffer(self._context, flags, hostbuf=array)
+            self._compare(buffer, _bytes_of(array))
+            return buffer
         buffer = new_buffer(self._context, self._pool, array.nbytes)
         if array.nbytes <= SMALL_BYTES:
             cl.enqueue_copy(self._queue, buffer, array)
+            self._compare(buffer, _bytes_of(array))
             return buffer
+        self._unread.append((buffer, array))
         # The event holds the array until the copy is done.
         self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
         self._queue.flush()
@@ -73,6 +96,34 @@ class Transfers:
         if not self.in_place:
             return self.upload(array)
         return cl.Buffer(self._context, cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+
+    def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
+        """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""
+        there = np.zeros_like(sent)
+        cl.enqueue_copy(self._queue, there, buffer, src_offset=start, is_blocking=True)
+        if not np.array_equal(there, sent):
+            raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
+
+    def _compare_long_ones(self) -> None:
+        """Look at samples of what was copied without waiting for it, now that its kernels are done."""
+        unread, self._unread = self._unread, []
+        for buffer, array in unread:
+            sent = _bytes_of(array)
+            for start in (0, (len(sent) - SAMPLED_BYTES) // 2, len(sent) - SAMPLED_BYTES):
+                self._compare(buffer, sent[start : start + SAMPLED_BYTES], start)
+
+    def results(self, queue: cl.CommandQueue, n_bytes: int) -> cl.Buffer:
+        """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`."""
+        size = marked_size(n_bytes)
+        if self.in_place:
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+            marks = _MARKS[: size // 4] if size <= _MARKS.nbytes else np.full(size // 4, MARK)
+            buffer = cl.Buffer(self._context, flags, hostbuf=marks)
+        else:
+            buffer = new_buffer(self._context, self._pool, size)
+            cl.enqueue_fill_buffer(queue, buffer, np.array([MARK]), 0, size)
+        cast(Any, buffer).is_marked = True
+        return buffer
 
     def pending(self) -> list[cl.Event]:
         """Return the uploads that are not known to be done."""
@@ -91,15 +142,34 @@ class Transfers:
         computed = cl.enqueue_marker(queue)
 
         def fetched() -> npt.NDArray[Any]:
-            array = np.empty(shape() if callable(shape) else shape, dtype)
-            if not array.nbytes:
-                return array
+            wanted = shape() if callable(shape) else shape
+            n_bytes = int(np.prod(wanted, dtype=np.int64)) * np.dtype(dtype).itemsize
+            if not n_bytes:
+                return np.empty(wanted, dtype)
+            n_behind = MARKED_BYTES if getattr(buffer, "is_marked", False) else 0
+            if n_bytes + n_behind > buffer.size:
+                raise DamagedCopy(f"it counts {n_bytes:,} bytes of results, but there is room for {buffer.size:,}")
             queue.flush()  # or another queue could wait for it forever
-            copied = cl.enqueue_copy(self._downloads, array, buffer, is_blocking=True, wait_for=[computed])
-            self._seconds += seconds_of(copied)
-            return array
+            found, again = self._read_twice(buffer, n_bytes + n_behind, computed)
+            if not np.array_equal(found, again):
+                raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
+            if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
+                raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
+            self._compare_long_ones()
+            return found[:n_bytes].view(dtype).reshape(wanted)
 
         return fetched
+
+    def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: cl.Event) -> list[npt.NDArray[np.uint8]]:
+        """Return the first bytes of a buffer twice; copies that leave some out differ there.
+
+        Both are enqueued before either is waited for, so that no later kernel comes between them.
+        """
+        found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
+        copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=[after]) for into in found]
+        cl.wait_for_events(copies)
+        self._seconds += sum(seconds_of(copied) for copied in copies)
+        return found
 
     @property
     def seconds(self) -> float:
@@ -116,6 +186,15 @@ class Transfers:
             else:
                 left.append(event)
         return left
+
+
+def marked_size(n_bytes: int) -> int:
+    """Return the size of a buffer for results of so many bytes and the marks behind them."""
+    return -(-n_bytes // 4) * 4 + MARKED_BYTES
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)
 
 
 def is_over(event: cl.Event) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alignments import DomainPath, alignment_text
-from clalign.errors import OptionError
+from clalign.errors import DeviceError, OptionError
 from clalign.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
@@ -25,6 +25,9 @@ from clalign.stages.viterbi import VITERBI
 from clalign.stages.viterbi_trace import VITERBI_TRACE, Paths
 
 NO_LIMIT = float("inf")
+
+LOST = IMPOSSIBLE // 2
+"""Scores below this stand for what cannot happen."""
 
 LEAST_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
 
@@ -226,11 +229,22 @@ class Hmmer2Search:
                 context.check()
                 part, wait = started
                 paths = wait()
+                self._demand_paths(session, scores.values[part], paths)
                 started = start()  # the device traces the next while the host looks at these
                 found += self._reported(scores.targets[part], scores.values[part], paths)
             return tuple(found)
 
         return collect
+
+    @staticmethod
+    def _demand_paths(session: Session, raws: npt.NDArray[np.int32], paths: Paths) -> None:
+        """Raise `DeviceError` if a sequence that has a score has no path."""
+        lost = [not path for path in paths] & (raws > LOST)
+        if lost.any():
+            raise DeviceError(
+                f"{session.device.name} gave scores to {int(lost.sum()):,} sequences for which it finds no path.",
+                "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
+            )
 
     def _portions(
         self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]

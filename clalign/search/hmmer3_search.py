@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from clalign.alignments import AlignmentText
 from clalign.envelopes import Envelope, TargetDomains
+from clalign.errors import DeviceError
 from clalign.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
 from clalign.jobs import JobContext
@@ -41,6 +42,9 @@ from clalign.stages.filters import FILTERS, PASSED_FORWARD, Filtered, FilterMode
 
 DOMAIN_RESIDUES = 1 << 24
 """Residues of the targets whose domains are defined in one go."""
+
+FORWARD_SLACK = np.float32(0.05)
+"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
 
 CANDIDATES_AT_ONCE = 1024
 """Candidates whose hits are made together."""
@@ -163,6 +167,7 @@ class Hmmer3Search:
                 context.check()
                 part, wait = started
                 domains = wait()
+                _demand_agreement(session, filtered.forward[part], domains)
                 started = start()  # the device works on the next while the host looks at these
                 found += self._reported(scored, part, domains)
             return tuple(found)
@@ -290,6 +295,18 @@ class Hmmer3Search:
             "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
             "kind": "msv",
         }
+
+
+def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domains: list[TargetDomains]) -> None:
+    """Raise `DeviceError` if targets have other Forward scores where their domains are defined than in the filter."""
+    again = np.array([found.forward for found in domains], np.float32)
+    with np.errstate(invalid="ignore"):
+        differ = np.isfinite(forward) & np.isfinite(again) & ~(np.abs(forward - again) <= FORWARD_SLACK)
+    if differ.any():
+        raise DeviceError(
+            f"{session.device.name} gave {int(differ.sum()):,} targets two different Forward scores.",
+            "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
+        )
 
 
 def survivors_in_bits(reduced: Reduced, filtered: Filtered) -> Survivors:

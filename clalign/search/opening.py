@@ -1,11 +1,13 @@
-"""Opening a device while the host reads the input."""
+"""Opening a device while the host reads the input, and once more if it fails."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
 
+from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.sessions import Check, Session
 
 PATIENCE_SECONDS = 5.0
@@ -13,6 +15,8 @@ PATIENCE_SECONDS = 5.0
 
 LISTEN_SECONDS = 0.1
 """While it waits for a driver a job asks this often whether it was told to stop."""
+
+Done = TypeVar("Done")
 
 
 class Opening:
@@ -47,6 +51,39 @@ class Opening:
         assert self._session is not None
         session, self._session = self._session, None
         return session
+
+    def work(self, do: Callable[[Session], Done], check: Check, tell: Callable[[str], None]) -> Done:
+        """Do work with the open session; if the device fails, do it with a fresh one, and tell of that.
+
+        Parameters
+        ----------
+        do : callable
+            Goes on from what was finished before when it is called again.
+        check : callable
+            Called while it waits for the device; it may raise `Cancelled`.
+        tell : callable
+            Told what happened.
+
+        Raises
+        ------
+        DeviceError
+            If the device fails twice, cannot be found, or has too little memory.
+        """
+        try:
+            with self.result(check) as session:
+                return do(session)
+        except (DeviceNotFound, OutOfDeviceMemory):
+            raise
+        except DeviceError as error:
+            tell(f"{error.message} What was not finished is tried once more on this device.")
+        try:
+            with self._open_it() as session:
+                return do(session)
+        except (DeviceNotFound, OutOfDeviceMemory):
+            raise
+        except DeviceError as error:
+            error.hint = f"It failed twice; choose another device (clalign devices lists them). {error.hint}"
+            raise
 
     def start(self) -> None:
         """Begin, if that was not done yet."""

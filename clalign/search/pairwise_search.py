@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,15 @@ from clalign.search.pairwise_query import (
     statistics_at_end,
 )
 from clalign.search.pipeline import Pace, Pipeline
-from clalign.search.profile_search import CHANGED_TEXT, FIRST_RATE, REFERENCE_RATE, in_run, versions
+from clalign.search.profile_search import (
+    CHANGED_TEXT,
+    FIRST_RATE,
+    REFERENCE_RATE,
+    facts_of_pace,
+    in_run,
+    versions,
+    warn,
+)
 from clalign.sessions import Session, open_session
 
 PAIR_SPEED = 4
@@ -102,13 +111,21 @@ def _search(
 ) -> dict[str, Any]:
     with Opening(lambda: open_session(pick_device(spec.device), context.check)) as opening:
         inputs = load_inputs(run, spec, context)
-        session = opening.result(context.check)
-    with session:
-        device = session.device
         refuse_unknown_statistics(inputs, spec)
-        _store_inputs(run, spec, inputs, device)
-        _tell_cautions(run, inputs, device, context)
-        pace = (align_pairs if spec.is_pairs else _compute)(run, spec, inputs, session, context)
+
+        def tell_cautions(device: Device) -> None:
+            _tell_cautions(run, inputs, device, context)
+
+        tell_once = cache(tell_cautions)
+
+        def work(session: Session) -> dict[str, Any]:
+            _store_inputs(run, spec, inputs, session.device)
+            tell_once(session.device)
+            pace = (align_pairs if spec.is_pairs else _compute)(run, spec, inputs, session, context)
+            seconds = {name: round(seconds, 6) for name, seconds in session.seconds_by_kernel.items()}
+            return {**facts_of_pace(pace), "kernel_seconds": seconds, "device": session.device.name}
+
+        summary = opening.work(work, context.check, partial(warn, run, context))
     in_16_bits, in_32_bits = run.n_wider()
     return {
         "run": str(run.path),
@@ -116,12 +133,8 @@ def _search(
         "n_queries": len(inputs.queries),
         "n_sequences": len(inputs.targets),
         "n_residues": inputs.targets.n_residues,
-        "cells": pace.done_cells,
         "seconds": time.monotonic() - started,
-        "device_seconds": pace.device_seconds,
-        "kernel_seconds": {name: round(seconds, 6) for name, seconds in session.seconds_by_kernel.items()},
-        "gcups": pace.gcups,
-        "device": device.name,
+        **summary,
         "domain_device": None,
         "n_in_16_bits": in_16_bits,
         "n_in_32_bits": in_32_bits,
@@ -151,8 +164,7 @@ def _tell_cautions(run: RunFile, inputs: PairwiseInputs, device: Device, context
     if device.kind == "reference":
         texts.append("Running on the NumPy reference, which is slow and meant for checking.")
     for text in texts:
-        run.add_message("warning", text)
-        context.warn(text)
+        warn(run, context, text)
 
 
 def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: Session, context: JobContext) -> Pace:

@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -156,26 +157,46 @@ def _search(
         if is_begun:
             check_unchanged(run, spec, report, digest)
         targets = targets_of(spec, database, profiles, report)
-        session = opening.result(context.check)
-    has_envelopes = any(hmm.origin == "hmmer3" for hmm in profiles)
-    with session, DomainHost(session, pick_device, context.check, has_envelopes) as host:
-        device = session.device
-        _store_inputs(run, spec, report, profiles, digest, targets, device)
-        _tell_cautions(run, spec, report, profiles, targets, device, context)
-        pace = _compute(run, spec, profiles, targets, session, host, context)
+
+        def tell_cautions(device: Device) -> None:
+            _tell_cautions(run, spec, report, profiles, targets, device, context)
+
+        tell_once = cache(tell_cautions)
+
+        def work(session: Session) -> dict[str, Any]:
+            has_envelopes = any(hmm.origin == "hmmer3" for hmm in profiles)
+            with DomainHost(session, pick_device, context.check, has_envelopes) as host:
+                _store_inputs(run, spec, report, profiles, digest, targets, session.device)
+                tell_once(session.device)
+                pace = _compute(run, spec, profiles, targets, session, host, context)
+                seconds = {**_rounded(session.seconds_by_kernel), **_rounded(host.seconds_by_kernel())}
+            return {
+                **facts_of_pace(pace),
+                "kernel_seconds": seconds,
+                "device": session.device.name,
+                "domain_device": None if host.device is None else host.device.name,
+            }
+
+        summary = opening.work(work, context.check, partial(warn, run, context))
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
         "n_sequences": len(database),
         "n_residues": database.n_residues,
-        "cells": pace.done_cells,
         "seconds": time.monotonic() - started,
-        "device_seconds": pace.device_seconds,
-        "kernel_seconds": {**_rounded(session.seconds_by_kernel), **_rounded(host.seconds_by_kernel())},
-        "gcups": pace.gcups,
-        "device": device.name,
-        "domain_device": None if host.device is None else host.device.name,
+        **summary,
     }
+
+
+def facts_of_pace(pace: Pace) -> dict[str, float]:
+    """Return what the summary of a search says of its speed."""
+    return {"cells": pace.done_cells, "device_seconds": pace.device_seconds, "gcups": pace.gcups}
+
+
+def warn(run: RunFile, context: JobContext, text: str) -> None:
+    """Tell something the user must know, and keep it with the run."""
+    run.add_message("warning", text)
+    context.warn(text)
 
 
 def _rounded(seconds: dict[str, float]) -> dict[str, float]:
@@ -285,8 +306,7 @@ def _tell_cautions(
     changed = run.fact("seen_digest") not in (None, report.digest)
     texts = _cautions(spec, profiles, targets.database, device)
     for text in [*[CHANGED_TEXT] * changed, *texts, *targets.left_out.texts]:
-        run.add_message("warning", text)
-        context.warn(text)
+        warn(run, context, text)
 
 
 def _cautions(spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import LocalProfile, length_terms
+from clalign.local_profiles import LengthTerms, LocalProfile, length_terms
 from clalign.sequences import SequenceBatch
 
 
@@ -63,11 +63,17 @@ class LengthBuffers:
     byte_move: Any
 
 
+def length_terms_of(session: Any, batch: SequenceBatch) -> LengthTerms:
+    """Return the length terms of all rows of a batch on the host; made once a batch."""
+    terms: LengthTerms = session.resident("length terms on the host", batch, lambda: length_terms(batch.lengths))
+    return terms
+
+
 def length_buffers(session: Any, batch: SequenceBatch) -> LengthBuffers:
     """Return the length terms of all rows of a batch; made once a batch."""
 
     def make() -> LengthBuffers:
-        terms = length_terms(batch.lengths)
+        terms = length_terms_of(session, batch)
         arrays = (terms.null, terms.null_loop, terms.move, terms.word_move, terms.byte_move)
         return LengthBuffers(*[session.upload(array) for array in arrays])
 

@@ -49,7 +49,7 @@ class DecodingStage:
         n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
         teams = teams_for(session, self.name, self.shape, self.defines)
         found, _ = portions(session, teams, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS))
-        out = [session.allocate(4 * size) for size in (n, n, n_residues)]
+        out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
             teams.launch(
                 session, "decode", portion, *session.residues(batch), session.upload(portion.order),
@@ -58,7 +58,31 @@ class DecodingStage:
             )  # fmt: skip
         scores, expected = (session.fetch(buffer, n, np.float32) for buffer in out[:2])
         regions = session.fetch(out[2], n_residues, np.int32)
-        return lambda: decoded(scores(), expected(), regions(), batch.offsets)
+
+        def collect() -> list[Decoded]:
+            found = scores(), expected(), regions()
+            _demand_possible(session, batch, *found)
+            return decoded(*found, batch.offsets)
+
+        return collect
+
+
+def _demand_possible(
+    session: Any,
+    batch: SequenceBatch,
+    scores: npt.NDArray[np.float32],
+    expected: npt.NDArray[np.float32],
+    regions: npt.NDArray[np.int32],
+) -> None:
+    filled = batch.lengths > 0
+    none_odd = not ((expected[filled] < 0) | (expected[filled] > batch.lengths[filled] + 1)).any()
+    session.demand(none_odd, "a number of domains that a target cannot have")
+    session.demand(not np.isnan(scores[filled]).any(), "a Forward score that is no number")
+    places = np.flatnonzero(regions)
+    ends = places + (regions[places] >> 1)
+    row_ends = batch.offsets[np.searchsorted(batch.offsets, places, side="right")]
+    fit = (regions[places] > 1).all() and (ends <= row_ends).all() and (ends[:-1] <= places[1:]).all()
+    session.demand(fit, "domains beyond the end of a target, or within each other")
 
 
 def decoded(

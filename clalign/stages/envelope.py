@@ -23,6 +23,8 @@ VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.ite
 
 Answers = list[Rescored | None]
 
+_STATES, _CHANCES = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
+
 MOST_TEXT = 2**31 - 1
 """Characters of all alignments of a batch: what an index of the kernel can hold."""
 
@@ -69,7 +71,7 @@ class EnvelopeStage:
         text_at = np.concatenate([[0], ends]).astype(np.int32)
         sizes = [(n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), (int(text_at[-1]), np.uint8)]
         sizes.append(sizes[-1])
-        out = [session.allocate(size * np.dtype(kind).itemsize) for size, kind in sizes]
+        out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
         table, places = session.upload(part_table(batch)), session.upload(text_at)
         tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
         for portion in found:
@@ -81,7 +83,10 @@ class EnvelopeStage:
         fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
 
         def collect() -> Answers:
-            answers = rescored(batch, model, text_at, *(get() for get in fetch))
+            found = [get() for get in fetch]
+            done = np.setdiff1d(np.arange(n), left)
+            _demand_possible(session, batch, model, text_at, done, *found)
+            answers = rescored(batch, model, text_at, *found)
             for place, answer in zip(
                 left.tolist(), self.reference(batch.select(left), model, session.check), strict=True
             ):
@@ -89,6 +94,38 @@ class EnvelopeStage:
             return answers
 
         return collect
+
+
+def _demand_possible(
+    session: Any,
+    parts: Parts,
+    model: LocalProfile,
+    text_at: npt.NDArray[np.int32],
+    done: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float32],
+    ratios: npt.NDArray[np.float32],
+    begins: npt.NDArray[np.int32],
+    states: npt.NDArray[np.uint8],
+    chances: npt.NDArray[np.uint8],
+) -> None:
+    """Look at what the kernel wrote of the parts that it was given, as `rescored` takes it."""
+    residue, node, begin = begins.reshape(-1, 3)[done].T
+    found = done[begin >= 0]
+    residue, node, begin = residue[begin >= 0], node[begin >= 0], begin[begin >= 0]
+    end = text_at[1:][found]
+    inside = (begin >= text_at[:-1][found]) & (begin < end) & (node >= 0) & (residue >= 0)
+    session.demand(inside.all(), "an alignment outside of its envelope")
+    numbers = scores.reshape(-1, 2)[found], ratios.reshape(len(parts), -1)[found]
+    session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are no numbers")
+    used = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(int((end - begin).sum()))
+    letters = states[used]
+    is_text = np.isin(letters, _STATES).all() and np.isin(chances[used], _CHANCES).all()
+    session.demand(is_text, "an alignment of other letters than there are")
+    of_part = np.repeat(np.arange(len(found)), end - begin)
+    last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
+    last_residue = residue + np.bincount(of_part[letters != _STATES[2]], minlength=len(found))
+    fits = (last_node <= model.length).all() and (last_residue <= parts.lengths[found]).all()
+    session.demand(fits, "an alignment longer than its envelope or the profile")
 
 
 def _scratch(longest: int, vectors: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from clalign.local_profiles import LocalProfile
 from clalign.reference.filters import FilterLimits, least_difference, nats_of
 from clalign.sequences import SequenceBatch
 from clalign.stages.bias_filter import BIAS_FILTER
-from clalign.stages.chosen import Chosen, LengthBuffers, length_buffers
+from clalign.stages.chosen import Chosen, LengthBuffers, length_buffers, length_terms_of
 from clalign.stages.forward import FORWARD
 from clalign.stages.msv import MSV
 from clalign.stages.ssv import SSV, SsvCells, bytes_of
@@ -105,7 +105,8 @@ class Cascade:
         self.terms: LengthBuffers = length_buffers(session, batch)
         self.least: Least = session.resident("least scores", model, lambda: least_scores(model))
         n = len(batch)
-        self.msv, self.bias, self.viterbi, self.forward = (session.allocate(4 * n) for _ in range(4))
+        self.msv = session.results(4 * n)
+        self.bias, self.viterbi, self.forward = (session.allocate(4 * n) for _ in range(3))
 
     def start(self) -> Callable[[], Filtered]:
         """Enqueue everything; return what waits for the results."""
@@ -113,7 +114,7 @@ class Cascade:
         to_forward = self.after_bias(passed)
         scores = FORWARD.enqueue(self.session, self.batch, self.profile, to_forward, self.terms)
         self.select("after_forward", to_forward.most, to_forward.rows, to_forward.count, scores, self.forward)
-        found = self.session.allocate(16 * passed.most)
+        found = self.session.results(16 * passed.most)
         self.select(
             "collect", passed.most, passed.rows, passed.count, self.bias, self.viterbi, self.forward, found,
         )  # fmt: skip
@@ -183,17 +184,37 @@ class Cascade:
         def collect() -> Filtered:
             nonlocal count
             count = int(fetch_count()[0])
+            session.demand(count <= n, "more targets that pass the MSV filter than there are")
             table = fetch_found()
             return self.filtered(fetch_msv(), table[np.argsort(table[:, 0])])
 
         return collect
 
     def filtered(self, msv: npt.NDArray[np.float32], table: npt.NDArray[np.uint32]) -> Filtered:
-        """Return the results, with how far each target came."""
+        """Return the results, with how far each target came.
+
+        Raises
+        ------
+        DeviceError
+            If the scores of a filter and what came to the next one contradict each other.
+        """
+        null, least, demand = length_terms_of(self.session, self.batch).null, self.least, self.session.demand
+        demand(np.array_equal(np.isnan(msv), self.batch.lengths == 0), "MSV scores that are no numbers")
+        with np.errstate(invalid="ignore"):
+            passed = np.flatnonzero(msv - null >= least.msv)
+        demand(np.array_equal(table[:, 0], passed), "other targets behind the MSV filter than passed it")
         rows = table[:, 0].astype(np.int32)
         bias, viterbi, score = (np.ascontiguousarray(table[:, k]).view(np.float32) for k in (1, 2, 3))
-        reached = PASSED_MSV + (msv[rows] - bias >= self.least.msv).astype(np.uint8)
-        reached += ~np.isnan(score)
+        demand(np.isfinite(bias).all(), "scores of the bias filter that are no numbers")
         with np.errstate(invalid="ignore"):
-            reached += score - bias >= self.least.forward
+            above = msv[rows] - bias
+            to_viterbi = (above >= least.msv) & ~(above >= least.sure)
+            to_forward = (above >= least.sure) | (to_viterbi & (viterbi - bias >= least.viterbi))
+            passes = score - bias >= least.forward
+        demand(np.array_equal(~np.isnan(viterbi), to_viterbi), "other targets in the Viterbi filter than come to it")
+        demand(np.array_equal(~np.isnan(score), to_forward & (above >= least.msv)),
+               "other targets in the Forward filter than come to it")  # fmt: skip
+        reached = PASSED_MSV + (above >= least.msv).astype(np.uint8)
+        reached += ~np.isnan(score)
+        reached += passes
         return Filtered(msv, rows, bias, viterbi, score, reached)

@@ -98,7 +98,7 @@ class SamplingStage:
         found, left = portions(session, teams, batch.lengths, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
         sizes = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (3 * n * (most // LEAST_SAMPLES), np.int32)]
-        out = [session.allocate(size * 4) for size, _ in sizes]
+        out = [session.results(size * 4) for size, _ in sizes]
         table = session.upload(part_table(batch))
         places = [session.upload(each) for each in (residue_at, states)]
         for portion in found:
@@ -109,7 +109,38 @@ class SamplingStage:
                 *portion.buffers(session), *out,
             )  # fmt: skip
         factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
-        return lambda: [factors(), counts().reshape(n, 2), envelopes().reshape(n, -1, 3)], left
+
+        def collect() -> list[Any]:
+            found = factors(), counts().reshape(n, 2), envelopes().reshape(n, -1, 3)
+            _demand_possible(session, batch, np.setdiff1d(np.arange(n), left), *found)
+            return [*found]
+
+        return collect, left
+
+
+def _demand_possible(
+    session: Any,
+    parts: Parts,
+    done: npt.NDArray[np.int64],
+    factors: npt.NDArray[np.float32],
+    counts: npt.NDArray[np.int32],
+    envelopes: npt.NDArray[np.int32],
+) -> None:
+    """Look at what the kernel wrote of the parts that it was given, as `resolved` takes it."""
+    n_segments, n_envelopes = counts[done].T
+    most = N_SAMPLES * (parts.lengths[done].astype(np.int64) + 1)
+    counts_fit = (n_segments >= 0).all() and (n_segments <= most).all()
+    session.demand(counts_fit, "more passages through a profile than a region has residues")
+    session.demand(
+        (n_envelopes >= 0).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples show"
+    )
+    listed = np.arange(envelopes.shape[1]) < n_envelopes[:, None]
+    first, last = (envelopes[done][:, :, column] for column in (0, 1))
+    inside = (first >= 0) & (first < last) & (last <= parts.lengths[done][:, None])
+    session.demand(inside[listed].all(), "an envelope outside of its region")
+    bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
+    whole = np.concatenate([np.empty(0, np.float32), *(factors[bounds[n] : bounds[n + 1]] for n in done)])
+    session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are no numbers")
 
 
 def node_sums(session: Any, profile: LocalProfile) -> Any:

@@ -21,6 +21,7 @@ from clalign.scoring import MODES, PairwiseQuery, SubstitutionMatrix
 from clalign.sequences import SequenceBatch
 from clalign.stages.smith_waterman_pieces import Pieces, pieces_of
 from clalign.stages.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.smith_waterman_vector import possible_scores
 from clalign.stages.viterbi_shapes import LOCAL_SHARE, lane_backend
 
 Choices = Mapping[str, int]
@@ -181,7 +182,7 @@ class _Outcome:
         self.session, self.rows, self.pieces = session, rows, pieces
         self.batch = pieces.batch if pieces else batch
         n = len(self.batch)
-        self.scores = session.allocate(4 * n) if scores is None else scores
+        self.scores = session.results(4 * n) if scores is None else scores
         self.again, self.n_again = session.allocate(4 * n), session.zeros(4)
 
 
@@ -224,6 +225,8 @@ def _collected(query: _Query, outcomes: list[_Outcome]) -> Callable[[], PairScor
         for outcome in others:
             session.join(outcome.session)
         values[without_residues] = empty
+        possible_scores(session, batch, model, values)
+        session.demand(max(n_again) <= len(batch), "more targets to be scored again than there are")
         return PairScores(Scores(batch.targets, values), n_in_32_bits=sum(n_again))
 
     return collect

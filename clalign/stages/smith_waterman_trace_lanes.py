@@ -18,6 +18,7 @@ from clalign.stages.smith_waterman_trace_plan import (
     ends_of,
     joined,
     padded_matrix,
+    possible_traces,
     scores_fit,
 )
 from clalign.stages.viterbi_shapes import lane_backend
@@ -127,8 +128,8 @@ class _Plan:
             session.scratch(name, n_bytes)
             for name, n_bytes in zip(("above", "left", "ends", "cells"), _scratch_bytes(sizes), strict=True)
         ]
-        results, gaps = session.allocate(4 * N_RESULTS * n), session.allocate(4 * n)
-        paths = session.allocate(int(ends[-1]))
+        results, gaps = session.results(4 * N_RESULTS * n), session.allocate(4 * n)
+        paths = session.results(int(ends[-1]))
         spans, bases_there = session.upload(pairs.spans), session.upload(bases)
 
         def fill(tasks: npt.NDArray[np.int32], wave: int, is_traced: bool) -> None:
@@ -166,7 +167,7 @@ class _Plan:
                 walk()
         fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
         fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
-        return lambda: Traces(fetch_results(), ends, fetch_paths())
+        return lambda: possible_traces(session, pairs, Traces(fetch_results(), ends, fetch_paths()))
 
     def _launch(self, entry: str, is_traced: bool, n_items: int, group: int, *arguments: Any) -> None:
         defines = {**self.defines, "TRACED": int(is_traced)}

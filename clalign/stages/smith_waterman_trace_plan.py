@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,20 @@ class Traces:
         paths = [letters[end - length : end] for length, end in zip(lengths.tolist(), stops.tolist(), strict=True)]
         score, i, to_i, j, to_j, _ = self.results.T.tolist()
         return list(map(PairAlignment, score, zip(i, to_i, strict=True), zip(j, to_j, strict=True), paths))
+
+
+def possible_traces(session: Any, pairs: Pairs, traces: Traces, most: int = 2**30) -> Traces:
+    """Return what a device may have found of pairs: paths within the two sequences, from one end to the other.
+
+    Where the score is above `most` it overflowed, and there is no path.
+    """
+    _, i, to_i, j, to_j, length = traces.results.T.astype(np.int64)
+    m, n = pairs.lengths
+    inside = (i >= 0) & (i <= to_i) & (to_i <= m) & (j >= 0) & (j <= to_j) & (to_j <= n)
+    spans = (length >= np.maximum(to_i - i, to_j - j)) & (length <= to_i - i + to_j - j)
+    is_done = traces.results[:, 0] <= most
+    session.demand((inside & spans)[is_done].all(), "an alignment beyond the ends of its sequences")
+    return traces
 
 
 @dataclass(frozen=True, slots=True)

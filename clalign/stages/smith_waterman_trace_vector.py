@@ -21,6 +21,7 @@ from clalign.stages.smith_waterman_trace_plan import (
     joined,
     kinds_of,
     least_scores,
+    possible_traces,
     scores_fit,
 )
 
@@ -163,7 +164,7 @@ class _Plan:
         ends = np.cumsum(spans[:, 1].astype(np.int64) + spans[:, 3])
         n_items = max(1, min(session.device.n_compute_units, len(sizes)))
         room = int(_room(sizes[:, 0], sizes[:, 1], block).max()) + _slots_room(block)
-        results, paths = session.allocate(4 * N_RESULTS * n), session.allocate(int(ends[-1]))
+        results, paths = session.results(4 * N_RESULTS * n), session.results(int(ends[-1]))
         session.launch(
             "smith_waterman_trace_vector", "smith_waterman_trace", defines, n_items, 1,
             *self.sequences(pairs), session.upload(spans), session.upload(ends), np.uint32(n),
@@ -175,7 +176,12 @@ class _Plan:
         fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
         place_of = np.empty(len(pairs), np.int64)
         place_of[places[places >= 0]] = np.flatnonzero(places >= 0)
-        return lambda: Traces(fetch_results()[place_of], ends[place_of], fetch_paths())
+
+        def collect() -> Traces:
+            found = Traces(fetch_results()[place_of], ends[place_of], fetch_paths())
+            return possible_traces(session, pairs, found, self.most(width))
+
+        return collect
 
     def long_pair(self, pair: Pairs, width: int) -> Traces:
         """Trace one pair: first its blocks, those of an anti-diagonal at once, then the way back."""
@@ -187,7 +193,7 @@ class _Plan:
         span, worth, matrix = session.upload(pair.spans), self.worth(width), self.matrix()
         edges = session.allocate(int(_room(rows, columns, block)) * width // 8)
         scratch = session.scratch("groups", n_items * room * lanes * width // 8)
-        results, paths = session.allocate(4 * N_RESULTS), session.allocate(int(ends[0]))
+        results, paths = session.results(4 * N_RESULTS), session.results(int(ends[0]))
         size = np.int32(rows), np.int32(columns)
 
         def launch(entry: str, n_items: int, *arguments: Any) -> None:
@@ -202,7 +208,8 @@ class _Plan:
             scratch, results, paths,
         )  # fmt: skip
         found = session.download(results, (1, N_RESULTS), np.int32)
-        return Traces(found, ends, session.download(paths, int(ends[0]), np.uint8))
+        traces = Traces(found, ends, session.download(paths, int(ends[0]), np.uint8))
+        return possible_traces(session, pair, traces, self.most(width))
 
 
 def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.int64]]:

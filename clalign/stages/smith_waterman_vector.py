@@ -18,6 +18,7 @@ from clalign.stages.smith_waterman_pieces import pieces_of
 from clalign.stages.smith_waterman_tuning import pair_tuning_of
 
 Choices = Mapping[str, int]
+Rows = npt.NDArray[np.int32]
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "smith_waterman_vector": (
@@ -127,7 +128,7 @@ def _start_whole(
     """Enqueue the kernels on targets as they are."""
     lengths = batch.lengths
     listed, count = _order(session, batch)
-    scores = session.allocate(4 * len(batch))
+    scores = session.results(4 * len(batch))
     counts: dict[int, Callable[[], npt.NDArray[Any]]] = {}
     widths = widths_of(model, int(lengths.max()))
     for width in widths:
@@ -140,11 +141,20 @@ def _start_whole(
 
     def result() -> PairScores:
         of_nothing = pair_score(model, np.empty(0, np.uint8))
-        found = np.where(lengths == 0, np.int32(of_nothing), values())
+        found = possible_scores(session, batch, model, np.where(lengths == 0, np.int32(of_nothing), values()))
         n_again = {width: int(n()[0]) for width, n in counts.items()}
+        session.demand(max(n_again.values(), default=0) <= len(batch), "more targets to be scored again than there are")
         return PairScores(Scores(batch.targets, found), n_again.get(16, 0), n_again.get(32, 0))
 
     return result
+
+
+def possible_scores(session: Any, batch: SequenceBatch, model: PairwiseQuery, scores: Rows) -> Rows:
+    """Return scores that a device may have computed for a batch."""
+    greatest = np.minimum(batch.lengths, model.length) * max(model.scoring.matrix.greatest, 0)
+    lowest = 0 if model.scoring.is_floored else -(2**30)
+    session.demand(((scores >= lowest) & (scores <= greatest)).all(), "a score that no alignment of two sequences has")
+    return scores
 
 
 def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Any) -> None:

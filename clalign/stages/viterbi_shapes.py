@@ -38,6 +38,9 @@ STRIP_ROWS = 4
 LONG_BLOCK = 4
 """Residues that the skewed form takes at once of a long sequence."""
 
+ABOVE_SCORES = 2**30
+"""No sequence and model that fit a device have such a score."""
+
 COMMON_PLATFORMS = ("clover", "rusticl")
 """Their compilers are the same for every vendor's device and know nothing of its own instructions."""
 
@@ -78,6 +81,12 @@ def empty_score(model: IntegerProfile) -> np.int32:
     return np.int32(max(IMPOSSIBLE + model.special.c_move, -(2**31)))
 
 
+def _possible(session: Any, values: Values) -> Values:
+    """Return scores that a device may have computed."""
+    session.demand(values.max(initial=0) < ABOVE_SCORES, "a Viterbi score above all that there can be")
+    return values
+
+
 def lane_backend(device: Device) -> dict[str, int]:
     """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
     vendor = device.vendor.lower()
@@ -106,13 +115,13 @@ def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choi
         entry, tables = "viterbi_score", vector_tables(session, model, lanes)
     else:
         entry, tables = "viterbi_score_reweighted", reweighted_vector_tables(session, model, scores, lanes)
-    values = session.allocate(4 * len(batch))
+    values = session.results(4 * len(batch))
     session.launch(
         "viterbi_vector", entry, defines, max(1, session.device.n_compute_units), 1,
         *session.residues(batch), np.uint32(len(batch)), *tables, session.zeros(4), values,
     )  # fmt: skip
-    fetch: Callable[[], Values] = session.fetch(values, len(batch), np.int32)
-    return lambda: np.where(lengths > 0, fetch(), empty_score(model))
+    fetch = session.fetch(values, len(batch), np.int32)
+    return lambda: _possible(session, np.where(lengths > 0, fetch(), empty_score(model)))
 
 
 def start_lanes(
@@ -214,14 +223,14 @@ def _launch_lanes(
     else:
         chosen = session.upload(rows)
     n, group = len(batch) if rows is None else len(rows), defines["GROUP"]
-    values = session.allocate(4 * n)
+    values = session.results(4 * n)
     n_groups = min(-(-n // (group // defines["LANES"] * sequences)), session.device.n_compute_units * 16)
     session.launch(
         "viterbi_lanes", entry, defines, n_groups * group, group,
         *session.residues(batch), chosen, np.uint32(n), *tables, values,
     )  # fmt: skip
-    fetch: Callable[[], Values] = session.fetch(values, n, np.int32)
-    return fetch
+    fetch = session.fetch(values, n, np.int32)
+    return lambda: _possible(session, fetch())
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +365,11 @@ def _start_strips(
     n_groups = min(n_groups, -(-n // group))
     depth = layout.longest + 2 * STRIP_ROWS
     edges = session.scratch("edges", 8 * (n_groups * depth * group if n_strips > 1 else 1))
-    best = session.allocate(4 * n)
+    best = session.results(4 * n)
     session.launch(
         "viterbi_item", "viterbi_score", defines, n_groups * group, group,
         *layout.buffers, np.uint32(n), *strip_tables(session, model, scores, nodes), np.uint32(n_strips),
         np.int32(scores.begin[0] + scores.start), edges, np.uint32(depth), session.zeros(4), best,
     )  # fmt: skip
-    fetch: Callable[[], Values] = session.fetch(best, n, np.int32)
-    return fetch
+    fetch = session.fetch(best, n, np.int32)
+    return lambda: _possible(session, fetch())

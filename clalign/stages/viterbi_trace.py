@@ -113,7 +113,7 @@ class ViterbiTraceStage:
         sequences = [session.share(batch.codes), session.share(batch.offsets)]
         width = self._width(session, model)
         sizes = [n_residues * width, n_residues + n, 4 * (n_residues + n), 4 * n_residues, n]
-        buffers = [session.allocate(size) for size in sizes]
+        buffers = [session.allocate(size) for size in sizes[:3]] + [session.results(size) for size in sizes[3:]]
         enqueue = {"vector": self._enqueue_vector, "lanes": self._enqueue_lanes, "item": self._enqueue_item}[shape]
         enqueue(session, n, model, sequences, buffers)
         fetch_steps = session.fetch(buffers[3], n_residues, np.int32)
@@ -121,6 +121,11 @@ class ViterbiTraceStage:
 
         def collect() -> Paths:
             steps, possible = fetch_steps(), fetch_possible()
+            session.demand((possible < 2).all(), "neither that there is a path nor that there is none")
+            whole = np.repeat(possible, batch.lengths)
+            nodes = np.where(whole, steps, 0) >> STEP_NODE_SHIFT
+            within = (nodes >= 0).all() and (nodes <= model.length).all()
+            session.demand(within, "a path through nodes that the model does not have")
             return [
                 paths_of(steps[a:b], model) if reached else None
                 for (a, b), reached in zip(itertools.pairwise(batch.offsets), possible, strict=True)

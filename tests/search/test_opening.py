@@ -8,7 +8,7 @@ import time
 import pytest
 
 from clalign.devices import REFERENCE
-from clalign.errors import Cancelled, DeviceNotFound, InputError
+from clalign.errors import Cancelled, DeviceError, DeviceNotFound, InputError, OutOfDeviceMemory
 from clalign.search import opening as module
 from clalign.search.opening import Opening
 from clalign.sessions import ReferenceSession, Session
@@ -68,3 +68,40 @@ def test_a_stop_is_heard_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -
         opening.result(stop)
     assert time.monotonic() - began < 10
     released.set()
+
+
+def test_a_device_that_fails_is_opened_once_more() -> None:
+    opened: list[Noted] = []
+    told: list[str] = []
+
+    def open_it() -> Session:
+        opened.append(Noted(REFERENCE))
+        return opened[-1]
+
+    def work(session: Session) -> int:
+        if session is opened[0]:
+            raise DeviceError("The cable is loose.", "Fasten it.")
+        return 7
+
+    with Opening(open_it) as opening:
+        assert opening.work(work, lambda: None, told.append) == 7
+    assert [session.closed for session in opened] == [True, True]
+    assert len(told) == 1
+    assert "The cable is loose" in told[0]
+
+
+@pytest.mark.parametrize(("error", "n_opened"), [(DeviceError, 2), (OutOfDeviceMemory, 1), (DeviceNotFound, 1)])
+def test_what_fails_again_is_an_error(error: type[DeviceError], n_opened: int) -> None:
+    opened: list[Noted] = []
+
+    def open_it() -> Session:
+        opened.append(Noted(REFERENCE))
+        return opened[-1]
+
+    def fail(session: Session) -> None:
+        raise error("It does not work.", "Repair it.")
+
+    with pytest.raises(error) as found, Opening(open_it) as opening:
+        opening.work(fail, lambda: None, lambda text: None)
+    assert len(opened) == n_opened
+    assert ("another device" in found.value.hint) == (n_opened == 2)
