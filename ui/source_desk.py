@@ -58,6 +58,8 @@ class SourceDesk(QObject):
                 self._take_again(path)
             elif not Path(path).exists():
                 self.refuse(f"{path} is not there. It may have been moved or deleted.")
+            elif not Path(path).is_file() and not Path(path).is_dir():
+                self.refuse(f"{path} is a pipe or a device. The window reads files more than once: save it to one.")
             elif path.endswith(".clalign"):
                 self._conductor.open_run_page(path)
             elif path.endswith(".json"):

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.inputs import in_files, there
 from clalign.cli.options import (
     add_cpu_option,
     add_device_option,
@@ -17,7 +18,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
 from clalign.cli.streams import enough_read, show
-from clalign.errors import InputError, OptionError, OutputError
+from clalign.errors import OptionError, OutputError
 from clalign.specs import CalibrateSpec
 
 COMMAND = "clalign calibrate"
@@ -44,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
         " hmmcalibrate does, and write it into a copy of the file. Searches with the copy have E-values instead of"
         " upper bounds. The same seed gives the same values on every device.",
     )
-    parser.add_argument("profiles", metavar="HMMFILE", help="HMMER2 profiles, one or many")
+    parser.add_argument("profiles", metavar="HMMFILE", help="HMMER2 profiles, one or many; - is standard input")
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="OUT", help="write the calibrated copy to OUT, a new file")
     group.add_argument("--in-place", action="store_true", help="replace HMMFILE, once everything is computed")
@@ -70,12 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     spec = CalibrateSpec(arguments.num, arguments.seed, arguments.mean, arguments.sd, arguments.fixed)
     output = _output(arguments)
     tell_of_cpu(arguments, COMMAND)
-    job = {
-        "job": "calibrate", "profiles": str(Path(arguments.profiles).absolute()), "output": output,
-        "device": device_of(arguments), "n": spec.n, "seed": spec.seed, "mean": spec.mean, "sd": spec.sd,
-        "fixed": spec.fixed,
-    }  # fmt: skip
-    value = watch_job(job, progress_display(progress_mode(arguments)), STOPPED)
+    with in_files(there(arguments.profiles)) as (profiles,):
+        job = {
+            "job": "calibrate", "profiles": profiles, "output": output, "device": device_of(arguments), "n": spec.n,
+            "seed": spec.seed, "mean": spec.mean, "sd": spec.sd, "fixed": spec.fixed,
+        }  # fmt: skip
+        value = watch_job(job, progress_display(progress_mode(arguments)), STOPPED)
     if arguments.histogram:
         with enough_read(), whole_file(arguments.histogram) as stream:
             stream.write(json.dumps({"kind": "calibration", **value}, indent=1) + "\n")
@@ -87,15 +88,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _output(arguments: argparse.Namespace) -> str:
     """Return the absolute path to write to, after refusing what cannot or must not be written."""
+    from clalign.formats.sources import is_plain
     from clalign.formats.writers import check_writable
 
     profiles, output = arguments.profiles, arguments.output
     if (output is None) != arguments.in_place:
         raise UsageError(COMMAND, "give either -o OUT for a calibrated copy or --in-place")
-    if "-" in (profiles, output):
-        raise OptionError("Calibrating needs files, not standard input or output (-).", "Give names of files.")
-    if not Path(profiles).exists():
-        raise InputError(profiles, "the file does not exist.", "Check the name.")
+    if output == "-":
+        raise OptionError("The calibrated copy cannot go to standard output (-).", "Give -o the name of a file.")
+    if arguments.in_place and not is_plain(profiles):
+        raise OptionError("Only a file can be calibrated in place.", "Name a file for the copy with -o.")
+    there(profiles)
     if output is not None and Path(output).exists():
         raise OutputError(f"{output} exists already.", "Choose another name, or remove it first; to replace the"
                                                        " profiles themselves, give --in-place.")  # fmt: skip

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, add_spec_options, progress_mode, spec_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
-from clalign.errors import InputError, OptionError
+from clalign.errors import OptionError
 from clalign.evalues import digits_apart
 from clalign.specs import SearchSpec
 
@@ -60,22 +61,22 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
-    job = _job_of_run(arguments) if arguments.targets is None else _job_of_files(arguments)
-    value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped.")
+    display = progress_display(progress_mode(arguments))
+    if arguments.targets is None:
+        value = watch_job(_job_of_run(arguments), display, "Stopped.")
+    else:
+        spec_of(arguments, arguments.profiles, arguments.targets)  # of which one may be standard input
+        with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
+            value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
     show(json.dumps(value, indent=1) if arguments.json else "\n".join(_lines(value)))
     return 0
 
 
-def _job_of_files(arguments: argparse.Namespace) -> dict[str, Any]:
+def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) -> dict[str, Any]:
     from clalign.formats.profiles import load_profiles
 
-    if "-" in (arguments.profiles, arguments.targets):
-        raise OptionError("Standard input (-) is not read here.", "Give both as files.")
-    for path in (arguments.profiles, arguments.targets):
-        if not Path(path).exists():
-            raise InputError(path, "the file does not exist.", "Check the name.")
-    spec = spec_of(arguments, str(Path(arguments.profiles).absolute()), str(Path(arguments.targets).absolute()))
-    names = [(hmm.name, hmm.accession) for hmm in load_profiles(arguments.profiles)]
+    spec = spec_of(arguments, profiles, targets)
+    names = [(hmm.name, hmm.accession) for hmm in load_profiles(profiles)]
     number = number_of(arguments.profiles, names, arguments.profile, "profile")
     return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 

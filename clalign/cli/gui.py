@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from clalign.cli.parser import CommandParser
-from clalign.errors import ClalignError, ExitCode
+from clalign.errors import ClalignError, ExitCode, InputError
+from clalign.formats.sources import is_plain
 
 EXAMPLES = ("clalign gui", "clalign gui globins.hmm proteins.fasta", "clalign gui search.clalign")
 
@@ -51,6 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
             "There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set).",
             "Search with: clalign hmmsearch. Over ssh, connect with ssh -X.",
         )
+    for path in arguments.files:
+        if Path(path).exists() and not Path(path).is_dir() and not is_plain(path):
+            raise InputError(path, "this is a pipe, but the window reads files more than once.", "Save it to a file.")
     try:
         from clalign.ui.app import main  # noqa: TID251 - the one place where the engine opens the window
     except ImportError as error:

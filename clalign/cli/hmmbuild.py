@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
 from clalign.cli.parser import CommandParser, number, whole_number
-from clalign.cli.streams import show, stdin_bytes
-from clalign.errors import InputError, OptionError
+from clalign.cli.streams import show
+from clalign.errors import OptionError
 from clalign.specs import BuildSpec
 
 COMMAND = "clalign hmmbuild"
@@ -106,19 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check(output, alignment)
     tell_of_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
-        folder = ""
-        if "-" in (alignment, output):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-"))
-        copy = Path(folder) / "stdin"
-        if alignment == "-":
-            copy.write_bytes(stdin_bytes().read())
+        (given,) = stack.enter_context(in_files(there(alignment)))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-")) if output == "-" else ""
         built = Path(folder) / "profiles.hmm" if output == "-" else Path(output).absolute()
-        job = {
-            "job": "hmmbuild",
-            "alignment": str(copy if alignment == "-" else Path(alignment).absolute()),
-            "output": str(built),
-            **dataclasses.asdict(spec),
-        }
+        job = {"job": "hmmbuild", "alignment": given, "output": str(built), **dataclasses.asdict(spec)}
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(built.read_text(), end="")
@@ -134,8 +126,7 @@ def _check(output: str, alignment: str) -> None:
     """Refuse what cannot be read or must not be written, before anything is built."""
     from clalign.formats.writers import check_writable
 
-    if alignment != "-" and not Path(alignment).exists():
-        raise InputError(alignment, "the file does not exist.", "Check the name.")
+    there(alignment)
     if "-" not in (output, alignment) and Path(output).exists() and Path(output).samefile(alignment):
         raise OptionError(f"{output} is read already.", "Give the profiles a file of their own.")
     check_writable(output)

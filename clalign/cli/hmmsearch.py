@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 from typing import Any, Literal
 
+from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
     add_cpu_option,
     add_device_option,
@@ -20,8 +20,7 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.parser import CommandParser
-from clalign.cli.streams import stdin_bytes
-from clalign.errors import InputError, OptionError, OutputError
+from clalign.errors import OptionError, OutputError
 
 COMMAND = "clalign hmmsearch"
 
@@ -72,18 +71,17 @@ def submit(arguments: argparse.Namespace, command: str, direction: Literal["sear
 
     outputs = outputs_of(arguments, command)
     spec_of(arguments, arguments.profiles, arguments.targets, direction)
-    for path in (arguments.profiles, arguments.targets):
-        if path != "-" and not Path(path).exists():
-            raise InputError(path, "the file does not exist.", "Check the name.")
+    inputs = there(arguments.profiles), there(arguments.targets)
     check_run(arguments.run_file)
-    outputs.check((arguments.profiles, arguments.targets), arguments.run_file)
+    outputs.check(inputs, arguments.run_file)
     tell_of_cpu(arguments, command)
     place = run_place(arguments.run_file)
     try:
-        profiles, targets = (in_file(path, place.path) for path in (arguments.profiles, arguments.targets))
+        profiles, targets = (in_file(path, place) for path in inputs)
         check_pairs(arguments, command, profiles)
         spec = spec_of(arguments, profiles, targets, direction)
-    except BaseException:
+    except BaseException as error:
+        name_as_given(error, place)
         place.discard()
         raise
     temporary = place.scratch is not None
@@ -102,23 +100,3 @@ def check_run(path: str | None) -> None:
     if Path(path).exists():
         raise OutputError(f"{path} exists already.", f"Choose another name, or continue it with: clalign resume {path}")
     check_writable(path)
-
-
-def in_file(path: str, run_path: Path) -> str:
-    """Return the absolute path of an input, so that the run can be continued from any folder.
-
-    Standard input is first copied beside the run, which needs it to continue.
-    """
-    from clalign.search.export_source import STDIN_SUFFIX
-
-    if path != "-":
-        return str(Path(path).absolute())
-    given, copy = stdin_bytes(), run_path.absolute().with_suffix(STDIN_SUFFIX)
-    try:
-        with copy.open("xb") as stream:
-            shutil.copyfileobj(given, stream)
-    except OSError as error:
-        raise OutputError(
-            f"Standard input could not be kept in {copy} ({error.strerror}).", "Free space there, or set TMPDIR."
-        ) from error
-    return str(copy)

@@ -7,6 +7,7 @@ import contextlib
 import json
 from typing import Any
 
+from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, count
 from clalign.cli.streams import show
@@ -81,7 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
                 _show_row(row, arguments.engine, is_first=not shown)
             shown.append(row["name"])
 
-    finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
+    inputs = {name: there(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
+    with in_files(*inputs.values()) as given:
+        job |= dict(zip(inputs, given, strict=True))
+        finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
     return _finish(finished[job["job"]], arguments.json)
 
 
@@ -103,17 +107,9 @@ def _job(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _viterbi_job(request: dict[str, Any]) -> dict[str, Any]:
-    from pathlib import Path
-
-    from clalign.errors import InputError
     from clalign.labs.ladder_rungs import chosen
 
     chosen(request["variants"])  # a wrong name is told of before a worker starts
-    for name in ("hmm", "db"):
-        path = request[name]
-        if path is not None and not Path(path).exists():
-            raise InputError(path, "the file does not exist.", "Check the name.")
-        request[name] = path and str(Path(path).absolute())
     return {"job": "ladder", **request}
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.inputs import there
 from clalign.cli.parser import CommandParser, count
 from clalign.errors import ClalignError, ExitCode, InputError, OptionError, OutputError
 from clalign.profile_logo import HEIGHT_MODES
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.output} has no ending that is known.", f"Let its name end in {', '.join(ENDINGS)}."
         )
     check_writable(arguments.output)
-    hmm = profile_named(arguments.profiles, arguments.name)
+    hmm = profile_named(there(arguments.profiles), arguments.name)
     nodes = node_range(arguments.nodes, hmm.length)
     painter = _painter()
     choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)

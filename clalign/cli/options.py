@@ -206,7 +206,7 @@ def check_pairs(arguments: argparse.Namespace, command: str, profiles: str) -> N
     if pair is None:
         return
     with opened(profiles) as source:
-        if identify(source).format != "HMMER3":
+        if not identify(source).format.startswith("HMMER3"):
             return
     flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name) for name in pair]
     reason = REPLACED[pair[0]][1]

@@ -8,10 +8,10 @@ import os
 import select
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from clalign.control_characters import escaped
-from clalign.errors import InputError, OutputError
+from clalign.errors import OutputError
 
 
 def prepare_streams() -> None:
@@ -21,19 +21,6 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as in files: names of files may hold bytes that are no text
-
-
-def stdin_bytes() -> BinaryIO:
-    """Return standard input.
-
-    Raises
-    ------
-    InputError
-        If it is closed.
-    """
-    if sys.stdin is None:
-        raise InputError("-", "it is closed.", "Give it something to read, or choose a file.")
-    return sys.stdin.buffer
 
 
 def private_stdout() -> TextIO:

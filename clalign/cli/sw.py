@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from clalign.cli.hmmsearch import check_run, in_file
+from clalign.cli.hmmsearch import check_run
+from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
     LEAST_TEXT_WIDTH,
     add_cpu_option,
@@ -20,7 +20,7 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.parser import CommandParser, whole_number
-from clalign.errors import InputError, OptionError
+from clalign.errors import OptionError
 from clalign.pairwise_specs import SCORING, PairwiseSpec
 
 COMMAND = "clalign sw"
@@ -115,32 +115,36 @@ def spec_of(arguments: argparse.Namespace, queries: str, targets: str) -> Pairwi
         values |= {"gap_first": opening + extension, "gap_next": extension}
     if values["mode"] == "ungapped" and values["gap_first"] is not None:
         raise OptionError("There are gap costs, but --mode ungapped makes no gaps.", "Leave out one of them.")
-    for name in ("matrix", "pair_list"):
-        if values[name] is not None and Path(values[name]).is_file():
-            values[name] = str(Path(values[name]).absolute())
     return PairwiseSpec(queries=queries, targets=targets, device=device_of(arguments), **values)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Let a worker search, and write the outputs."""
     from clalign.cli.watch import run_place, watch
+    from clalign.formats.matrices import is_matrix_file
     from clalign.search.pairwise_inputs import choose_scoring
 
     outputs = outputs_of(arguments, COMMAND, FILES)
-    spec = spec_of(arguments, arguments.queries, arguments.targets)
-    choose_scoring(spec, is_nucleic=False)  # what is wrong with it is told at once
-    inputs = (arguments.queries, arguments.targets, *((spec.pair_list,) if spec.pair_list else ()))
-    for path in inputs:
-        if path != "-" and not Path(path).exists():
-            raise InputError(path, "the file does not exist.", "Check the name.")
+    spec_of(arguments, arguments.queries, arguments.targets)
+    inputs = [there(arguments.queries), there(arguments.targets)]
+    if getattr(arguments, "pair_list", None) is not None:
+        inputs.append(there(arguments.pair_list))
+    if inputs.count("-") > 1:
+        raise OptionError("Standard input (-) is named twice, but can be read only once.", "Give files.")
     check_run(arguments.run_file)
-    outputs.check(inputs, arguments.run_file)
+    outputs.check(tuple(inputs), arguments.run_file)
     tell_of_cpu(arguments, COMMAND)
     place = run_place(arguments.run_file)
     try:
-        queries, targets = (in_file(path, place.path) for path in (arguments.queries, arguments.targets))
+        if (matrix := getattr(arguments, "matrix", None)) is not None and is_matrix_file(matrix):
+            arguments.matrix = in_file(matrix, place)
+        choose_scoring(spec_of(arguments, *inputs[:2]), is_nucleic=False)  # what is wrong with it is told at once
+        queries, targets, *pair_list = (in_file(path, place) for path in inputs)
+        if pair_list:
+            arguments.pair_list = pair_list[0]
         spec = spec_of(arguments, queries, targets)
-    except BaseException:
+    except BaseException as error:
+        name_as_given(error, place)
         place.discard()
         raise
     job = {

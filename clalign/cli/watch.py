@@ -7,7 +7,7 @@ import importlib
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,14 @@ class RunPlace:
         The temporary folder that holds it; None if the user named the file.
     is_new : bool
         Whether this command makes it.
+    copies : list of Path
+        Copies of standard input and pipes beside it that this command made.
     """
 
     path: Path
     scratch: Path | None = None
     is_new: bool = False
+    copies: list[Path] = field(default_factory=list)
 
     def clear(self) -> None:
         """Remove a temporary run."""
@@ -52,6 +55,8 @@ class RunPlace:
         if self.is_new:
             for ending in ("", "-wal", "-shm"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
+            for copy in self.copies:
+                copy.unlink(missing_ok=True)
 
 
 def run_place(path: str | None) -> RunPlace:
@@ -133,21 +138,20 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
         for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
             if found is None:
                 continue
-            last = with_stdin_named(found, job["run"])
+            last = with_inputs_named(found, job["run"])
             if last.kind == "failed":
                 raise ReportedError(last.value)
             display.show(last)
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
-def with_stdin_named(event: Event, run: str) -> Event:
-    """Return a warning or an error that calls standard input by that name, not by the copy of it beside the run."""
-    from clalign.search.export_source import STDIN_SUFFIX
+def with_inputs_named(event: Event, run: str) -> Event:
+    """Return a warning or an error that names inputs as the user did, not the copies of them beside the run."""
+    from clalign.search.run_sources import with_given_names
 
     if event.kind not in ("warning", "failed"):
         return event
-    copy = str(Path(run).absolute().with_suffix(STDIN_SUFFIX))
-    words = {name: text.replace(copy, "standard input") for name, text in event.value.items() if isinstance(text, str)}
+    words = {name: with_given_names(Path(run), text) for name, text in event.value.items() if isinstance(text, str)}
     return Event(event.kind, {**event.value, **words})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
 from clalign.formats.numbers import whole
-from clalign.formats.recognize import identify
+from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
 from clalign.profiles import Calibration
@@ -81,7 +81,8 @@ def model_heads(path: str, check: Callable[[], None] = lambda: None) -> list[Mod
     lengths: list[int] = []
     place = _Place()
     with opened(path) as source:
-        identify(source).profile_format()
+        if identify(source).profile_format() == HMMER3_BINARY:
+            raise _newer(path)
         for line in _raw_lines(source, check):
             known = place.model
             place.step(line)
@@ -99,10 +100,14 @@ def model_heads(path: str, check: Callable[[], None] = lambda: None) -> list[Mod
 
 def _refuse_newer(magic: bytes, path: str) -> None:
     if magic.strip().startswith(_NEWER):
-        raise OptionError(
-            f"{path} holds a HMMER3 profile. Those are calibrated when they are built.",
-            "Give a file with HMMER2 profiles (HMMER2.0 in its first line).",
-        )
+        raise _newer(path)
+
+
+def _newer(path: str) -> OptionError:
+    return OptionError(
+        f"{path} holds a HMMER3 profile. Those are calibrated when they are built.",
+        "Give a file with HMMER2 profiles (HMMER2.0 in its first line).",
+    )
 
 
 def _raw_lines(source: Source, check: Callable[[], None] = lambda: None) -> Iterator[bytes]:

@@ -80,15 +80,29 @@ def load_matrix(name: str) -> SubstitutionMatrix:
     InputError
         If the file is no such matrix.
     """
-    names = {known.upper(): known for known in matrix_names()} | OTHER_NAMES
+    names = _names()
     found = names.get(name.upper())
     if found is not None:
         return _known(found)
-    if Path(name).is_file():
+    if is_matrix_file(name):
         return read_matrix(name)
     near = difflib.get_close_matches(name.upper(), names, 3, 0.5)
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
     raise OptionError(f"There is no matrix and no file named {quoted(name, 200)}.", hint)
+
+
+def _names() -> dict[str, str]:
+    return {known.upper(): known for known in matrix_names()} | OTHER_NAMES
+
+
+def is_matrix_file(name: str) -> bool:
+    """Return whether what a user calls a matrix is a file, and not a name that is known."""
+    if name.upper() in _names():
+        return False
+    try:
+        return Path(name).exists()
+    except OSError:  # a name that no file can have
+        return False
 
 
 @lru_cache(maxsize=32)

@@ -1,14 +1,16 @@
-"""Files of profile HMMs: HMMER2 and HMMER3 text, one model or many, plain or compressed."""
+"""Files of profile HMMs: HMMER2 and HMMER3 text, pressed HMMER3 libraries, one model or many, plain or compressed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
-from clalign.formats.recognize import identify
-from clalign.formats.sources import LONGEST_PROFILE_LINE, TextReader, decoded, opened
+from clalign.formats.hmmer3_binary import read_hmmer3_binary
+from clalign.formats.recognize import HMMER3_BINARY, identify
+from clalign.formats.sources import LONGEST_PROFILE_LINE, RawReader, TextReader, decoded, opened
 from clalign.profiles import Hmm, Hmmer3Settings
 
 MOST_NODES = 16_000_000
@@ -41,14 +43,10 @@ def read_profiles(path: str, check: Callable[[], None] = lambda: None) -> Iterat
 def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
     """Give the models of an open file; see `read_profiles`."""
     path = reader.source.label
-    identify(reader.source).profile_format()
-    lines = _lines(reader, check)
+    is_binary = identify(reader.source).profile_format() == HMMER3_BINARY
     first: Hmm | None = None
     n_nodes = 0
-    for number, line in lines:
-        if not line.strip():
-            continue
-        hmm = _read_one(lines, path, number, line.strip())
+    for number, hmm in _binary_models(reader, check) if is_binary else _text_models(reader, check):
         first = first or hmm
         n_nodes += hmm.length
         if n_nodes > MOST_NODES:
@@ -63,6 +61,21 @@ def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> I
                 number,
             )
         yield hmm
+
+
+def _text_models(reader: TextReader, check: Callable[[], None]) -> Iterator[tuple[int, Hmm]]:
+    """Yield the models of a text file and the lines where they begin."""
+    lines = _lines(reader, check)
+    for number, line in lines:
+        if line.strip():
+            yield number, _read_one(lines, reader.source.label, number, line.strip())
+
+
+def _binary_models(reader: TextReader, check: Callable[[], None]) -> Iterator[tuple[None, Hmm]]:
+    with closing(RawReader(reader.source)) as raw:
+        for hmm in read_hmmer3_binary(raw, check):
+            yield None, hmm
+        reader.crc32 = raw.finish()
 
 
 def _lines(reader: TextReader, check: Callable[[], None]) -> hmmer2.NUMBERED_LINES:

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clalign.errors import InputError
-from clalign.formats.sources import Source, compression_of, head_of, opened
+from clalign.formats import hmmer3_binary
+from clalign.formats.compression import compression_of
+from clalign.formats.sources import Source, head_of, opened
 
 FileKind = Literal["profiles", "sequences", "alignment", "run"]
+
+HMMER3_BINARY = "HMMER3 binary"
+"""The format of a library that hmmpress made."""
 
 RUN_APPLICATION = b"clal"
 """The application id in the header of the SQLite file of a run."""
@@ -140,6 +145,7 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
 )
 
 _HMM_HINT = "Choose the text file it was made from, or convert it with: hmmconvert (hmm2convert for HMMER2)."
+_PRESSED_HINT = "Choose the file of this library that ends in .h3m, or the text file it was made from."
 
 
 def _binary(head: bytes, source: Source) -> Identity | None:
@@ -155,15 +161,17 @@ def _binary(head: bytes, source: Source) -> Identity | None:
         return Identity(path, None, "a file that was compressed twice", "Unpack it once, and open the result.")
     if head[257:262] == b"ustar":
         return Identity(path, None, "a tar archive", "Unpack it, and open the file in it.")
+    if head.startswith(hmmer3_binary.MAGIC):
+        return Identity(path, "profiles", HMMER3_BINARY)
     if profile := _binary_profile(head):
-        return Identity(path, None, profile, _HMM_HINT)
+        return Identity(path, None, *profile)
     if b"\0" in head and head.lstrip()[:1] not in (b">", b"@", b";"):
         return Identity(path, None, "binary data", f"Choose a text file. {_known_kinds()}")
     return None
 
 
-def _binary_profile(head: bytes) -> str | None:
-    """Return what binary file of HMMER this is.
+def _binary_profile(head: bytes) -> tuple[str, str] | None:
+    """Return which binary file of HMMER this is that is not read, and what to do.
 
     They begin with four bytes of letters or digits whose highest bit is set, in either order.
     """
@@ -174,10 +182,10 @@ def _binary_profile(head: bytes) -> str | None:
     if any(form[:3] == b"\xe8\xed\xed" for form in forms):
         last = (word if word[0] == 0xE8 else word[::-1])[3]
         version = 1 if last < 0xB5 and last != 0xB0 else 2 if last == 0xB5 else 3
-        return f"a binary HMMER{version} profile file"
+        return f"a binary HMMER{version} profile file{' of another version or machine' * (version == 3)}", _HMM_HINT
     letters = [bytes(byte & 0x7F for byte in form) for form in forms]
     if any(re.fullmatch(rb"3[a-z][fp][a-z]|SSI3", text) for text in letters):
-        return "a binary file made by hmmpress"
+        return "a binary file made by hmmpress", _PRESSED_HINT
     return None
 
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import io
-import lzma
 import os
+import shutil
 import stat
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, cast
 
 import numpy as np
-import xopen
-import zstandard
 
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
+from clalign.formats.compression import DAMAGED, Compression, compression_of, decompressed
 from clalign.jobs import JobContext, QuietContext
 from clalign.sizes import size_text
 
@@ -40,32 +37,15 @@ LONGEST_PROFILE_LINE = 4 << 20
 
 STANDARD_INPUT = "-"
 
-ZSTD_INPUT = 4 << 10
-"""Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
+LEFT_FREE = 512 << 20
+"""Bytes of a disk that copies of pipes leave free, but at most a twentieth of it."""
 
 HEAD = 64 << 10
 """Bytes that are enough to recognize a file by."""
 
-Compression = Literal["none", "gzip", "bzip2", "xz", "zstd"]
-
-_MAGIC: dict[bytes, Compression] = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    # A frame to skip, with which pzstd and others begin.
-    **{bytes([0x50 + n, 0x2A, 0x4D, 0x18]): "zstd" for n in range(16)},
-}
-_XOPEN = {"gzip": "gz", "bzip2": "bz2", "xz": "xz"}
-
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 TAKE_AGAIN = "Take the file from its source again."
-
-
-def compression_of(head: bytes) -> Compression:
-    """Return how a file that begins with these bytes is compressed."""
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +87,31 @@ def opened(path: str, spool: Path | None = None, context: JobContext | None = No
     InputError
         If there is no such file, or it is a folder, empty or not readable.
     """
-    if path != STANDARD_INPUT and _is_regular(path):
+    if is_plain(path):
         yield _source(path, Path(path))
         return
     with _spooled(path, spool, context or QuietContext()) as copy:
         yield _source(path, copy)
 
 
-def _is_regular(path: str) -> bool:
-    """Return whether a path is a plain file; refuse what cannot be read at all."""
+def is_plain(path: str) -> bool:
+    """Return whether a path is a plain file, which can be read again; pipes and standard input can be read once.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or what can't be read at all.
+    """
+    if path == STANDARD_INPUT:
+        return False
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
         raise _not_readable(path, error) from None
     if stat.S_ISDIR(mode):
         raise InputError(path, "this is a folder, not a file.", "Choose a file in it.")
+    if stat.S_ISBLK(mode):
+        raise InputError(path, "this is a device, not a file.", "Choose a file.")
     return stat.S_ISREG(mode)
 
 
@@ -154,7 +144,7 @@ def _spooled(path: str, folder: Path | None, context: JobContext) -> Iterator[Pa
     try:
         with _spool_file(folder) as copy:
             name = copy.name
-            _copy(path, copy, context)
+            copy_input(path, cast(BinaryIO, copy), context)
         yield Path(name)
     finally:
         if name:
@@ -169,10 +159,30 @@ def _spool_file(folder: Path | None) -> tempfile._TemporaryFileWrapper[bytes]:
 
 
 def _not_kept(place: str, error: OSError) -> OutputError:
-    return OutputError(f"The input could not be kept in {place}: {error.strerror}.", "Free some space there.")
+    hint = "Free some space there, set TMPDIR to a folder with more, or save the input to a file and give that."
+    return OutputError(f"The input could not be kept in {place}: {error.strerror}.", hint)
 
 
-def _copy(path: str, copy: tempfile._TemporaryFileWrapper[bytes], context: JobContext) -> None:
+def copy_input(path: str, copy: BinaryIO, context: JobContext | None = None) -> None:
+    """Copy standard input or a pipe, which can be read once only, into an open file; some of the disk is left free.
+
+    Parameters
+    ----------
+    path : str
+        The pipe, or ``-``.
+    copy : binary file
+        On a disk, with a name.
+    context : JobContext, optional
+        Told of the progress, asked whether to go on.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or never ends.
+    OutputError
+        If the disk has too little space.
+    """
+    context = context or QuietContext()
     if path == STANDARD_INPUT and sys.stdin is None:
         raise InputError(path, "there is no standard input.", "Choose a file.")
     try:
@@ -181,7 +191,9 @@ def _copy(path: str, copy: tempfile._TemporaryFileWrapper[bytes], context: JobCo
         raise _not_readable(path, error) from None
     done = 0
     try:
+        _refuse_endless(path, stream)
         while data := stream.read(CHUNK):
+            _leave_room(copy.name)
             copy.write(data)
             done += len(data)
             context.progress("read", done, None, "bytes")
@@ -193,69 +205,21 @@ def _copy(path: str, copy: tempfile._TemporaryFileWrapper[bytes], context: JobCo
             stream.close()
 
 
-class _Stream(Protocol):
-    """The part of a binary file that is used."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes; none at the end."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
-class _ZstdStream:
-    """Decompressed zstd frames; notices when the last one is not complete."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._frame = self._new_frame()
-        self._begun = False
-        self._compressed = b""
-        self._text = b""
-
-    @staticmethod
-    def _new_frame() -> zstandard.ZstdDecompressionObj:
-        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none only at the end."""
-        while not self._text:
-            data = self._compressed or self._raw.read(ZSTD_INPUT)
-            if not data:
-                if self._begun:
-                    raise EOFError
-                return b""
-            self._begun, self._compressed = True, b""
-            self._text = self._frame.decompress(data)
-            if self._frame.eof:
-                self._compressed = self._frame.unused_data
-                self._frame, self._begun = self._new_frame(), False
-        text, self._text = self._text[:size], self._text[size:]
-        return text
-
-    def close(self) -> None:
-        """Nothing to close: the raw file belongs to the caller."""
+def _refuse_endless(path: str, stream: BinaryIO) -> None:
+    """Refuse devices other than terminals, which a user can end, and the null device, which is empty."""
+    try:
+        facts = os.fstat(stream.fileno())
+    except (OSError, ValueError):  # no file of the system's
+        return
+    if stat.S_ISCHR(facts.st_mode) and not stream.isatty() and not os.path.samestat(facts, os.stat(os.devnull)):
+        raise InputError(path, "this is a device, not a file.", "Choose a file.")
 
 
-def _decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
-    if compression == "none":
-        return raw
-    if compression == "zstd":
-        return _ZstdStream(raw)
-    stream: _Stream = xopen.xopen(raw, "rb", format=_XOPEN[compression], threads=0)
-    return stream
-
-
-def _decompression_errors() -> tuple[type[Exception], ...]:
-    """Return what the libraries raise at damaged data, the fast ones that xopen finds included."""
-    errors: list[type[Exception]] = [EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError]
-    for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
-        with suppress(ImportError):
-            errors.append(importlib.import_module(name).error)
-    return tuple(errors)
-
-
-_DAMAGED = _decompression_errors()
+def _leave_room(path: str) -> None:
+    """Raise what a full disk raises if there is so little left that other programs would be hindered."""
+    usage = shutil.disk_usage(os.path.dirname(os.path.abspath(path)))
+    if usage.free < min(LEFT_FREE, usage.total // 20):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class _Summed(io.FileIO):
@@ -301,7 +265,7 @@ class RawReader:
         except OSError as error:
             raise _not_readable(source.label, error) from None
         self._raw = io.BufferedReader(self._file)
-        self._stream = _decompressed(self._raw, source.compression)
+        self._stream = decompressed(self._raw, source.compression)
         self._given = 0
 
     def read(self, size: int) -> bytes:
@@ -311,7 +275,7 @@ class RawReader:
             while left and (data := self._stream.read(left)):
                 parts.append(data)
                 left -= len(data)
-        except _DAMAGED:
+        except DAMAGED:
             raise self._ends_early() from None
         except OSError as error:
             if error.errno is not None:

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,9 @@ from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.run_files.hit_rows import HITS_AT_ONCE
 from clalign.runs import RunFile
+from clalign.search.run_sources import as_given
 from clalign.sequences import SequenceDatabase
 from clalign.specs import COMMANDS, SearchSpec, command_line
-
-STDIN_SUFFIX = ".stdin"
-"""What was read from standard input is kept beside a run, under its name with this suffix."""
 
 HITS_KEPT = 2048
 """The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
@@ -122,7 +119,7 @@ class Query:
 def open_source(run: RunFile, choice: Choice, context: JobContext) -> Source:
     """Return a run with the facts that its files carry."""
     spec = SearchSpec.from_dict(run.fact("spec"))
-    given = replace(spec, profiles=as_given(run, spec.profiles), targets=as_given(run, spec.targets))
+    given = replace(spec, profiles=as_given(run.path, spec.profiles), targets=as_given(run.path, spec.targets))
     origin = Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),
         query=given.profiles,
@@ -137,11 +134,6 @@ def open_source(run: RunFile, choice: Choice, context: JobContext) -> Source:
         run.connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
         run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
     return Source(run, spec, run.profiles(), origin, choice, context)
-
-
-def as_given(run: RunFile, path: str) -> str:
-    """Return an input as the user named it: ``-`` for standard input, which was kept beside the run."""
-    return "-" if Path(path) == run.path.absolute().with_suffix(STDIN_SUFFIX) else path
 
 
 def queries(source: Source, every: bool = False) -> Iterator[Query]:

@@ -25,10 +25,10 @@ from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
-from clalign.search.export_source import Choice, as_given
+from clalign.search.export_source import Choice
 from clalign.search.export_tables import write_lines
 from clalign.search.pairwise_inputs import scores_of, scoring_of
-from clalign.search.run_sources import check_still_there
+from clalign.search.run_sources import as_given, check_still_there
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536
@@ -160,7 +160,13 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
     spec = PairwiseSpec.from_dict(run.fact("spec"))
     if run.fact("scoring") is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
-    given = replace(spec, queries=as_given(run, spec.queries), targets=as_given(run, spec.targets))
+    given = replace(
+        spec,
+        queries=as_given(run.path, spec.queries),
+        targets=as_given(run.path, spec.targets),
+        matrix=spec.matrix and as_given(run.path, spec.matrix),
+        pair_list=spec.pair_list and as_given(run.path, spec.pair_list),
+    )
     origin = Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),
         query=given.queries,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clalign.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
 from clalign.errors import InputError
 from clalign.formats.reports import InputReport
-from clalign.formats.sources import TextReader, opened
+from clalign.formats.sources import TextReader, is_plain, opened
 from clalign.local_profiles import LengthTerms, length_terms, members_of
 from clalign.profiles import Hmm
 from clalign.sequences import SequenceBatch, SequenceDatabase
@@ -225,7 +225,7 @@ def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet) -> str:
 
 def _line_of(path: str, name: str, refused: npt.NDArray[np.bool_]) -> int | None:
     """Return the line of a FASTA file where a record first has a refused character."""
-    if path == "-":
+    if not is_plain(path):
         return None
     table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]
     bad = np.flatnonzero(table).astype(np.uint8).tobytes()

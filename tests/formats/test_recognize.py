@@ -42,7 +42,7 @@ REFUSALS = [
     (bytes(range(256)), "binary data"),
     (b"\xb5\xed\xed\xe8rest", "binary HMMER2"),
     (b"\xe8\xed\xed\xb5rest", "binary HMMER2"),
-    (b"\xba\xed\xed\xe8rest", "binary HMMER3"),
+    (b"\xb0\xed\xed\xe8rest", "binary HMMER3"),
     (b"\xb3\xe6\xe6\xf3rest", "hmmpress"),
     (b"\xf3\xf0\xe6\xb3rest", "hmmpress"),
     (b"\xb3\xc9\xd3\xd3rest", "hmmpress"),

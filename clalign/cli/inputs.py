@@ -1,0 +1,107 @@
+"""Input files of the commands: that they are there, and that a worker can read them, more than once.
+
+A worker is another process, so it has neither this one's standard input nor its descriptors, which is what the shell's
+``<(command)`` gives; and pipes end with the first reading. Such inputs are copied: beside the run that needs them to
+continue, or into a folder that goes with the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clalign.errors import ClalignError, InputError, OutputError
+
+if TYPE_CHECKING:
+    from clalign.cli.watch import RunPlace
+
+PRESSED = ".h3m"
+"""What hmmpress adds to the name of a library for the file that holds its models."""
+
+
+def there(path: str) -> str:
+    """Return the path of an input: itself, or where there is nothing but a pressed library of that name, its models.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    pressed = path + PRESSED
+    try:
+        if path == "-" or Path(path).exists():
+            return path
+        if Path(pressed).is_file():
+            return pressed
+    except OSError as error:  # a name that no file can have
+        raise InputError(path, f"the system refuses this name ({error.strerror}).", "Check the name.") from error
+    raise InputError(path, "the file does not exist.", "Check the name.")
+
+
+def in_file(path: str, place: RunPlace) -> str:
+    """Return the absolute path of an input of a run, so that it can be continued from any folder.
+
+    Standard input and pipes are copied beside the run.
+    """
+    from clalign.formats.sources import is_plain
+    from clalign.search.run_sources import copy_beside
+
+    if is_plain(path):
+        return str(Path(path).absolute())
+    copy = copy_beside(place.path, path)
+    if copy not in place.copies:  # a pipe may be named twice
+        if copy.exists():
+            raise OutputError(f"{copy} exists already, where the input would be kept.", "Choose another name (--run).")
+        place.copies.append(copy)
+        _copied(path, copy)
+    return str(copy)
+
+
+def name_as_given(error: BaseException, place: RunPlace) -> None:
+    """Let an error name inputs as the user did, not the copies of them beside a run."""
+    from clalign.search.run_sources import with_given_names
+
+    if isinstance(error, ClalignError) and place.copies:
+        error.message, error.hint = (with_given_names(place.path, text) for text in (error.message, error.hint))
+
+
+def _copied(path: str, copy: Path) -> None:
+    from clalign.formats.sources import copy_input
+
+    try:
+        with copy.open("xb") as stream:
+            copy_input(path, stream)
+    except OSError as error:
+        raise OutputError(
+            f"The input could not be kept in {copy} ({error.strerror}).", "Free space there, or set TMPDIR."
+        ) from error
+
+
+@contextlib.contextmanager
+def in_files(*paths: str) -> Iterator[list[str]]:
+    """Give the absolute paths of inputs; standard input and pipes as copies that go when the block ends.
+
+    Errors of the block name the inputs as the user did.
+    """
+    from clalign.formats.sources import is_plain
+
+    with contextlib.ExitStack() as stack:
+        given: dict[str, str] = {}
+        for number, path in enumerate(dict.fromkeys(paths)):
+            if is_plain(path):
+                given[path] = str(Path(path).absolute())
+                continue
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-"))
+            given[path] = str(Path(folder, "stdin" if path == "-" else Path(path).name or str(number)))
+            _copied(path, Path(given[path]))
+        try:
+            yield [given[path] for path in paths]
+        except ClalignError as error:
+            for path, copy in given.items():
+                if not is_plain(path):
+                    name = "standard input" if path == "-" else path
+                    error.message, error.hint = (text.replace(copy, name) for text in (error.message, error.hint))
+            raise

@@ -1,0 +1,99 @@
+"""Compressed files: recognized by their first bytes, read as streams of what they hold."""
+
+from __future__ import annotations
+
+import importlib
+import lzma
+import zlib
+from contextlib import suppress
+from typing import BinaryIO, Literal, Protocol
+
+import xopen
+import zstandard
+
+ZSTD_INPUT = 4 << 10
+"""Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
+
+Compression = Literal["none", "gzip", "bzip2", "xz", "zstd"]
+
+_MAGIC: dict[bytes, Compression] = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    # A frame to skip, with which pzstd and others begin.
+    **{bytes([0x50 + n, 0x2A, 0x4D, 0x18]): "zstd" for n in range(16)},
+}
+_XOPEN = {"gzip": "gz", "bzip2": "bz2", "xz": "xz"}
+
+
+def compression_of(head: bytes) -> Compression:
+    """Return how a file that begins with these bytes is compressed."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), "none")
+
+
+class _Stream(Protocol):
+    """The part of a binary file that is used."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to `size` bytes; none at the end."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class _ZstdStream:
+    """Decompressed zstd frames; notices when the last one is not complete."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._frame = self._new_frame()
+        self._begun = False
+        self._compressed = b""
+        self._text = b""
+
+    @staticmethod
+    def _new_frame() -> zstandard.ZstdDecompressionObj:
+        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none only at the end."""
+        while not self._text:
+            data = self._compressed or self._raw.read(ZSTD_INPUT)
+            if not data:
+                if self._begun:
+                    raise EOFError
+                return b""
+            self._begun, self._compressed = True, b""
+            self._text = self._frame.decompress(data)
+            if self._frame.eof:
+                self._compressed = self._frame.unused_data
+                self._frame, self._begun = self._new_frame(), False
+        text, self._text = self._text[:size], self._text[size:]
+        return text
+
+    def close(self) -> None:
+        """Nothing to close: the raw file belongs to the caller."""
+
+
+def decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
+    """Return what a file holds, as a stream of bytes; damage is raised as one of `DAMAGED`."""
+    if compression == "none":
+        return raw
+    if compression == "zstd":
+        return _ZstdStream(raw)
+    stream: _Stream = xopen.xopen(raw, "rb", format=_XOPEN[compression], threads=0)
+    return stream
+
+
+def _decompression_errors() -> tuple[type[Exception], ...]:
+    """Return what the libraries raise at damaged data, the fast ones that xopen finds included."""
+    errors: list[type[Exception]] = [EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError]
+    for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
+        with suppress(ImportError):
+            errors.append(importlib.import_module(name).error)
+    return tuple(errors)
+
+
+DAMAGED = _decompression_errors()
+"""What damaged data raises."""

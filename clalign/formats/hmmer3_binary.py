@@ -1,0 +1,194 @@
+"""HMMER3 profiles in binary form (3/f): the ``.h3m`` file of a library that hmmpress made, and ``hmmconvert -b``.
+
+A model is a magic number, flags, nodes, alphabet, then probabilities, annotation and statistics, in the byte
+order of the machine that wrote it, of which the usual one is read. The other files of a pressed library (``.h3f``,
+``.h3i``, ``.h3p``) hold nothing that is not in this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from clalign.alphabets import AMINO, DNA, RNA
+from clalign.errors import InputError, quoted
+from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
+from clalign.formats.hmmer3 import MAX_LENGTH, SUM_TOLERANCE
+from clalign.formats.sources import RawReader, decoded
+from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
+
+MAGIC = 0xE8EDEDBA.to_bytes(4, "little")
+"""Of format 3/f, which HMMER has written since 3.1."""
+
+ALPHABETS = {1: RNA, 2: DNA, 3: AMINO}
+
+N_TRANSITIONS = 7
+
+_HINT = "Press the library again with hmmpress, or give the text file it was made from."
+
+_DESC, _RF, _CS, _STATS, _MAP, _ACC = (1 << bit for bit in (1, 2, 3, 7, 8, 9))
+_GA, _TC, _NC, _CA, _COMPO, _CHKSUM, _CONS, _MMASK = (1 << bit for bit in range(10, 18))
+
+
+def read_hmmer3_binary(raw: RawReader, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
+    """Give the models of a file, one after the other.
+
+    Parameters
+    ----------
+    raw : RawReader
+        At the beginning of the file.
+    check : callable
+        Called before each model; it may raise `Cancelled`.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or ends early, with the number of the model.
+    """
+    number = 0
+    while head := raw.read(4):
+        check()
+        number += 1
+        record = _Record(raw, number)
+        if head != MAGIC:
+            raise record.error("another magic number is expected where it begins")
+        yield record.model()
+
+
+class _Record:
+    """Reads one model, knowing which one it is."""
+
+    def __init__(self, raw: RawReader, number: int) -> None:
+        self._raw = raw
+        self._number = number
+        self._name = ""
+
+    def error(self, reason: str) -> InputError:
+        named = f" ({quoted(self._name)})" if self._name else ""
+        return InputError(self._raw.source.label, f"in the binary model {self._number:,}{named} {reason}.", _HINT)
+
+    def values(self, kind: str, count: int) -> np.ndarray:
+        """Return numbers of a kind (``i4``, ``u4`` or ``f4``)."""
+        data = self._raw.read(4 * count)
+        if len(data) < 4 * count:
+            raise self.error("the file ends early")
+        return np.frombuffer(data, f"<{kind}").astype(kind)
+
+    def number(self, kind: str = "i4") -> int:
+        return int(self.values(kind, 1)[0])
+
+    def reals(self, count: int, what: str) -> Floats:
+        found: Floats = self.values("f4", count)
+        if not np.isfinite(found).all():
+            raise self.error(f"there are {what} that are no numbers")
+        return found
+
+    def table(self, rows: int, columns: int, what: str) -> Floats:
+        """Return probabilities."""
+        found = self.reals(rows * columns, what).reshape(rows, columns)
+        if (found < 0).any() or (found > 1 + SUM_TOLERANCE).any():
+            raise self.error(f"there are {what} that are no probabilities")
+        return found
+
+    def string(self) -> str:
+        size = self.number()
+        if not 0 <= size <= MAX_HEADER:
+            raise self.error(f"there is a text of {size:,} characters")
+        data = self._raw.read(size)
+        if len(data) < size:
+            raise self.error("the file ends early")
+        return decoded(data.split(b"\0")[0])
+
+    def annotation(self, is_there: int, length: int) -> str:
+        """Return a character for each node; there is one for node 0, too, and a zero at the end."""
+        if not is_there:
+            return ""
+        data = self._raw.read(length + 2)
+        if len(data) < length + 2:
+            raise self.error("the file ends early")
+        return data[1:-1].decode("latin-1")
+
+    def model(self) -> Hmm:
+        flags, length, kind = self.number(), self.number(), self.number()
+        if kind not in ALPHABETS:
+            raise self.error(f"the alphabet has the number {kind}; known are those of amino acids, DNA and RNA")
+        if not 1 <= length <= MAX_NODES:
+            raise self.error(f"a length of {length:,} nodes is not plausible")
+        alphabet = ALPHABETS[kind]
+        match = np.vstack([np.zeros((1, alphabet.size), np.float32), self.table(length, alphabet.size, "emissions")])
+        insert = self.table(length + 1, alphabet.size, "emissions")
+        transitions = self.table(length + 1, N_TRANSITIONS, "transitions")
+        self._name = _words(self.string())
+        if not self._name:
+            raise self.error("there is no name")
+        self._check_sums(match, insert, transitions)
+        accession, description = (_words(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
+        reference, _, consensus, structure, _ = (
+            self.annotation(flags & bit, length) for bit in (_RF, _MMASK, _CONS, _CS, _CA)
+        )
+        facts, effective, longest = self._facts(flags, length)
+        statistics = self.reals(6, "score statistics")
+        cutoffs = self.reals(6, "cutoffs")
+        composition = self.table(1, alphabet.size, "frequencies")[0] if flags & _COMPO else None
+        msv, viterbi, forward = self._statistics(statistics, facts) if flags & _STATS else (None, None, None)
+        pairs = [(_shortest(one), _shortest(two)) for one, two in cutoffs.reshape(3, 2)]
+        return Hmm(
+            name=self._name, accession=accession, description=description, alphabet=alphabet, match=match,
+            insert=insert, transitions=transitions, reference=reference, structure=structure,
+            consensus=consensus if consensus and "-" not in consensus else consensus_of(match, alphabet),
+            cutoffs=Cutoffs(*(pair if flags & bit else None for pair, bit in zip(pairs, (_GA, _TC, _NC), strict=True))),
+            calibration=None, facts=facts,
+            settings=Hmmer3Settings(
+                version="f", msv=msv, viterbi=viterbi, forward=forward, composition=composition,
+                max_length=longest, effective_n=effective,
+            ),
+        )  # fmt: skip
+
+    def _check_sums(self, match: Floats, insert: Floats, transitions: Floats) -> None:
+        t = transitions
+        for values in (match[1:], insert, t[:, 0:3], t[:, 3:5], t[:, 5:7]):
+            wrong = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE)
+            if len(wrong):
+                raise self.error(f"probabilities sum to {values[wrong[0]].sum():.3f} instead of 1")
+
+    def _facts(self, flags: int, length: int) -> tuple[dict[str, str], float | None, int | None]:
+        """Return what the header of a text file says beside, effective number of sequences and greatest length."""
+        history = re.sub(r"(?m)^\[?\d+\]?\s+", "", self.string())
+        n, effective, longest, date = self.number(), float(self.reals(1, "counts")[0]), self.number(), self.string()
+        if flags & _MAP:
+            self.values("i4", length + 1)
+        checksum = self.number("u4")
+        if longest > MAX_LENGTH:
+            raise self.error(f"MAXL is {longest:,}, which is not plausible")
+        given = {
+            "format": "HMMER3/f", "sequences": str(n) if n > 0 else "",
+            "effective sequences": f"{effective:f}" if effective > 0 else "", "date": _words(date),
+            "checksum": str(checksum) if flags & _CHKSUM else "",
+            "history": "\n".join(map(_words, history.splitlines())),
+        }  # fmt: skip
+        facts = {name: text for name, text in given.items() if text}
+        return facts, float(f"{effective:f}") if effective > 0 else None, longest if longest > 0 else None
+
+    def _statistics(self, found: Floats, facts: dict[str, str]) -> tuple[Calibration, Calibration, Calibration]:
+        values = [_shortest(value) for value in found]
+        for slope in values[1::2]:
+            if not is_slope(slope):
+                raise self.error(
+                    f"a lambda of {slope:g} is not plausible (it lies from {SLOPES[0]:g} to {SLOPES[1]:g})"
+                )
+        pairs = zip(("MSV", "VITERBI", "FORWARD"), values[::2], values[1::2], strict=True)
+        facts["score statistics"] = "; ".join(f"{name} {location} {slope}" for name, location, slope in pairs)
+        msv, viterbi = Calibration("gumbel", *values[:2]), Calibration("gumbel", *values[2:4])
+        return msv, viterbi, Calibration("exponential", *values[4:])
+
+
+def _words(text: str) -> str:
+    """Return a text as the reader of text files gives it."""
+    return " ".join(text.split())
+
+
+def _shortest(value: np.float32) -> float:
+    """Return the number with the fewest digits that is this float32: the one in the text file it was made from."""
+    return float(str(np.float32(value)))
