@@ -240,6 +240,7 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
     """Write every output from the run file."""
     from clalign.search.export import export
 
+    alignment_file = dict(outputs.files).get("stockholm", "")
     for what, path in outputs.files:
         if partial and what in SEQUENCES_ONLY:
             display.say(f"{path} was not written, because the search is not complete.")
@@ -254,6 +255,7 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
                 width=outputs.width,
                 accessions=outputs.accessions,
                 columns=outputs.columns,
+                alignment_file=alignment_file,
             )
 
 

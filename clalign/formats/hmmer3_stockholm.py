@@ -1,7 +1,8 @@
 """The multiple alignment of domains that hmmsearch 3.3.2 writes, letter by letter.
 
 Inserts stand in the middle between their neighbors: half of each to the left, half to the right. Each
-row has its posterior probabilities, each consensus column their mean.
+row has its posterior probabilities, each consensus column their mean. Where a name occurs again, all
+rows are numbered.
 """
 
 from __future__ import annotations
@@ -70,30 +71,41 @@ def hmmer3_stockholm_lines(
         Columns of a block; 0 for one block.
     """
     length: int = card["length"]
-    longest, means, width, n_accessions = np.zeros(length + 1, np.int64), _Means(length), 0, 0
+    longest, means, n_rows, n_accessions = np.zeros(length + 1, np.int64), _Means(length), 0, 0
+    places = set[str]()
     for row in rows():
         np.maximum(longest, insert_lengths(row, length), out=longest)
         means.add(row)
-        width = max(width, len(row.place))
+        places.add(row.place)
+        n_rows += 1
         n_accessions += bool(row.accession)
     inserts = [int(n) for n in longest]
+    n_digits = len(str(n_rows)) if len(places) < n_rows else 0
+    width = max(map(len, places)) + (n_digits and n_digits + 1)
+
+    def named() -> Iterator[tuple[str, AlignedRow]]:
+        for number, row in enumerate(rows()):
+            yield f"{number:0{n_digits}d}|{row.place}" if n_digits else row.place, row
+
     yield "# STOCKHOLM 1.0"
+    if n_digits:
+        yield '# WARNING: seq names have been made unique by adding a prefix of "<seq#>|"'
     for tag, text in (("ID", card["name"]), ("AC", card["accession"]), ("DE", card["description"]), ("AU", author)):
         if text:
             yield f"#=GF {tag} {text}"
     yield from (f"#=GF CC {comment}" for comment in comments)
     yield ""
     if n_accessions:
-        yield from (f"#=GS {row.place:<{width}s} AC {row.accession}" for row in rows() if row.accession)
+        yield from (f"#=GS {name:<{width}s} AC {row.accession}" for name, row in named() if row.accession)
         yield ""
-    yield from (f"#=GS {row.place:<{width}s} DE [subseq from] {row.description or row.name}" for row in rows())
+    yield from (f"#=GS {name:<{width}s} DE [subseq from] {row.description or row.name}" for name, row in named())
     yield ""
-    yield from _blocks(rows, inserts, means.text(), width, block)
+    yield from _blocks(named, inserts, means.text(), width, block)
     yield "//"
 
 
 def _blocks(
-    rows: Callable[[], Iterable[AlignedRow]], inserts: list[int], means: str, width: int, block: int
+    named: Callable[[], Iterable[tuple[str, AlignedRow]]], inserts: list[int], means: str, width: int, block: int
 ) -> Iterator[str]:
     label = max(width + len("#=GR  PP"), len("#=GC PP_cons"))
     n = len(means) + sum(inserts)
@@ -101,10 +113,10 @@ def _blocks(
         part = slice(start, start + (block or n))
         if start:
             yield ""
-        for row in rows():
+        for name, row in named():
             text, posterior = centered_text(row, inserts)
-            yield f"{row.place:<{label}s} {text[part]}"
-            yield f"{f'#=GR {row.place:<{width}s} PP':<{label}s} {posterior[part]}"
+            yield f"{name:<{label}s} {text[part]}"
+            yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
         yield f"{'#=GC PP_cons':<{label}s} {_spread(means, inserts)[part]}"
         yield f"{'#=GC RF':<{label}s} {_spread('x' * len(means), inserts)[part]}"
 
@@ -128,13 +140,14 @@ def centered_text(row: AlignedRow, inserts: list[int]) -> tuple[str, str]:
         if state == "M":
             matches[node], certainties[node] = letter.upper(), symbol
         node += 1
-    return _woven(matches, inserted, inserts), _woven(certainties, doubts, inserts)
+    # HMMER halves the number of letters, which a stop is not.
+    halves = [sum(map(str.isalpha, text)) // 2 for text in inserted]
+    return _woven(matches, inserted, inserts, halves), _woven(certainties, doubts, inserts, halves)
 
 
-def _woven(matches: list[str], inserted: list[str], inserts: list[int]) -> str:
-    """Return consensus columns and inserts in order, the latter parted in the middle."""
+def _woven(matches: list[str], inserted: list[str], inserts: list[int], halves: list[int]) -> str:
+    """Return consensus columns and inserts in order; of each insert so many stand left as `halves` says."""
     columns = []
-    for match, text, n in zip(["", *matches], inserted, inserts, strict=True):
-        left = len(text) // 2
+    for match, text, n, left in zip(["", *matches], inserted, inserts, halves, strict=True):
         columns.append(f"{match}{text[:left]}{'.' * (n - len(text))}{text[left:]}")
     return "".join(columns)

@@ -200,7 +200,8 @@ _ANNOTATIONS = (("CS", "structure"), ("RF", "reference"))
 
 
 def _row(name: str, text: str, first: int | str, last: int | str, widths: tuple[int, int]) -> str:
-    return f"  {name:>{widths[0]}s} {first:>{widths[1]}} {text} {last:<{widths[1]}}"
+    side = ">" if last == "-" else "<"
+    return f"  {name:>{widths[0]}s} {first:>{widths[1]}} {text} {last:{side}{widths[1]}}"
 
 
 def _annotation(symbols: str, domain: Domain) -> str:
@@ -321,6 +322,13 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     yield f"# {'device:':<33s}{origin.device}"
     yield RULE
     yield ""
+
+
+def alignment_saved(n_rows: int, path: str) -> str:
+    """Return the line after a query that tells where its alignment is."""
+    if not n_rows:
+        return "# No hits satisfy inclusion thresholds; no alignment saved"
+    return f"# Alignment of {n_rows} hits satisfying inclusion thresholds saved to: {path}"
 
 
 def closing(origin: Provenance) -> str:

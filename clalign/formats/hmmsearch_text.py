@@ -7,6 +7,7 @@ scripts that know hmmsearch 2.3.2 find everything in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from string import ascii_letters
 from typing import Any
 
 from clalign.formats.tables import OK, PARTIAL, Card, Provenance
@@ -18,6 +19,14 @@ COLUMNS = 50
 """Columns of an alignment block, the marks of begin and end included."""
 
 LONGEST_LABEL = 20
+
+_LETTERS = {"amino": "ACDEFGHIKLMNPQRSTVWYBUXZ", "dna": "ACGTBDHKMNRSUVWXY", "rna": "ACGTBDHKMNRSUVWXY"}
+_UNKNOWN = {
+    alphabet: str.maketrans({letter: "X" if letter.isupper() else "x" for letter in ascii_letters
+                             if letter.upper() not in known})
+    for alphabet, known in _LETTERS.items()
+}  # fmt: skip
+"""Letters that HMMER2 does not know, and what it shows instead, by the name of the alphabet."""
 
 
 def opening(origin: Provenance) -> Iterator[str]:
@@ -118,7 +127,7 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, title: str | None = No
     rows = [("RF", _annotation(card["reference"], domain)), ("CS", _annotation(card["structure"], domain))]
     annotations = [(tag, f"   {text}   ") for tag, text in rows if text.strip()]
     model, match = f"*->{domain.text.model}<-*", f"   {domain.text.match}   "
-    target = f"   {domain.text.target}   "
+    target = f"   {domain.text.target.translate(_UNKNOWN[card['alphabet']])}   "
     emits = f"   {domain.states}   "
     position = first
     for start in range(0, len(model), COLUMNS):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Provenance
+from clalign.formats.tables import Card, Provenance
 
 REVERSE, SECONDARY, UNMAPPED = 16, 256, 4
 UNKNOWN_QUALITY = 255
@@ -56,7 +56,7 @@ def record(row: PairRow, is_first: bool, residues: str) -> str:
     text = residues
     if residues and row.pair.strand < 0:
         text = row.complemented(residues)
-    shown = _NOT_RESIDUES.sub("N", text) if is_first and text else "*"
+    shown = _shown(text, row.card["alphabet"]) if is_first and text else "*"
     edits = row.n_columns - row.pair.n_identical
     tags = [f"AS:i:{row.domain.raw}", f"NM:i:{edits}"]
     if row.has_statistics:
@@ -68,7 +68,12 @@ def record(row: PairRow, is_first: bool, residues: str) -> str:
     return "\t".join(map(str, cells))
 
 
-def unmapped(name: str, residues: str) -> str:
+def unmapped(card: Card, residues: str) -> str:
     """Return the line of a query that was found nowhere."""
-    shown = _NOT_RESIDUES.sub("N", residues) or "*"
-    return "\t".join(map(str, (query_name(name), UNMAPPED, "*", 0, 0, "*", "*", 0, 0, shown, "*")))
+    shown = _shown(residues, card["alphabet"]) or "*"
+    return "\t".join(map(str, (query_name(card["name"]), UNMAPPED, "*", 0, 0, "*", "*", 0, 0, shown, "*")))
+
+
+def _shown(residues: str, alphabet: str) -> str:
+    """Return residues as SAM allows them; what is no letter, such as a stop, is an unknown residue."""
+    return _NOT_RESIDUES.sub("X" if alphabet == "amino" else "N", residues)

@@ -35,6 +35,7 @@ def export(
     width: int = 120,
     accessions: bool = False,
     columns: str = "",
+    alignment_file: str = "",
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
 
@@ -62,6 +63,9 @@ def export(
     columns : str
         Of a pairwise search what ``outfmt`` writes: ``6``, or ``6`` and names of columns.
 
+    alignment_file : str
+        Where the alignments of significant domains are written, too: ``text`` of HMMER3 profiles tells it.
+
     Returns
     -------
     int
@@ -74,7 +78,7 @@ def export(
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
-    choice = Choice(hits, significant, alignments, width, accessions)
+    choice = Choice(hits, significant, alignments, width, accessions, alignment_file)
     with open_run(Path(run_path)) as run:
         if run.fact("direction") == "pairwise":
             from clalign.search.pairwise_export import export_pairwise

@@ -43,6 +43,8 @@ class Choice:
         Longest line of a text for HMMER3 profiles; 0 for no limit.
     accessions : bool
         Whether such a text shows accessions in place of names.
+    alignment_file : str
+        Where the alignments of significant domains are, which such a text of a search tells; empty for nowhere.
     """
 
     hits: Sequence[int] | None = None
@@ -50,6 +52,7 @@ class Choice:
     alignments: bool = True
     width: int = 120
     accessions: bool = False
+    alignment_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -265,8 +268,19 @@ def _beyond(
 
 
 def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
-    """Yield the chosen domains of a hit."""
-    return (domain for _, domain in places(source, number, hit))
+    """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
+    if source.choice.significant:
+        return (domain for domain in hit.domains if is_significant_domain(source, number, domain))
+    return iter(hit.reported_domains)
+
+
+def n_significant_domains(source: Source, query: Query) -> int:
+    """Return how many domains of the significant hits of a query are significant."""
+    return sum(
+        is_significant(source, number, hit) and is_significant_domain(source, number, domain)
+        for number, hit in hits(source, query)
+        for domain in hit.domains
+    )
 
 
 def all_widths(source: Source) -> tuple[Widths, Widths]:

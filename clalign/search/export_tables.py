@@ -98,7 +98,7 @@ def write_pfamtblout(source: Source, stream: TextIO) -> int:
             target = sides(source, number, hit)[1]
             count += write_lines(stream, [hmmer3_tables.pfamtblout_hit(target, width)])
             domains += ((number, place[0], target, domain) for place, domain in places(source, number, hit))
-        domains.sort(key=lambda entry: (*_rank(source, entry[3]), entry[2].name))
+        domains.sort(key=lambda entry: (*_rank(source, entry[3]), entry[2].name, *_direction(entry[3])))
         write_lines(stream, hmmer3_tables.pfamtblout_domains_header(width))
         rows = (
             hmmer3_tables.pfamtblout_domain(source.cards[number], target, domain, place, width)
@@ -114,6 +114,12 @@ def _rank(source: Source, domain: Domain) -> tuple[float, ...]:
     if source.spec.inclusion_score is not None or source.spec.cutoff != "none" or domain.log_pvalue is None:
         return (-domain.score,)
     return (domain.log_pvalue,)
+
+
+def _direction(domain: Domain) -> tuple[bool, int]:
+    """Return what HMMER looks at last: it takes a domain of one residue for one on the other strand."""
+    start, end = domain.target_range
+    return end - start == 1, start
 
 
 def write_jsonl(source: Source, stream: TextIO) -> int:

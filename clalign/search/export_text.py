@@ -17,7 +17,7 @@ from clalign.hits import Domain, Hit
 from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.runs import RunFile
 from clalign.search.export_hmmer3_text import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
-from clalign.search.export_source import Query, Source, all_widths, hits, places, queries
+from clalign.search.export_source import Query, Source, all_widths, hits, n_significant_domains, places, queries
 from clalign.search.export_tables import write_lines
 
 
@@ -41,6 +41,9 @@ def write_text(source: Source, stream: TextIO) -> int:
             write_lines(stream, text.parameters(source.spec, card))
             count += _text_of_profile(source, stream, query)
         write_lines(stream, ["//"])
+        if source.choice.alignment_file and card["origin"] == "hmmer3":
+            n_rows = n_significant_domains(source, query)
+            write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
     closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
     write_lines(stream, [closing(source.origin)])
     return count
@@ -97,8 +100,11 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
 
 def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]], width: int) -> None:
     entries = [(source.cards[number], hit) for number, hit in found]
+    # HMMER2 lists what begins at the same residue in the order of the library.
     domains = [
-        (source.cards[number], hit, domain) for number, hit in found for _, domain in places(source, number, hit)
+        (source.cards[number], hit, domain)
+        for number, hit in sorted(found, key=lambda entry: entry[0])
+        for _, domain in places(source, number, hit)
     ]
     domains.sort(key=lambda entry: entry[2].target_range[0])
     description_width = max(52 - width, 11)

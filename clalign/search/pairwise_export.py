@@ -342,7 +342,7 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
         seen.add(id(row.card))
         count += write_lines(stream, [sam.record(row, is_first, residues[id(row.card)])])
     left = [card for card in _searched(source) if id(card) not in seen] if source.choice.hits is None else []
-    write_lines(stream, (sam.unmapped(card["name"], residues[id(card)]) for card in left))
+    write_lines(stream, (sam.unmapped(card, residues[id(card)]) for card in left))
     return count
 
 

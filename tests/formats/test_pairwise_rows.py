@@ -7,6 +7,7 @@ import math
 import pytest
 
 from clalign.formats.pairwise_rows import bits_text, evalue_text
+from clalign.formats.sam import unmapped
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,8 @@ def test_evalues(value: float, text: str) -> None:
 )
 def test_bits(value: float, text: str) -> None:
     assert bits_text(value) == text
+
+
+@pytest.mark.parametrize(("alphabet", "shown"), [("amino", "MKXV"), ("dna", "MKNV")])
+def test_sam_writes_what_is_no_residue_as_an_unknown_one(alphabet: str, shown: str) -> None:
+    assert unmapped({"name": "q", "alphabet": alphabet}, "MK*V").split("\t")[9] == shown

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from clalign.alignments import AlignmentText
+from clalign.formats import hmmer3_text
 from clalign.formats.writers import check_writable, whole_file
+from clalign.hits import Domain, Hit
 
 
 def test_what_a_crash_left_behind_does_not_matter(tmp_path: Path) -> None:
@@ -60,3 +63,18 @@ def test_where_no_file_is_without_a_name_it_has_another_until_it_is_whole(
         assert not path.exists()
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_row_of_deletions_ends_at_the_right() -> None:
+    """As hmmsearch prints it: the dash in place of the last coordinate stands where its last digit would."""
+    text = AlignmentText("a" * 120, " " * 120, "A" * 20 + "-" * 90 + "A" * 10, "9" * 120)
+    path = "M" * 20 + "D" * 90 + "M" * 10
+    domain = Domain(1, 10.0, 0.0, 1e-5, (1000, 1120), (2000, 2030), (2000, 2030), 10_000, path, text)
+    hit = Hit(0, 0, "target", "", "", 3000, 10.0, 0.0, 1e-5, 0, (domain,), 1)
+    card = {"name": "p" * 70, "accession": "", "length": 1200}
+    rows = [line for line in hmmer3_text.alignment_lines(card, hit, domain, hmmer3_text.Layout()) if "target" in line]
+    place = f"{'target':>72s}"
+    assert rows == [
+        f"{place} 2001 {'A' * 20}{'-' * 20} 2020", f"{place}    - {'-' * 40}    -",
+        f"{place} 2021 {'-' * 30}{'A' * 10} 2030",
+    ]  # fmt: skip

@@ -57,10 +57,11 @@ def table_body(text: str) -> list[str]:
 
 
 def text_body(text: str) -> list[str]:
-    """Return the text that people read without its head and the lines about time and other files."""
+    """Return the text that people read without its head, the lines about time and the names of files."""
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Query:"))
-    return [line for line in lines[start:] if not line.startswith("# ")]
+    kept = (line.partition(" saved to: ")[0] for line in lines[start:])
+    return [line for line in kept if not line.startswith("# ") or "alignment" in line.lower()]
 
 
 def alignment_body(text: str) -> list[str]:

@@ -27,6 +27,8 @@ CASES: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "xyppx_proteins": (("XYPPX",), "proteins", ("--max", "-E", "1000", "--seed", "7", "--noali")),
     "xyppx_odd": (("XYPPX",), "odd", ("--incE", "1", "--incdomE", "1", "--textw", "150", "--F3", "1")),
     "made1_dna": (("MADE1",), "dna", ()),
+    "rrm_repeated": (("RRM_1",), "repeated", ("--domE", "1e-8")),
+    "xyppx_everything": (("XYPPX",), "chloroplast", ("--max", "-E", "1e6", "--domE", "1e6", "--noali")),
     "nothing": (("XYPPX",), "chloroplast", ("--nobias", "-E", "1e-10")),
     "several": (("globins4", "RRM_1", "XYPPX"), "built", ("-E", "1e-3", "--nonull2", "--noali")),
     "scan_built": (("globins4", "RRM_1", "XYPPX"), "built", ()),
