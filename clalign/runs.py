@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from filelock import FileLock, Timeout
 
 from clalign.errors import InputError, OutputError, RunBusy
-from clalign.formats.cache import cache_root
+from clalign.formats.cache import lock_folder, make_folder
 from clalign.hits import Hit
 from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
@@ -100,9 +101,9 @@ class RunFile:
             If another worker has it.
         """
         name = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:32]
-        folder = cache_root() / "locks"
+        folder = lock_folder()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             lock = FileLock(folder / f"{name}.lock", blocking=False)
             lock.acquire()
         except Timeout:
@@ -114,7 +115,13 @@ class RunFile:
         try:
             yield
         finally:
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):  # who has opened it already finds that it is gone
+                    Path(lock.lock_file).unlink()
             lock.release()
+            if sys.platform == "win32":  # where only what nobody has open can be removed
+                with contextlib.suppress(OSError):
+                    Path(lock.lock_file).unlink()
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""

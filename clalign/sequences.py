@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +46,16 @@ class Sequence:
         return decode(self.codes)
 
 
+class Column(Protocol):
+    """An array, or what is read like one: in a file, of which each piece is checked when it is first read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+    def __array__(self, dtype: Any = ..., /, *, copy: bool | None = ...) -> npt.NDArray[Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SequenceDatabase:
     """Many sequences, encoded, sorted by length and normally mapped from a file.
@@ -75,23 +84,28 @@ class SequenceDatabase:
         Checksum of that file.
     n_empty : int
         Sequences without residues; HMMER2 leaves them out when it counts.
-    maps : tuple of mmap
-        The mapped files, so that their pages can be given back.
+    release : callable
+        Gives the memory of what was read back; it is read again when it is needed.
     """
 
     alphabet: Alphabet
-    codes: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]
-    text: npt.NDArray[np.uint8]
-    text_offsets: npt.NDArray[np.int64]
+    codes: Column
+    offsets: Column
+    order: Column
+    text: Column
+    text_offsets: Column
     source: str = ""
     digest: str = ""
     n_empty: int = 0
-    maps: tuple[mmap.mmap, ...] = field(default=(), repr=False, compare=False)
+    release: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.order)
+
+    def read_through(self) -> None:
+        """Read everything once, so that all of it is checked."""
+        for column in (self.codes, self.offsets, self.order, self.text, self.text_offsets):
+            column[:]
 
     @property
     def n_residues(self) -> int:
@@ -117,7 +131,7 @@ class SequenceDatabase:
         InputError
             If there is none.
         """
-        text, wanted = self.text.tobytes(), name.encode() + b"\t"
+        text, wanted = self.text[:].tobytes(), name.encode() + b"\t"
         rows, place = [], text.find(wanted)
         while place >= 0:
             row = int(np.searchsorted(self.text_offsets, place))
@@ -134,7 +148,8 @@ class SequenceDatabase:
 
     def residues(self, row: int) -> npt.NDArray[np.uint8]:
         """Return the letter codes of a row (uint8[length])."""
-        return self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
+        codes: npt.NDArray[np.uint8] = self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
+        return codes
 
     def batch(self, first: int, last: int) -> SequenceBatch:
         """Return the rows from `first` up to but not including `last` as a batch."""
@@ -148,12 +163,6 @@ class SequenceDatabase:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         codes = [self.residues(int(row)) for row in rows]
         return SequenceBatch(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, rows.astype(np.int64))
-
-    def release(self) -> None:
-        """Give the memory of the mapped pages back; they are read again when they are needed."""
-        for mapped in self.maps:
-            if hasattr(mmap, "MADV_DONTNEED"):
-                mapped.madvise(mmap.MADV_DONTNEED)
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Sequence], alphabet: Alphabet, source: str = "") -> SequenceDatabase:

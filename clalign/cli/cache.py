@@ -1,4 +1,4 @@
-"""``clalign cache``: the prepared sequence databases."""
+"""``clalign cache``: what is kept to be used again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def add_parser(subparsers: Any) -> None:
     parser: CommandParser = subparsers.add_parser(
         "cache",
         examples=EXAMPLES,
-        description="Show where sequence databases are kept once they are prepared, and how much room they take."
-        " They are made again when they are needed.",
+        description="Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much room"
+        " they take. They are made again when they are needed.",
     )
     parser.add_argument_group("Cache").add_argument("--clear", action="store_true", help="remove all of them")
     parser.set_defaults(run=run)
@@ -27,14 +27,19 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or clear the cache."""
-    from clalign.formats.cache import cache_folder, cache_limit, cached_databases, clear_cache
+    from clalign.formats.cache import cache_limit, cache_root, cached_databases, clear_cache, sizes
 
     if arguments.clear:
         show(f"Freed {size_text(clear_cache())}.")
         return 0
+    parts = sizes()
+    show(f"Folder: {cache_root()}")
+    show(f"Size:   {size_text(sum(parts.values()))} of {size_text(cache_limit())}")
+    for words, size in parts.items():
+        show(f"  {size_text(size):>12s}  {words}")
     found = cached_databases()
-    show(f"Folder: {cache_folder()}")
-    show(f"Size:   {size_text(sum(entry.size for entry in found))} of {size_text(cache_limit())}")
+    if found:
+        show("Sequences, with the day of their last use:")
     for entry in found:
         show(f"  {size_text(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}")
     return 0

@@ -132,13 +132,13 @@ def _devices() -> tuple[list[dict[str, Any]], str]:
 
 
 def _cache() -> dict[str, Any]:
-    from clalign.formats.cache import cache_folder, cache_limit, cached_databases
+    from clalign.formats.cache import cache_limit, cache_root, sizes
 
-    folder = cache_folder()
+    folder = cache_root()
     existing = next(place for place in (folder, *folder.parents) if place.is_dir())
     return {
         "folder": str(folder),
-        "bytes": sum(entry.size for entry in cached_databases()),
+        "bytes": sum(sizes().values()),
         "limit": cache_limit(),
         "free": shutil.disk_usage(existing).free,
         "writable": os.access(existing, os.W_OK),

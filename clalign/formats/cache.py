@@ -1,11 +1,11 @@
-"""The cache of packed databases: a folder for each, found by checksum, the least recently used go first."""
+"""The cache: a marked folder of things that can be made again, the least recently used go first."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -18,13 +18,26 @@ from typing import BinaryIO
 import platformdirs
 
 from clalign.errors import OptionError, OutputError
-from clalign.formats.checksums import crc32
-from clalign.formats.packed import FILES, MANIFEST, VERSION
+from clalign.formats.checksums import checked_content, checked_json, crc32
+from clalign.formats.packed import MANIFEST, VERSION
 from clalign.formats.sources import CHUNK, Source
 from clalign.jobs import JobContext
 
 FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
 LIMIT_VARIABLE = "CLALIGN_CACHE_LIMIT"
+
+OWN_FOLDER = "clalign-cache"
+"""Below the folder that a user names, or below that of all programs' caches: what else is there is not ours."""
+
+MARK = "CLALIGN-CACHE"
+"""The file in a folder that says that clalign made it, and may remove what is in it."""
+
+_MARK_TEXT = "Made by clalign, which removes old files here. Keep nothing of your own in this folder.\n"
+
+_TAG = "CACHEDIR.TAG"
+"""By it programs for backups know a folder that they may leave out (https://bford.info/cachedir/)."""
+
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n"
 
 DEFAULT_LIMIT = 20 * 10**9
 
@@ -33,23 +46,35 @@ DAY = 86400.0
 SETTLED_SECONDS = 2.0
 """A file changed later than this before it was read may change again without a new time stamp."""
 
-_WORKING = "new-"
+MOST_INDEXED = 4096
+"""Files whose checksum is remembered; beyond this the older half is forgotten."""
+
+WORKING = "new-"
 _SPOOLED = "input-"
 _LEAVING = "old-"
-_INDEX = "index"
 _USED = "used"
-_KERNELS = "kernels"
-_PROFILES = "profiles"
+
+_DATABASES, _PROFILES, _KERNELS, _INDEX, _LOCKS = "databases", "profiles", "kernels", "index", "locks"
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LEFT = re.compile(f"(?:{WORKING}|{_SPOOLED}|{_LEAVING}).+")
+_NAMES = {
+    _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z_]+-\d+"),
+    _PROFILES: re.compile(r"[0-9a-f]{64}-\d+"),
+    _KERNELS: _DIGEST,
+    _INDEX: _DIGEST,
+}
+"""How what is kept in each folder is named; nothing else is ever removed, but for what interrupted jobs left."""
 
 
 def cache_root() -> Path:
     """Return the folder of everything that can be made again."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("clalign"))
+    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
 
 
 def cache_folder() -> Path:
     """Return the folder of the packed databases."""
-    return cache_root() if os.environ.get(FOLDER_VARIABLE) else cache_root() / "databases"
+    return cache_root() / _DATABASES
 
 
 def kernel_folder() -> Path:
@@ -60,6 +85,30 @@ def kernel_folder() -> Path:
 def profile_folder() -> Path:
     """Return the folder of the decoded libraries of profiles."""
     return cache_root() / _PROFILES
+
+
+def lock_folder() -> Path:
+    """Return the folder of the locks of runs."""
+    return cache_root() / _LOCKS
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of the cache, and first the cache itself with its mark.
+
+    Raises
+    ------
+    OSError
+        If that cannot be written, or holds files already and has no mark, so that it is somebody else's.
+    """
+    root = cache_root()
+    mark = root / MARK
+    if not mark.is_file():
+        root.mkdir(parents=True, exist_ok=True)
+        if any(root.iterdir()) and not mark.is_file():
+            raise FileExistsError(errno.EEXIST, f"{root} holds files already and lacks the mark {MARK} of a cache")
+        mark.write_text(_MARK_TEXT, "utf-8")  # first, for another process may look at this very moment
+        (root / _TAG).write_text(_TAG_TEXT, "utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def cache_limit() -> int:
@@ -91,21 +140,34 @@ def writable(folder: Path) -> Iterator[None]:
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder and remove what interrupted jobs left there a day ago."""
+    """Make a folder of the cache and remove what interrupted jobs left there a day ago."""
     with writable(folder):
-        (folder / _INDEX).mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     for left in folder.iterdir():
-        if left.name.startswith((_WORKING, _SPOOLED, _LEAVING)):
+        if _LEFT.fullmatch(left.name):
             with suppress(OSError):
                 if time.time() - left.stat().st_mtime > DAY:
-                    _remove(left)
+                    remove(left)
 
 
-def _remove(path: Path) -> None:
+def is_own(path: Path) -> bool:
+    """Return whether a path is in a folder with the mark, and no link leads from there to elsewhere."""
+    root = cache_root()
+    between = [path, *path.parents][: len(path.parts) - len(root.parts)]
+    is_marked = root in path.parents and (root / MARK).is_file()
+    return is_marked and not any(step.is_symlink() for step in between)
+
+
+def remove(path: Path) -> bool:
+    """Remove something of the cache; return whether it is gone. What is not clalign's own stays."""
+    if not is_own(path):
+        return False
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    return not path.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +186,25 @@ class Checksums:
     crc32: int
 
 
-def checksums_of(source: Source, folder: Path, context: JobContext) -> Checksums:
+def checksums_of(source: Source, context: JobContext) -> Checksums:
     """Return the checksums of a file; one that is unchanged since the last time is not read again.
 
     The file may be replaced at any moment, so who reads it after this has to compare `Checksums.crc32`.
     """
-    place = folder / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
+    place = cache_root() / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
     with source.file.open("rb") as stream:
         before = _stamp(stream, source)
         with suppress(OSError, ValueError, KeyError, TypeError):
-            known = json.loads(place.read_text("utf-8"))
+            known = checked_content(place.read_text("utf-8"))
             if known["stamp"] == before:
                 return Checksums(**known["checksums"])
         found = _computed(stream, source, context)
         settled = _is_settled(stream) and _stamp(stream, source) == before
     if settled and not source.file.name.startswith(_SPOOLED):
         with suppress(OSError):
-            write_whole(place, json.dumps({"stamp": before, "checksums": asdict(found)}))
+            make_folder(place.parent)
+            write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
+            limit_files(place.parent, MOST_INDEXED)
     return found
 
 
@@ -169,16 +233,26 @@ def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksum
     return Checksums(digest.hexdigest(), checksum)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+    data = content.encode() if isinstance(content, str) else content
+    with tempfile.NamedTemporaryFile(prefix=WORKING, dir=path.parent, delete=False) as file:
         try:
-            file.write(text)
+            file.write(data)
             file.flush()
             os.replace(file.name, path)
         except OSError:
             os.unlink(file.name)
             raise
+
+
+def limit_files(folder: Path, most: int) -> None:
+    """Remove the half of the files of a folder of the cache that was used least recently, if there are too many."""
+    with suppress(OSError):
+        files = list(folder.iterdir())
+        if len(files) > most:
+            for file in sorted(files, key=lambda file: file.stat().st_mtime)[: most // 2]:
+                remove(file)
 
 
 def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
@@ -190,13 +264,14 @@ def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
 def new_entry(entry: Path) -> Iterator[Path]:
     """Give a working folder that becomes the entry at the end; nothing stays behind if that is not reached."""
     with writable(entry.parent):
-        working = Path(tempfile.mkdtemp(prefix=_WORKING, dir=entry.parent))
+        make_folder(entry.parent)
+        working = Path(tempfile.mkdtemp(prefix=WORKING, dir=entry.parent))
     try:
         yield working
         with writable(entry.parent):
             _put(working, entry)
     finally:
-        _remove(working)
+        remove(working)
 
 
 def _put(working: Path, entry: Path) -> None:
@@ -216,12 +291,14 @@ def _put(working: Path, entry: Path) -> None:
 
 def discard(entry: Path) -> bool:
     """Remove an entry; return whether it is gone (on Windows one that is open stays)."""
+    if not is_own(entry):
+        return not entry.exists()
     leaving = entry.with_name(f"{_LEAVING}{os.getpid()}-{time.monotonic_ns()}-{entry.name[:16]}")
     try:
         os.rename(entry, leaving)
     except OSError:
         return not entry.exists()
-    shutil.rmtree(leaving, ignore_errors=True)
+    remove(leaving)
     return True
 
 
@@ -233,7 +310,7 @@ def mark_used(entry: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CachedDatabase:
-    """An entry of the cache.
+    """A packed database in the cache.
 
     Attributes
     ----------
@@ -253,19 +330,43 @@ class CachedDatabase:
 
 
 def cached_databases() -> list[CachedDatabase]:
-    """Return the entries of the cache, the most recently used first."""
-    folder = cache_folder()
-    if not folder.is_dir():
-        return []
+    """Return the packed databases in the cache, the most recently used first."""
     entries = []
-    for entry in folder.iterdir():
-        if entry.name == _INDEX or not entry.is_dir() or entry.name.startswith((_WORKING, _LEAVING)):
-            continue
+    for entry in _kept(_DATABASES):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            source = json.loads((entry / MANIFEST).read_text("utf-8"))["facts"].get("source", "")
-            size = sum((entry / name).stat().st_size for name in (*FILES, MANIFEST))
-            entries.append(CachedDatabase(entry, source, size, _last_use(entry)))
+            source = checked_content((entry / MANIFEST).read_text("utf-8"))["facts"].get("source", "")
+            entries.append(CachedDatabase(entry, source, _size(entry), _last_use(entry)))
     return sorted(entries, key=lambda cached: -cached.used)
+
+
+def _kept(name: str) -> list[Path]:
+    """Return what is kept in a folder of the cache."""
+    try:
+        return [path for path in (cache_root() / name).iterdir() if _NAMES[name].fullmatch(path.name)]
+    except OSError:
+        return []
+
+
+def _left() -> list[Path]:
+    """Return what interrupted jobs left in the cache, and what other ones are working on."""
+    found = []
+    for folder in (cache_root(), *(cache_root() / name for name in _NAMES)):
+        with suppress(OSError):
+            found += [path for path in folder.iterdir() if _LEFT.fullmatch(path.name)]
+    return found
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files below a folder; links are not followed."""
+    size = 0
+    with suppress(OSError):
+        if not path.is_dir() or path.is_symlink():
+            return path.lstat().st_size
+        with os.scandir(path) as found:
+            for item in found:
+                deeper = item.is_dir(follow_symlinks=False)
+                size += _size(Path(item.path)) if deeper else item.stat(follow_symlinks=False).st_size
+    return size
 
 
 def _last_use(entry: Path) -> float:
@@ -273,22 +374,41 @@ def _last_use(entry: Path) -> float:
     return (mark if mark.exists() else entry).stat().st_mtime
 
 
+def sizes() -> dict[str, int]:
+    """Return how many bytes each part of the cache takes, in words."""
+    root = cache_root()
+    if not (root / MARK).is_file():
+        return {}
+    parts = {
+        "prepared sequences": _size(root / _DATABASES),
+        "decoded profiles": _size(root / _PROFILES),
+        "compiled kernels": _size(root / _KERNELS),
+    }
+    return {**parts, "other": _size(root) - sum(parts.values())}
+
+
 def clear_cache() -> int:
-    """Remove all entries, compiled kernels and decoded profiles; return how many bytes that freed."""
-    freed = sum(cached.size for cached in cached_databases() if discard(cached.folder))
-    for folder in (kernel_folder(), profile_folder()):
-        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(cache_folder() / _INDEX, ignore_errors=True)
-    return freed
+    """Remove all that can be made again but the verdicts on devices; return how many bytes that freed."""
+    before = sum(sizes().values())
+    for path in [*(path for name in _NAMES for path in _kept(name)), *_left()]:
+        if path.is_dir():
+            discard(path)
+        else:
+            remove(path)
+    return before - sum(sizes().values())
 
 
 def keep_to_limit(in_use: Path) -> None:
-    """Remove the least recently used entries until the cache is within its limit."""
-    entries = cached_databases()
-    total, limit = sum(cached.size for cached in entries), cache_limit()
-    for cached in reversed(entries):
+    """Remove the least recently used databases and libraries until the cache is within its limit."""
+    total, limit = sum(sizes().values()), cache_limit()
+    if total <= limit:
+        return
+    entries = []
+    for entry in (*_kept(_DATABASES), *_kept(_PROFILES)):
+        with suppress(OSError):
+            entries.append((_last_use(entry), entry, _size(entry)))
+    for _, entry, size in sorted(entries):
         if total <= limit:
             return
-        if cached.folder != in_use and discard(cached.folder):
-            total -= cached.size
+        if entry != in_use and discard(entry):
+            total -= size

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
-from clalign.errors import OptionError
+from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats import cache, packed
 from clalign.formats.blocks import Block, Reading
 from clalign.formats.clustal import read_clustal_blocks
@@ -34,6 +35,9 @@ READERS: dict[str, BLOCK_READER] = {
     "clustal": read_clustal_blocks,
 }
 """The reader of each sequence format."""
+
+MOST_REBUILDS = 3
+"""So often an entry of the cache is made again before the disk is to blame."""
 
 ALIGNMENTS = ("stockholm", "clustal")
 """Formats whose gap characters are always left out."""
@@ -75,17 +79,20 @@ def load_database(
     cache.prepare(folder)
     with opened(path, folder, context) as source:
         name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
-        sums = cache.checksums_of(source, folder, context)
+        sums = cache.checksums_of(source, context)
         guessed = sequence_format == "auto"
         entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
         facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, sums.crc32)
         guess, report = make_report(facts, taken_for, path, sums.sha256, source.compression)
+        rebuild = _Rebuilding(source, name, entry, context, guessed, sums.crc32)
+        opening = partial(packed.open_packed, entry, guess, path, sums.sha256, facts.n_empty, rebuild)
         try:
-            database = packed.open_packed(entry, guess, path, sums.sha256, facts.n_empty)
-        except (OSError, ValueError):
-            cache.discard(entry)
-            facts = _encode(source, name, entry, context, guessed, sums.crc32)
-            database = packed.open_packed(entry, guess, path, sums.sha256, facts.n_empty)
+            database = opening()
+        except (OSError, ValueError, packed.DamagedPack):
+            rebuild()
+            database = opening()
+        if str(source.file) != path:  # of standard input and pipes there will be no more than this
+            database.read_through()
     cache.mark_used(entry)
     cache.keep_to_limit(entry)
     return database, report
@@ -105,12 +112,50 @@ def _facts_of(entry: Path) -> Facts | None:
     if not entry.exists():
         return None
     try:
-        facts = packed.read_manifest(entry)
+        facts = packed.read_manifest(entry).facts
         facts.pop("source", None)
         return Facts(**facts)
     except (packed.DamagedPack, TypeError):
         cache.discard(entry)
         return None
+
+
+class _Unheard(QuietContext):
+    """A context that tells nothing of what is repaired, but can be stopped."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+
+    def check(self) -> None:
+        """Ask whether to go on."""
+        self._context.check()
+
+
+class _Rebuilding:
+    """Makes an entry anew from its file when a part of it turns out to be damaged; takes what `_encode` takes."""
+
+    def __init__(
+        self, source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int
+    ) -> None:
+        self._source, self._entry = source, entry
+        self._again = partial(_encode, source, name, entry, _Unheard(context), guessed, checksum)
+        self._n = 0
+
+    def __call__(self) -> None:
+        self._n += 1
+        if self._n > MOST_REBUILDS or not cache.discard(self._entry):
+            raise OutputError(
+                f"What was written to {self._entry} is damaged when it is read.",
+                f"Check that disk, or set {cache.FOLDER_VARIABLE} to a folder on another one.",
+            )
+        try:
+            self._again()
+        except InputError as error:
+            raise InputError(
+                self._source.label,
+                "what was kept of it is damaged, and the file is not there any more as it was.",
+                "Put it back, or search again.",
+            ) from error
 
 
 def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int) -> Facts:

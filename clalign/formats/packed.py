@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from clalign.alphabets import Alphabet
 from clalign.formats.blocks import Block
+from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
 from clalign.formats.tally import SHOWN_LINES
 from clalign.sequences import SequenceDatabase
 
@@ -36,7 +38,8 @@ FILES: dict[str, type[np.generic]] = {
 MANIFEST = "manifest.json"
 HASHES = "hashes"
 LINES = "lines"
-"""Working files: hash of each name and line of each header (int64), in the order of the input."""
+SUMS = "sums"
+"""Working files: hash of each name and line of each header (int64), in the order of the input; checksums."""
 
 NAMES_AT_ONCE = 1 << 19
 """Hashes that are compared in memory; more are compared in parts."""
@@ -109,6 +112,7 @@ class PackedWriter:
         self._n_codes = 0
         self._n_text = 0
         self._files: dict[str, BinaryIO] = {}
+        self._sums = {name: PieceSums() for name in FILES}
 
     def __enter__(self) -> PackedWriter:
         for name in (*FILES, HASHES, LINES):
@@ -147,10 +151,15 @@ class PackedWriter:
             self._flush(final=True)
         for file in self._files.values():
             file.flush()
+        sums = {name: found.finish() for name, found in self._sums.items()}
+        (self.folder / SUMS).write_text(json.dumps(sums), "utf-8")
         return self.lengths
 
     def _write(self, name: str, values: npt.NDArray[Any] | bytes) -> None:
-        self._files[name].write(values if isinstance(values, bytes) else values.tobytes())
+        data = values if isinstance(values, bytes) else values.tobytes()
+        self._files[name].write(data)
+        if name in FILES:
+            self._sums[name].add(data)
 
     def _write_names(self, block: Block) -> None:
         hashes = [hash(text[: text.index(b"\t")]) for text in block.texts]
@@ -317,55 +326,101 @@ def name_of(folder: Path, place: int) -> str:
 
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the sizes of the files and the facts of the input beside them; the working files go."""
-    (folder / HASHES).unlink(missing_ok=True)
-    (folder / LINES).unlink(missing_ok=True)
+    """Write sizes and checksums of the files and the facts of the input beside them; the working files go."""
+    sums = json.loads((folder / SUMS).read_text("utf-8"))
     sizes = {name: (folder / name).stat().st_size for name in FILES}
-    content = json.dumps({"version": VERSION, "sizes": sizes, "facts": facts}, ensure_ascii=False)
-    (folder / MANIFEST).write_text(content, "utf-8")
+    for name in (HASHES, LINES, SUMS):
+        (folder / name).unlink(missing_ok=True)
+    content = {"version": VERSION, "sizes": sizes, "sums": sums, "facts": facts}
+    (folder / MANIFEST).write_text(checked_json(content), "utf-8")
 
 
 class DamagedPack(Exception):
     """A packed database that is not complete."""
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the facts of a packed database after checking that its files are whole.
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is written beside the files of a packed database.
+
+    Attributes
+    ----------
+    facts : dict
+        Of the input.
+    sums : dict
+        By name of the file, the CRC-32 of each of its pieces.
+    """
+
+    facts: dict[str, Any]
+    sums: dict[str, list[int]]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a packed database after checking that its files have their sizes.
 
     Raises
     ------
     DamagedPack
-        If a file is missing or has another size than it should.
+        If a file is missing or has another size than it should, or the manifest is damaged.
     """
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = checked_content((folder / MANIFEST).read_text("utf-8"))
         sizes = {name: (folder / name).stat().st_size for name in FILES}
         if manifest["version"] != VERSION or manifest["sizes"] != sizes:
             raise DamagedPack(folder)
-        facts: dict[str, Any] = manifest["facts"]
+        return Manifest(manifest["facts"], manifest["sums"])
     except (OSError, ValueError, KeyError, TypeError):
         raise DamagedPack(folder) from None
-    return facts
 
 
-def open_packed(folder: Path, alphabet: Alphabet, source: str, digest: str, n_empty: int) -> SequenceDatabase:
-    """Return the database in a folder, mapped into memory."""
-    maps: list[mmap.mmap] = []
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, kind in FILES.items():
-        with (folder / name).open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        maps.append(mapped)
-        arrays[name] = np.frombuffer(mapped, kind)
+class _Mapped:
+    """The arrays of a folder, mapped into memory; those of a folder that was made anew take their place."""
+
+    def __init__(self, folder: Path, rebuild: Callable[[], None]) -> None:
+        self._folder = folder
+        self._rebuild = rebuild
+        self._maps: list[mmap.mmap] = []
+        self.arrays = {name: CheckedArray(*found, self._renew) for name, found in self._opened().items()}
+
+    def _opened(self) -> dict[str, tuple[npt.NDArray[Any], list[int]]]:
+        sums, found, maps = read_manifest(self._folder).sums, {}, []
+        for name, kind in FILES.items():
+            with (self._folder / name).open("rb") as file:
+                maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            found[name] = np.frombuffer(maps[-1], kind), sums[name]
+        self._maps = maps
+        return found
+
+    def _renew(self) -> None:
+        self._rebuild()
+        for name, found in self._opened().items():
+            self.arrays[name].replace(*found)
+
+    def release(self) -> None:
+        """Give the memory of the mapped pages back; they are read again when they are needed."""
+        for mapped in self._maps:
+            if hasattr(mmap, "MADV_DONTNEED"):
+                mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def open_packed(
+    folder: Path, alphabet: Alphabet, source: str, digest: str, n_empty: int, rebuild: Callable[[], None]
+) -> SequenceDatabase:
+    """Return the database in a folder, mapped into memory.
+
+    `rebuild` makes the folder anew; it is called where it turns out that a part of it is damaged.
+
+    Raises
+    ------
+    DamagedPack, OSError, ValueError
+        If that is seen at once.
+    """
+    mapped = _Mapped(folder, rebuild)
     return SequenceDatabase(
         alphabet=alphabet,
-        codes=arrays["codes"],
-        offsets=arrays["offsets"],
-        order=arrays["order"],
-        text=arrays["text"],
-        text_offsets=arrays["text_offsets"],
+        **mapped.arrays,
         source=source,
         digest=digest,
         n_empty=n_empty,
-        maps=tuple(maps),
+        release=mapped.release,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import ALPHABETS
-from clalign.errors import OutputError
 from clalign.formats import cache
+from clalign.formats.checksums import checked_content, checked_json, crc32
+from clalign.formats.packed import MANIFEST
 from clalign.formats.profiles import models_in
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
@@ -30,6 +30,7 @@ MOST_LIBRARIES = 64
 
 _ARRAYS = ("match", "insert", "transitions", "composition")
 _MODELS = "models.json"
+_FILES = (_MODELS, *(f"{name}.npy" for name in _ARRAYS))
 _TEXTS = ("name", "accession", "description", "consensus", "reference", "structure", "facts")
 _STATISTICS = ("msv", "viterbi", "forward")
 
@@ -54,9 +55,7 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
         See `clalign.formats.profiles.read_profiles`.
     """
     with opened(path) as source:
-        with suppress(OutputError):
-            cache.prepare(cache.cache_folder())
-        sums = cache.checksums_of(source, cache.cache_folder(), QuietContext())
+        sums = cache.checksums_of(source, QuietContext())
         place = cache.profile_folder() / f"{sums.sha256}-{VERSION}"
         if keep and place.is_dir():
             with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
@@ -75,22 +74,28 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
 
 
 def _keep(models: list[Hmm], place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    working = Path(tempfile.mkdtemp(prefix="new-", dir=place.parent))
+    cache.make_folder(place.parent)
+    working = Path(tempfile.mkdtemp(prefix=cache.WORKING, dir=place.parent))
     try:
         size = models[0].alphabet.size if models else 0
         for name in _ARRAYS:
             parts = [_array(hmm, name) for hmm in models]
             np.save(working / f"{name}.npy", np.concatenate(parts) if parts else np.zeros((0, size), np.float32))
         (working / _MODELS).write_text(json.dumps([_description(hmm) for hmm in models]), "utf-8")
-        shutil.rmtree(place, ignore_errors=True)
+        sums = {name: crc32(_bytes(working / name)) for name in _FILES}
+        (working / MANIFEST).write_text(checked_json(sums), "utf-8")
+        cache.discard(place)
         working.rename(place)
     except OSError:
-        shutil.rmtree(working, ignore_errors=True)
+        cache.remove(working)
         raise
     kept = sorted(place.parent.iterdir(), key=lambda entry: -entry.stat().st_mtime)
     for entry in kept[MOST_LIBRARIES:]:
-        shutil.rmtree(entry, ignore_errors=True)
+        cache.discard(entry)
+
+
+def _bytes(file: Path) -> npt.NDArray[np.uint8]:
+    return np.memmap(file, np.uint8, "r")
 
 
 def _array(hmm: Hmm, name: str) -> Floats:
@@ -122,6 +127,9 @@ def _description(hmm: Hmm) -> dict[str, Any]:
 
 
 def _read(place: Path) -> Iterator[Hmm]:
+    sums = checked_content((place / MANIFEST).read_text("utf-8"))
+    if sums != {name: crc32(_bytes(place / name)) for name in _FILES}:
+        raise ValueError("the numbers are damaged")
     models: list[dict[str, Any]] = json.loads((place / _MODELS).read_text("utf-8"))
     arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
     start = 0

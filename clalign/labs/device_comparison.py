@@ -100,7 +100,7 @@ class BenchJob:
 
     def facts(self) -> dict[str, Any]:
         """Return what makes this job the same on another machine, as plain data."""
-        digest = hashlib.sha256(self.database.codes.data)
+        digest = hashlib.sha256(self.database.codes[:].data)
         for array in (self.database.offsets, self.model.match, self.model.insert, self.model.transitions):
             digest.update(np.ascontiguousarray(array).data)
         return {

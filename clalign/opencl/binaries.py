@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import logging
 import os
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clalign.formats.cache import kernel_folder
+from clalign.formats.cache import kernel_folder, limit_files, make_folder, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -65,21 +64,6 @@ def keep(program: cl.Program, place: Path) -> None:
         binary = bytes(binaries[0])
         if not binary:
             return
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-            try:
-                file.write(hashlib.sha256(binary).digest() + binary)
-                file.flush()
-                os.replace(file.name, place)
-            except OSError:
-                os.unlink(file.name)
-                raise
-        _limit(place.parent)
-
-
-def _limit(folder: Path) -> None:
-    files = list(folder.iterdir())
-    if len(files) > MOST_FILES:
-        ages = sorted((file.stat().st_mtime, file) for file in files)
-        for _, file in ages[: MOST_FILES // 2]:
-            file.unlink(missing_ok=True)
+        make_folder(place.parent)
+        write_whole(place, hashlib.sha256(binary).digest() + binary)
+        limit_files(place.parent, MOST_FILES)

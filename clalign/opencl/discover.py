@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from clalign.children import ask, own_command
 from clalign.devices import REFERENCE, Device, DeviceKind, Health
 from clalign.errors import DeviceNotFound
-from clalign.formats.cache import cache_root, write_whole
+from clalign.formats.cache import cache_root, make_folder, write_whole
 from clalign.opencl.kernels import sources_digest
 from clalign.opencl.tunings import read_tunings
 
@@ -325,7 +325,7 @@ def _read_verdicts() -> dict[str, Verdict]:
 def _write_verdicts(verdicts: dict[str, Verdict]) -> None:
     path = verdicts_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_whole(path, json.dumps(verdicts, indent=1))
     except OSError as error:
         log.warning("the verdicts of the self-tests could not be kept: %s", error)

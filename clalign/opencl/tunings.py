@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
 from clalign.errors import OutputError
-from clalign.formats.cache import cache_root, write_whole
+from clalign.formats.cache import cache_root, make_folder, write_whole
+from clalign.formats.checksums import checked_content, checked_json
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def tunings_path() -> Path:
 def read_tunings() -> Tunings:
     """Return the tunings by key of device; none if the file is missing or damaged."""
     try:
-        data = json.loads(tunings_path().read_text("utf-8"))
+        data = checked_content(tunings_path().read_text("utf-8"))
         found = {str(key): {str(name): int(value) for name, value in one.items()} for key, one in data.items()}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         return {}
@@ -53,8 +53,8 @@ def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
         known[key] = tuning
     path = tunings_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(known, indent=1))
+        make_folder(path.parent)
+        write_whole(path, checked_json(known))
     except OSError as error:
         raise OutputError(
             f"The choices could not be kept in {path} ({error.strerror}).",

@@ -18,8 +18,10 @@ from clalign.cli.devices import facts, table
 from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
 from clalign.devices import REFERENCE, Device
 from clalign.errors import ExitCode
+from clalign.formats.cache import cache_root
 from clalign.jobs import Event
 from clalign.runs import open_run
+from clalign.sizes import size_text
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -73,7 +75,10 @@ def test_selftest_of_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_cache_is_shown_and_cleared(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache"]) == 0
-    assert "kat.fa" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "kat.fa" in told
+    size = sum(path.stat().st_size for path in cache_root().rglob("*") if path.is_file())
+    assert f"Size:   {size_text(size)} of" in told
     assert main(["cache", "--clear"]) == 0
     assert capsys.readouterr().out.startswith("Freed ")
     assert main(["cache"]) == 0

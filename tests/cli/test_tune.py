@@ -10,6 +10,7 @@ import pytest
 from clalign.cli import main
 from clalign.devices import Device
 from clalign.errors import ExitCode
+from clalign.opencl.tunings import read_tunings
 
 
 @pytest.mark.thorough
@@ -23,12 +24,12 @@ def test_choices_are_found_and_forgotten(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("lanes a vector")
     assert f"Kept for {device.name}:" in lines
-    kept = json.loads((tmp_path / "tunings.json").read_text())
+    kept = read_tunings()
     assert len(kept) == 1
     assert main(["tune", "-q", "--device", device.id, "--reset", "--json"]) == ExitCode.DONE
     told = json.loads(capsys.readouterr().out)
     assert (told["device"], told["rows"]) == (device.name, [])
-    assert json.loads((tmp_path / "tunings.json").read_text()) == {}
+    assert read_tunings() == {}
     assert main(["tune", "-q", "--device", device.id, "--reset"]) == ExitCode.DONE
     assert capsys.readouterr().out == f"{device.name} has the built-in choices again.\n"
 

@@ -14,6 +14,7 @@ import pytest
 
 from clalign.alignments import AlignmentText
 from clalign.errors import ExitCode, InputError, OutputError, RunBusy
+from clalign.formats.cache import lock_folder
 from clalign.hits import Domain, Hit, PairFacts, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.batches import unpack_survivors
@@ -122,12 +123,14 @@ def test_damage_is_told_plainly(run: RunFile) -> None:
         list(again.hits())
 
 
-def test_one_worker_at_a_time(run: RunFile) -> None:
+def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
     with open_run(run.path, writable=True) as other:
         with run.owned(), pytest.raises(RunBusy), other.owned():
             pytest.fail("two workers own one run")
         with other.owned():
-            pass
+            assert len(list(lock_folder().iterdir())) == 1
+    assert list(lock_folder().iterdir()) == []
 
 
 def test_refusals(tmp_path: Path, run: RunFile) -> None:

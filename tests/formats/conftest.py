@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clalign.formats import cache
 from clalign.formats.databases import load_database
 from clalign.formats.reports import InputReport
 from clalign.sequences import SequenceDatabase
@@ -17,10 +18,9 @@ Loader = Callable[..., tuple[SequenceDatabase, InputReport]]
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder for this test alone."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(folder))
-    return folder
+    """The folder of packed databases, in a cache for this test alone."""
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
+    return cache.cache_folder()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,13 @@ import pytest
 import zstandard
 
 from clalign.errors import Cancelled, InputError, OptionError, OutputError
-from clalign.formats import cache, packed
+from clalign.formats import cache, checksums, packed
 from clalign.formats.databases import load_database
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.reports import InputReport
 from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
 from clalign.jobs import QuietContext
+from clalign.sequences import SequenceDatabase
 
 COMPRESS = {
     "gzip": gzip.compress,
@@ -57,11 +59,11 @@ class Recorder(QuietContext):
 
 
 def arrays_of(database) -> list[list[int]]:
-    return [getattr(database, name).tolist() for name in packed.FILES]
+    return [getattr(database, name)[:].tolist() for name in packed.FILES]
 
 
 def entries(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.name != "index"]
+    return list(folder.iterdir())
 
 
 @pytest.mark.parametrize("name", COMPRESS)
@@ -223,11 +225,9 @@ def test_a_file_that_is_replaced_while_its_checksum_is_taken_is_looked_at_again(
             (tmp_path / "y").write_bytes(b">a\nMKW\n")
             os.replace(tmp_path / "y", path)
 
-    folder = tmp_path / "index-of"
-    cache.prepare(folder)
     with opened(str(path)) as source:
-        first = cache.checksums_of(source, folder, Replacing())
-        second = cache.checksums_of(source, folder, QuietContext())
+        first = cache.checksums_of(source, Replacing())
+        second = cache.checksums_of(source, QuietContext())
     assert first.sha256 == hashlib.sha256(b">a\nMKV\n").hexdigest()
     assert second.sha256 == hashlib.sha256(b">a\nMKW\n").hexdigest()
 
@@ -240,20 +240,92 @@ def test_a_file_that_may_still_change_is_not_trusted(load, monkeypatch: pytest.M
     assert {stage for stage, _, _ in watcher.stages} == {"read"}
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone", "facts"])
-def test_a_damaged_entry_is_made_again(load, cache_folder: Path, damage: str) -> None:
+def flipped(content: bytes) -> bytes:
+    return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
+
+
+DAMAGES = {"flipped": flipped, "cut": lambda content: content[:-1], "emptied": lambda content: b"", "gone": None}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", [*packed.FILES, packed.MANIFEST])
+def test_a_damaged_entry_is_made_again(load, cache_folder: Path, name: str, damage: str) -> None:
+    good, report = load(EXAMPLE)
+    expected = arrays_of(good)
+    (entry,) = entries(cache_folder)
+    damaged, change = entry / name, DAMAGES[damage]
+    content = damaged.read_bytes()
+    if change is None:
+        damaged.unlink()
+    else:
+        damaged.write_bytes(change(content))
+    again, told = load(EXAMPLE)
+    assert (arrays_of(again), told) == (expected, report)
+    assert damaged.read_bytes() == content
+
+
+def test_damage_met_in_the_middle_is_repaired(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before stays as it is; what comes after it is read from the file that was made anew."""
+    monkeypatch.setattr(checksums, "PIECE", 256)
     good, _ = load(EXAMPLE)
     expected = arrays_of(good)
     (entry,) = entries(cache_folder)
-    if damage == "cut":
-        os.truncate(entry / "order", 8)
-    elif damage == "gone":
-        (entry / "text").unlink()
-    else:
-        text = (entry / packed.MANIFEST).read_text("utf-8")
-        (entry / packed.MANIFEST).write_text(text.replace('"n_empty"', '"n_other"'), "utf-8")
-    again, _ = load(EXAMPLE)
-    assert arrays_of(again) == expected
+    database, _ = load(EXAMPLE)
+    first, middle = database.batch(0, 10), len(database) // 2
+    before, residues = first.codes.tolist(), good.residues(middle).tolist()
+    with (entry / "codes").open("r+b") as file:
+        file.seek(int(database.offsets[middle]))
+        file.write(bytes([residues[0] ^ 1]))
+    assert database.residues(middle).tolist() == residues
+    assert arrays_of(database) == expected
+    assert first.codes.tolist() == before
+
+
+def test_what_was_not_asked_for_is_not_read(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "PIECE", 256)
+    load(EXAMPLE)
+    (entry,) = entries(cache_folder)
+    read = []
+    monkeypatch.setattr(checksums, "crc32", lambda data, before=0: read.append(len(data)) or 0)
+    column = checksums.CheckedArray(np.fromfile(entry / "codes", np.uint8), [0] * 100, lambda: None)
+    column[300:500], column[511], column[-1]
+    assert read == [256, len(column) % 256]
+
+
+def test_damage_of_a_file_that_has_changed_since_is_told(
+    load, cache_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(EXAMPLE)
+    database, _ = load(EXAMPLE)
+    (entry,) = entries(cache_folder)
+    (entry / "codes").write_bytes(flipped((entry / "codes").read_bytes()))
+    (tmp_path / "input.txt").write_bytes(b">other\nMKV\n")
+    with pytest.raises(InputError, match="not there any more as it was") as error:
+        database.read_through()
+    assert error.value.hint
+    assert not entry.exists()
+
+
+def test_a_disk_that_damages_all_that_is_written_is_told(
+    load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(EXAMPLE)
+    monkeypatch.setattr(checksums, "crc32", lambda data, before=0: zlib.crc32(data, before) ^ 1)
+    with pytest.raises(OutputError, match="damaged when it is read"):
+        load(EXAMPLE)[0].read_through()
+
+
+def test_standard_input_is_checked_while_it_is_there(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    def read() -> SequenceDatabase:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(EXAMPLE)))
+        return load_database("-")[0]
+
+    expected = arrays_of(read())
+    (entry,) = entries(cache_folder)
+    (entry / "codes").write_bytes(flipped((entry / "codes").read_bytes()))
+    database = read()
+    assert [name for name in packed.FILES if getattr(database, name)._left] == []
+    assert arrays_of(database) == expected
 
 
 def test_the_alphabet_can_be_chosen_without_encoding_again(load) -> None:
@@ -338,7 +410,7 @@ def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch:
     for name, age in [("old", 100), ("older", 1000), ("newest", 10)]:
         os.utime(by_source[name].folder / "used", (now - age, now - age))
     assert [Path(cached.source).name for cached in cache.cached_databases()] == ["newest", "old", "older"]
-    total = sum(cached.size for cached in by_source.values())
+    total = sum(cache.sizes().values())
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", str(total + 50))
     load(b">a\nMKVMKVMKVMKVMKV\n", "latest")
     assert {Path(cached.source).name for cached in cache.cached_databases()} == {"latest", "newest", "old"}
@@ -357,7 +429,7 @@ def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_a_crash_left_is_removed_after_a_day(load, cache_folder: Path) -> None:
-    cache_folder.mkdir()
+    cache.make_folder(cache_folder)
     for name in ("new-old", "new-fresh"):
         (cache_folder / name).mkdir()
         (cache_folder / name / "codes").write_bytes(b"x")
@@ -406,7 +478,7 @@ def test_the_report_survives_json(load) -> None:
 def test_a_database_is_not_written_to(load) -> None:
     database, _ = load(EXAMPLE)
     with pytest.raises(ValueError, match="read-only"):
-        database.codes[0] = 1
+        database.codes[:][0] = 1
     database.release()
     assert database[0].text
 
@@ -421,7 +493,8 @@ def test_small_volumes_give_the_same_sequences(tmp_path: Path, load) -> None:
         for block in read_fasta_blocks(Reading(TextReader(source)), 64):
             writer.add(block)
         writer.finish()
-    small = packed.open_packed(folder, database.alphabet, "", "", 0)
+    packed.write_manifest(folder, {})
+    small = packed.open_packed(folder, database.alphabet, "", "", 0, lambda: None)
     rows = {int(small.order[row]): small[row] for row in range(200)}
     for row in range(200):
         other = rows[int(database.order[row])]

@@ -62,12 +62,19 @@ def test_changed_file_is_read_again(library: Path) -> None:
     assert load_library(str(library))[0][1].name.startswith("third")
 
 
-@pytest.mark.parametrize("damage", ["models.json", "match.npy", "transitions.npy"])
-def test_damaged_entry_is_made_again(library: Path, damage: str) -> None:
-    expected, _ = load_library(str(library))
+@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied"])
+@pytest.mark.parametrize("name", ["manifest.json", *profile_library._FILES])
+def test_damaged_entry_is_made_again(library: Path, name: str, damage: str) -> None:
+    expected, digest = load_library(str(library))
     (entry,) = profile_folder().iterdir()
-    (entry / damage).write_bytes(b"{")
-    assert all(same(a, b) for a, b in zip(load_library(str(library))[0], expected, strict=True))
+    content = (entry / name).read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    (entry / name).write_bytes({"flipped": flipped, "cut": content[:middle], "emptied": b""}[damage])
+    models, again = load_library(str(library))
+    assert again == digest
+    assert all(same(a, b) for a, b in zip(models, expected, strict=True))
+    assert (entry / name).read_bytes() == content
 
 
 def test_a_file_that_is_replaced_before_it_is_read_is_refused(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,4 +117,4 @@ def test_oldest_go_and_clearing_removes_all(library: Path, monkeypatch: pytest.M
     load_library(str(library))
     assert len(list(profile_folder().iterdir())) == 1
     assert clear_cache() > 0
-    assert not profile_folder().exists()
+    assert not list(profile_folder().iterdir())

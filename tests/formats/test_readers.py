@@ -101,7 +101,7 @@ def test_fastq_on_one_or_several_lines(load) -> None:
     database, report = load(FASTQ)
     assert report.format == "fastq"
     assert by_name(database) == {"r1": "ACGTN", "r2": "ACGT", "r3": "", "r4": "A"}
-    assert database.header(int(database.order.tolist().index(0))) == ("r1", "", "first")
+    assert database.header(int(database.order[:].tolist().index(0))) == ("r1", "", "first")
     assert kinds(report)["empty"].lines == (12,)
 
 
@@ -247,6 +247,6 @@ def test_many_records_pass_through_several_blocks(load) -> None:
     data = b"".join(b"@r%d\nACGT%s\n+\nIIII%s\n" % (i, b"A" * (i % 50), b"I" * (i % 50)) for i in range(40_000))
     database, report = load(data)
     assert report.n_sequences == 40_000
-    row = int(database.order.tolist().index(39_999))
+    row = int(database.order[:].tolist().index(39_999))
     assert database[row].name == "r39999"
     assert len(database[row]) == 4 + 39_999 % 50

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from clalign.devices import REFERENCE, Device, choose_device
 from clalign.errors import DeviceNotFound, ExitCode
+from clalign.formats.checksums import checked_json
 from clalign.opencl import discover, tunings
 from clalign.opencl.choice import all_devices, pick_device
 from clalign.opencl.discover import discover_devices, driver_device
@@ -204,7 +205,7 @@ def test_a_verdict_says_nothing_of_what_a_device_can(monkeypatch: pytest.MonkeyP
 def test_a_wrong_file_of_tunings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: Any) -> None:
     monkeypatch.setattr(tunings, "tunings_path", lambda: tmp_path / "tunings.json")
     for text in (json.dumps(wrong), json.dumps({"key": wrong}), json.dumps({"key": {"choice": wrong}})):
-        (tmp_path / "tunings.json").write_text(text)
+        (tmp_path / "tunings.json").write_text(checked_json(json.loads(text)))
         found = [value for one in tunings.read_tunings().values() for value in one.values()]
         assert all(0 <= value <= tunings.MOST for value in found), text
 

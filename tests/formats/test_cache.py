@@ -1,0 +1,106 @@
+"""The cache removes what is its own, and nothing else; what it takes is told in full."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clalign.errors import OutputError
+from clalign.formats import cache
+from clalign.formats.profile_library import load_library
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+FOREIGN = (
+    "old-results/thesis.txt", "new-sequences.fa", "input-data.csv", "profiles/my.hmm", "index/catalog.txt",
+    "kernels/mine.cl", "databases/genomes.fa", "locks/key", "devices.json", f"kernels/{'0' * 64}",
+)  # fmt: skip
+"""Files of the user's, under names that the cache might use."""
+
+
+def use(load) -> None:
+    """Do what removes old things: prepare sequences and profiles, keep to the limit, clear."""
+    load(b">a\nACDEFGHIKL\n")
+    load_library(str(EXAMPLES / "globins4.hmm"))
+    cache.keep_to_limit(Path())
+    cache.clear_cache()
+
+
+def put(folder: Path) -> dict[Path, bytes]:
+    """Put files of the user's into a folder, as if they had been there for long; return them."""
+    for name in FOREIGN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (time.time() - 3 * cache.DAY,) * 2)
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_files_of_the_user_stay_where_the_cache_is_put_among_them(
+    load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    files = put(tmp_path / "data")
+    use(load)
+    assert {path: path.read_bytes() for path in files} == files
+    assert (tmp_path / "data" / cache.OWN_FOLDER / cache.MARK).is_file()
+
+
+def test_a_folder_of_that_name_that_is_somebody_elses_is_refused(
+    load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    files = put(tmp_path / cache.OWN_FOLDER)
+    with pytest.raises(OutputError, match="lacks the mark") as error:
+        load(b">a\nACDEFGHIKL\n")
+    assert "CLALIGN_CACHE_DIR" in error.value.hint
+    load_library(str(EXAMPLES / "globins4.hmm"))
+    cache.clear_cache()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path in files} == files
+    assert cache.sizes() == {}
+
+
+def test_files_of_the_user_stay_in_the_cache_itself(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    load(b">a\nACDEFGHIKL\n")
+    names = [name for name in FOREIGN if not name.startswith(("old-", "new-", "input-"))]
+    for name in names[:-1]:
+        (cache.cache_root() / name).parent.mkdir(exist_ok=True)
+        (cache.cache_root() / name).write_text(name)
+    use(load)
+    assert [name for name in names[:-1] if not (cache.cache_root() / name).is_file()] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("name", ["databases", "profiles", "kernels", "index", f"databases/old-{'0' * 16}"])
+def test_links_are_not_followed(load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    cache.make_folder(cache.cache_root())
+    files = put(tmp_path / "elsewhere")
+    link = cache.cache_root() / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    use(load)
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_everything_in_the_cache_is_counted_and_cleared(load) -> None:
+    load(b">a\nACDEFGHIKL\n")
+    load_library(str(EXAMPLES / "globins4.hmm"))
+    kernels, left = cache.kernel_folder(), cache.cache_folder() / "new-left"
+    cache.make_folder(kernels)
+    (kernels / ("a" * 64)).write_bytes(b"x" * 1000)
+    left.mkdir()
+    (left / "codes").write_bytes(b"x" * 500)
+    files = [path for path in cache.cache_root().rglob("*") if path.is_file()]
+    sizes = cache.sizes()
+    assert sum(sizes.values()) == sum(path.stat().st_size for path in files)
+    assert sizes["compiled kernels"] == 1000
+    assert min(sizes.values()) > 0
+    marks = sum((cache.cache_root() / name).stat().st_size for name in (cache.MARK, "CACHEDIR.TAG"))
+    assert cache.clear_cache() == sum(sizes.values()) - marks
+    assert sum(cache.sizes().values()) == marks
