@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from clalign.cli.options import add_cpu_option, add_progress_options, progress_m
 from clalign.cli.parser import CommandParser, number, whole_number
 from clalign.cli.streams import show
 from clalign.errors import OptionError
+from clalign.formats.scratch import Scratch
 from clalign.specs import BuildSpec
 
 COMMAND = "clalign hmmbuild"
@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     tell_of_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_files(there(alignment)))
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-")) if output == "-" else ""
-        built = Path(folder) / "profiles.hmm" if output == "-" else Path(output).absolute()
+        folder = stack.enter_context(Scratch()) if output == "-" else Path()
+        built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
         job = {"job": "hmmbuild", "alignment": given, "output": str(built), **dataclasses.asdict(spec)}
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":

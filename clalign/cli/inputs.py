@@ -8,7 +8,6 @@ continue, or into a folder that goes with the command.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +85,7 @@ def in_files(*paths: str) -> Iterator[list[str]]:
 
     Errors of the block name the inputs as the user did.
     """
+    from clalign.formats.scratch import Scratch
     from clalign.formats.sources import is_plain
 
     with contextlib.ExitStack() as stack:
@@ -94,8 +94,8 @@ def in_files(*paths: str) -> Iterator[list[str]]:
             if is_plain(path):
                 given[path] = str(Path(path).absolute())
                 continue
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="clalign-"))
-            given[path] = str(Path(folder, "stdin" if path == "-" else Path(path).name or str(number)))
+            folder = stack.enter_context(Scratch())
+            given[path] = str(folder / ("stdin" if path == "-" else Path(path).name or str(number)))
             _copied(path, Path(given[path]))
         try:
             yield [given[path] for path in paths]

@@ -36,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.watch import RunPlace, watch
+    from clalign.formats.scratch import adopt
     from clalign.runs import open_run
 
     outputs = outputs_of_run(arguments, COMMAND)
@@ -44,5 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         spec = found.fact("spec")
     check_known(str(path), outputs)
     outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
+    adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +16,7 @@ from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
+from clalign.formats.scratch import Scratch, remove_orphans
 from clalign.jobs import Event
 
 SEQUENCES_ONLY = ("fasta",)
@@ -31,7 +30,7 @@ class RunPlace:
     Attributes
     ----------
     path : Path
-    scratch : Path or None
+    scratch : Scratch or None
         The temporary folder that holds it; None if the user named the file.
     is_new : bool
         Whether this command makes it.
@@ -40,14 +39,19 @@ class RunPlace:
     """
 
     path: Path
-    scratch: Path | None = None
+    scratch: Scratch | None = None
     is_new: bool = False
     copies: list[Path] = field(default_factory=list)
 
     def clear(self) -> None:
         """Remove a temporary run."""
         if self.scratch:
-            shutil.rmtree(self.scratch, ignore_errors=True)
+            self.scratch.remove()
+
+    def leave(self) -> None:
+        """Let no later start remove the run, of which the user was told."""
+        if self.scratch:
+            self.scratch.keep()
 
     def discard(self) -> None:
         """Remove a run that this command made and that holds nothing."""
@@ -63,8 +67,9 @@ def run_place(path: str | None) -> RunPlace:
     """Return the place of a new run: the user's, or one in a new temporary folder."""
     if path is not None:
         return RunPlace(Path(path), is_new=True)
-    scratch = Path(tempfile.mkdtemp(prefix="clalign-"))
-    return RunPlace(scratch / "search.clalign", scratch, is_new=True)
+    remove_orphans()
+    scratch = Scratch()
+    return RunPlace(scratch.path / "search.clalign", scratch, is_new=True)
 
 
 def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
@@ -75,6 +80,13 @@ def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
     int
         The exit code.
     """
+    try:
+        return _watched(job, place, outputs, mode)
+    finally:
+        place.leave()
+
+
+def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
@@ -96,7 +108,10 @@ def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
         finally:
             display.close()
         if last is None:
-            display.say(f"Stopped at once. {continuation(place.path)}")
+            advice = continuation(place.path)
+            display.say(f"Stopped at once. {advice}".strip())
+            if not advice:
+                place.discard()
             return interruptions.exit_code
     return _finish(last, place, outputs, display, interruptions.exit_code)
 

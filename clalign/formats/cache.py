@@ -18,6 +18,7 @@ from typing import BinaryIO
 import platformdirs
 
 from clalign.errors import OptionError, OutputError
+from clalign.formats import scratch
 from clalign.formats.checksums import checked_content, checked_json, crc32
 from clalign.formats.packed import MANIFEST, VERSION
 from clalign.formats.sources import CHUNK, Source
@@ -50,14 +51,13 @@ MOST_INDEXED = 4096
 """Files whose checksum is remembered; beyond this the older half is forgotten."""
 
 WORKING = "new-"
-_SPOOLED = "input-"
 _LEAVING = "old-"
 _USED = "used"
 
 _DATABASES, _PROFILES, _KERNELS, _INDEX, _LOCKS = "databases", "profiles", "kernels", "index", "locks"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LEFT = re.compile(f"(?:{WORKING}|{_SPOOLED}|{_LEAVING}).+")
+_LEFT = re.compile(f"(?:{WORKING}|{_LEAVING}|{scratch.PREFIX}).+")
 _NAMES = {
     _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z_]+-\d+"),
     _PROFILES: re.compile(r"[0-9a-f]{64}-\d+"),
@@ -140,13 +140,13 @@ def writable(folder: Path) -> Iterator[None]:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder of the cache and remove what interrupted jobs left there a day ago."""
+    """Make a folder of the cache, and remove what processes left there that have died, at the latest after a day."""
     with writable(folder):
         make_folder(folder)
     for left in folder.iterdir():
         if _LEFT.fullmatch(left.name):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > DAY:
+                if scratch.is_orphan(left) or time.time() - left.stat().st_mtime > DAY:
                     remove(left)
 
 
@@ -200,7 +200,7 @@ def checksums_of(source: Source, context: JobContext) -> Checksums:
                 return Checksums(**known["checksums"])
         found = _computed(stream, source, context)
         settled = _is_settled(stream) and _stamp(stream, source) == before
-    if settled and not source.file.name.startswith(_SPOOLED):
+    if settled and not source.is_copy:
         with suppress(OSError):
             make_folder(place.parent)
             write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
@@ -265,13 +265,12 @@ def new_entry(entry: Path) -> Iterator[Path]:
     """Give a working folder that becomes the entry at the end; nothing stays behind if that is not reached."""
     with writable(entry.parent):
         make_folder(entry.parent)
-        working = Path(tempfile.mkdtemp(prefix=WORKING, dir=entry.parent))
-    try:
-        yield working
+        working = scratch.Scratch(entry.parent, WORKING)
+    with working as folder:
+        yield folder
+        working.keep()
         with writable(entry.parent):
-            _put(working, entry)
-    finally:
-        remove(working)
+            _put(folder, entry)
 
 
 def _put(working: Path, entry: Path) -> None:

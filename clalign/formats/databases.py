@@ -91,7 +91,7 @@ def load_database(
         except (OSError, ValueError, packed.DamagedPack):
             rebuild()
             database = opening()
-        if str(source.file) != path:  # of standard input and pipes there will be no more than this
+        if source.is_copy:  # later on it could not be made again
             database.read_through()
     cache.mark_used(entry)
     cache.keep_to_limit(entry)

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
 from clalign.formats.compression import DAMAGED, Compression, compression_of, decompressed
+from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 from clalign.sizes import size_text
 
@@ -67,6 +68,11 @@ class Source:
     file: Path
     compression: Compression
     size: int
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is a copy of standard input or a pipe, which is gone soon."""
+        return str(self.file) != str(Path(self.label))
 
 
 @contextmanager
@@ -140,22 +146,14 @@ def _source(label: str, file: Path) -> Source:
 
 @contextmanager
 def _spooled(path: str, folder: Path | None, context: JobContext) -> Iterator[Path]:
-    name = ""
     try:
-        with _spool_file(folder) as copy:
-            name = copy.name
-            copy_input(path, cast(BinaryIO, copy), context)
-        yield Path(name)
-    finally:
-        if name:
-            Path(name).unlink(missing_ok=True)
-
-
-def _spool_file(folder: Path | None) -> tempfile._TemporaryFileWrapper[bytes]:
-    try:
-        return tempfile.NamedTemporaryFile(dir=folder, prefix="input-", delete=False)
+        scratch = Scratch(folder)
     except OSError as error:
         raise _not_kept(str(folder or tempfile.gettempdir()), error) from None
+    with scratch as place:
+        with (place / "input").open("wb") as copy:
+            copy_input(path, copy, context)
+        yield place / "input"
 
 
 def _not_kept(place: str, error: OSError) -> OutputError:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from clalign.errors import OutputError
+from clalign.errors import OptionError, OutputError
 from clalign.formats import cache
 from clalign.formats.profile_library import load_library
+from clalign.formats.scratch import OWNER, Scratch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
@@ -104,3 +105,46 @@ def test_everything_in_the_cache_is_counted_and_cleared(load) -> None:
     marks = sum((cache.cache_root() / name).stat().st_size for name in (cache.MARK, "CACHEDIR.TAG"))
     assert cache.clear_cache() == sum(sizes.values()) - marks
     assert sum(cache.sizes().values()) == marks
+
+
+def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, name in enumerate(["old", "older", "newest"]):
+        load(b">a\n" + b"MKV" * (i + 1) + b"\n", name)
+    by_source = {Path(cached.source).name: cached for cached in cache.cached_databases()}
+    now = time.time()
+    for name, age in [("old", 100), ("older", 1000), ("newest", 10)]:
+        os.utime(by_source[name].folder / "used", (now - age, now - age))
+    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["newest", "old", "older"]
+    total = sum(cache.sizes().values())
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", str(total + 50))
+    load(b">a\nMKVMKVMKVMKVMKV\n", "latest")
+    assert {Path(cached.source).name for cached in cache.cached_databases()} == {"latest", "newest", "old"}
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    database, _ = load(b">a\nMKVMKV\n", "old")
+    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["old"]
+    assert database[0].text == "MKVMKV"
+    assert cache.clear_cache() > 0
+    assert cache.cached_databases() == []
+
+
+def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "much")
+    with pytest.raises(OptionError, match="much"):
+        cache.cache_limit()
+
+
+def test_what_a_process_left_that_died_is_removed(load, cache_folder: Path) -> None:
+    cache.make_folder(cache_folder)
+    dead, busy = Scratch(cache_folder, cache.WORKING), Scratch(cache_folder, cache.WORKING)
+    dead._mark.close()  # as the system does when a process ends
+    for name in ("new-old", "new-fresh"):
+        (cache_folder / name).mkdir()
+    long_ago = time.time() - 2 * cache.DAY
+    os.utime(cache_folder / "new-old", (long_ago, long_ago))
+    for scratch in (dead, busy):
+        (scratch.path / "codes").write_bytes(b"x")
+        os.utime(scratch.path / OWNER, (long_ago, long_ago))
+    load(b">a\nACDEFGHIKL\n")
+    assert [path.exists() for path in (dead.path, busy.path)] == [False, True]
+    assert [(cache_folder / name).exists() for name in ("new-old", "new-fresh")] == [False, True]
+    busy.remove()

@@ -402,43 +402,6 @@ def test_a_cache_that_is_no_folder_is_told(load, tmp_path: Path, monkeypatch: py
         load(EXAMPLE)
 
 
-def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for i, name in enumerate(["old", "older", "newest"]):
-        load(b">a\n" + b"MKV" * (i + 1) + b"\n", name)
-    by_source = {Path(cached.source).name: cached for cached in cache.cached_databases()}
-    now = time.time()
-    for name, age in [("old", 100), ("older", 1000), ("newest", 10)]:
-        os.utime(by_source[name].folder / "used", (now - age, now - age))
-    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["newest", "old", "older"]
-    total = sum(cache.sizes().values())
-    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", str(total + 50))
-    load(b">a\nMKVMKVMKVMKVMKV\n", "latest")
-    assert {Path(cached.source).name for cached in cache.cached_databases()} == {"latest", "newest", "old"}
-    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
-    database, _ = load(b">a\nMKVMKV\n", "old")
-    assert [Path(cached.source).name for cached in cache.cached_databases()] == ["old"]
-    assert database[0].text == "MKVMKV"
-    assert cache.clear_cache() > 0
-    assert cache.cached_databases() == []
-
-
-def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "much")
-    with pytest.raises(OptionError, match="much"):
-        cache.cache_limit()
-
-
-def test_what_a_crash_left_is_removed_after_a_day(load, cache_folder: Path) -> None:
-    cache.make_folder(cache_folder)
-    for name in ("new-old", "new-fresh"):
-        (cache_folder / name).mkdir()
-        (cache_folder / name / "codes").write_bytes(b"x")
-    os.utime(cache_folder / "new-old", (time.time() - 2 * cache.DAY,) * 2)
-    load(EXAMPLE)
-    assert not (cache_folder / "new-old").exists()
-    assert (cache_folder / "new-fresh").exists()
-
-
 def load_in_child(path: str) -> int:
     return len(load_database(path)[0])
 

@@ -1,0 +1,118 @@
+"""Temporary folders, which a later start removes where their process has died before it could."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+PREFIX = "clalign-"
+
+OWNER = "clalign-owner"
+"""The file in a temporary folder that its process holds open and locked as long as it lives."""
+
+NEW_SECONDS = 60.0
+"""A folder so new is left alone: its process may not have come to lock it."""
+
+
+class Scratch:
+    """A new temporary folder; a context manager that removes it.
+
+    Parameters
+    ----------
+    parent : Path, optional
+        Where to make it; by default where the system has temporary files.
+    prefix : str
+        What its name begins with.
+
+    Attributes
+    ----------
+    path : Path
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+
+    def __init__(self, parent: Path | None = None, prefix: str = PREFIX) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        self._mark = (self.path / OWNER).open("wb")
+        if not _locked(self._mark.fileno()):  # this file system knows no locks: nobody could tell that we live
+            self.keep()
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def keep(self) -> None:
+        """Leave the folder to the user, or under another name: it is not temporary any more."""
+        adopt(self.path)
+        self._mark.close()
+        adopt(self.path)  # for Windows, which removes no open file
+
+    def remove(self) -> None:
+        """Remove the folder, if it is still there."""
+        self._mark.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def adopt(folder: Path) -> None:
+    """Let no later start remove a folder, whose process may be gone."""
+    with suppress(OSError):
+        (folder / OWNER).unlink()
+
+
+def remove_orphans() -> None:
+    """Remove the temporary folders of this user's processes that have died before they could."""
+    with suppress(OSError):
+        for name in os.listdir(tempfile.gettempdir()):
+            folder = Path(tempfile.gettempdir(), name)
+            if name.startswith(PREFIX) and is_orphan(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_orphan(folder: Path) -> bool:
+    """Return whether a folder is a temporary one of this user, marked, and its process has died."""
+    mark = folder / OWNER
+    try:
+        found = folder.lstat(), mark.lstat()
+        if not stat.S_ISDIR(found[0].st_mode) or not stat.S_ISREG(found[1].st_mode):
+            return False
+        if sys.platform != "win32" and {facts.st_uid for facts in found} != {os.getuid()}:
+            return False
+        if time.time() - found[1].st_mtime < NEW_SECONDS:
+            return False
+        if sys.platform == "win32":
+            mark.unlink()  # not possible while it is open
+            return True
+        number = os.open(mark, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            return _locked(number)
+        finally:
+            os.close(number)
+    except OSError:
+        return False
+
+
+def _locked(number: int) -> bool:
+    """Lock an open file and return whether that was possible; on Windows it is enough that it is open."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
