@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 import time
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 import platformdirs
 from PySide6.QtCore import QSettings
+
+from clalign.formats.writers import replaced_file
 
 MAX_RECENT = 10
 
@@ -74,15 +75,8 @@ class RecentFile:
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that there is always either the old one or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    with replaced_file(path) as file:
+        file.write(text)
 
 
 def _read(path: Path, default: Any) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
@@ -150,13 +148,9 @@ def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, C
     OutputError
         If the copy cannot be written; nothing is left behind then.
     """
-    target = Path(output).resolve()  # a link stays one
-    mode = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
-    with opened(path) as source, whole_file(str(target), is_exact=True) as stream:
+    with opened(path) as source, whole_file(output, is_exact=True) as stream:
         for line in _calibrated_lines(path, _raw_lines(source), calibrations):
             stream.buffer.write(line)
-    if mode is not None:
-        target.chmod(mode)
 
 
 def _calibrated_lines(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -35,6 +36,12 @@ _ADVICE = {
 """What to do where a file cannot be written, by what the system says."""
 
 
+MOST_LINKS = 40
+"""So many links the system follows, too."""
+
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
+
+
 def check_writable(path: str) -> None:
     """Refuse a path that could not be written later.
 
@@ -43,8 +50,11 @@ def check_writable(path: str) -> None:
     OutputError
         If it is a folder, or its folder is missing or takes no file of this user.
     """
-    target = Path(path)
-    if path == "-" or _is_special(target):
+    if path == "-":
+        return
+    with _told(path):
+        target = _destination(path)
+    if isinstance(target, int) or _is_special(target):
         return
     if target.is_dir():
         raise OutputError(f"{path} is a folder.", "Give the name of a file.")
@@ -53,10 +63,46 @@ def check_writable(path: str) -> None:
         raise OutputError(f"{path} cannot be written because the folder {folder} does not exist.", "Make it first.")
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"{path} cannot be written.", _ADVICE[errno.EACCES])
+    if _is_fixed(target):
+        return
     part = _part_of(target)
     with _told(path):  # permissions do not tell it all: some folders take no files, some names are too long
         part.touch(exist_ok=False)
         part.unlink()
+
+
+def _destination(path: str | Path) -> Path | int:
+    """Return the file that is written through all links; the number of a descriptor for such as ``/dev/stdout``."""
+    place = os.fspath(path)
+    for _ in range(MOST_LINKS):
+        if found := _DESCRIPTOR.fullmatch(place):
+            return {"stdout": 1, "stderr": 2}.get(found[1] or "") or int(found[2] or found[3])
+        if not os.path.islink(place):
+            return Path(place)
+        place = os.path.join(os.path.dirname(place), os.readlink(place))
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read before it has the permissions that it is to have."""
+    return os.open(path, flags, 0o600)
+
+
+def _take_after(target: Path, number: int) -> None:
+    """Give an open file the owner and the permissions of another one, as far as the system lets this user do so."""
+    if sys.platform == "win32":
+        return
+    facts = target.stat()
+    for owner in (facts.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.fchown(number, owner, facts.st_gid)
+            break
+    os.fchmod(number, stat.S_IMODE(facts.st_mode))
+
+
+def _is_fixed(target: Path) -> bool:
+    """Tell whether a file can be written, but no other one put in its place."""
+    return target.exists() and not os.access(target.absolute().parent, os.W_OK | os.X_OK)
 
 
 def _part_of(path: Path) -> Path:
@@ -121,29 +167,50 @@ def whole_file(path: str, is_exact: bool = False) -> Iterator[TextIO]:
         If the reader of a pipe has gone.
     """
     dressed = cast("Callable[[TextIO], TextIO]", (lambda stream: stream) if is_exact else EscapedText)
-    target = Path(path)
     if path == "-":
         with _told("Standard output"):
             yield cast(TextIO, EscapedText(sys.stdout)) if sys.stdout.isatty() else dressed(sys.stdout)
             sys.stdout.flush()
         return
-    if _is_special(target):
-        with _told(path), target.open("w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
-            yield dressed(stream)
-        return
     check_writable(path)
+    with _told(path), replaced_file(path) as stream:
+        yield dressed(stream)
+
+
+@contextlib.contextmanager
+def replaced_file(path: str | Path) -> Iterator[TextIO]:
+    """Open a file for writing so that its old content stays until the new one is whole.
+
+    A link stays a link: the file that it leads to is written. A file that is there keeps its permissions and, where
+    the system allows that, its owner. Written in place are devices, pipes, descriptors such as ``/dev/stdout``, and
+    files in a folder that takes no other one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind then.
+    """
+    target = _destination(path)
+    if isinstance(target, int) or _is_special(target) or _is_fixed(target):
+        with _text_file(os.dup(target) if isinstance(target, int) else target) as stream:
+            yield stream
+        return
     part, number = _part_of(target), _unnamed_file(target.absolute().parent)
     try:
-        with _told(path):
-            place = part if number is None else number
-            with open(place, "w", encoding="utf-8", errors=ESCAPED, newline="\n") as stream:
-                yield dressed(stream)
-                if number is not None:
-                    stream.flush()
-                    os.link(f"/proc/self/fd/{number}", part, src_dir_fd=number, follow_symlinks=True)
-            part.replace(target)
+        with _text_file(part if number is None else number, _private if target.exists() else None) as stream:
+            if target.exists():
+                _take_after(target, stream.fileno())
+            yield stream
+            if number is not None:
+                stream.flush()
+                os.link(f"/proc/self/fd/{number}", part, src_dir_fd=number, follow_symlinks=True)
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _text_file(file: Path | int, opener: Callable[[str, int], int] | None = None) -> TextIO:
+    return open(file, "w", encoding="utf-8", errors=ESCAPED, newline="\n", opener=opener)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clalign.alignments import AlignmentText
+from clalign.errors import OutputError
 from clalign.formats import hmmer3_text
 from clalign.formats.writers import check_writable, whole_file
 from clalign.hits import Domain, Hit
@@ -78,3 +81,107 @@ def test_a_row_of_deletions_ends_at_the_right() -> None:
         f"{place} 2001 {'A' * 20}{'-' * 20} 2020", f"{place}    - {'-' * 40}    -",
         f"{place} 2021 {'-' * 30}{'A' * 10} 2030",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("to", ["there.txt", "new.txt", "chain"])
+def test_a_link_stays_one(tmp_path: Path, to: str) -> None:
+    """What it leads to is written, also through another link, and where there was nothing yet."""
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "there.txt").write_text("old")
+    (tmp_path / "far" / "chain").symlink_to("there.txt")
+    link = tmp_path / "link"
+    link.symlink_to(Path("far", to))
+    with whole_file(str(link)) as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert (tmp_path / "far" / ("there.txt" if to == "chain" else to)).read_text() == "new"
+    assert (tmp_path / "far" / "chain").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "link"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_in_a_circle_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OutputError, match="symbolic links"), whole_file(str(tmp_path / "a")):
+        pytest.fail("there is nothing to write to")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
+def test_a_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "secret.tsv"
+    path.write_text("old")
+    path.chmod(mode)
+    with whole_file(str(path)) as stream:
+        (part,) = {os.fstat(number).st_mode & 0o777 for number in open_files(tmp_path)} or {mode}
+        assert part == mode  # while it is written, too
+        stream.write("new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def open_files(folder: Path) -> list[int]:
+    """Return the descriptors of this process that lead into a folder, where the system shows them."""
+    if not os.path.isdir("/proc/self/fd"):
+        return []
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{number}").startswith(f"{folder}/"):
+                found.append(int(number))
+    return found
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such owners")
+@pytest.mark.parametrize("may", [True, False])
+def test_a_file_keeps_its_owner_where_it_may_be_given_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may: bool
+) -> None:
+    path = tmp_path / "theirs.tsv"
+    path.write_text("old")
+    given = []
+
+    def change(number: int, user: int, group: int) -> None:
+        if user >= 0 and not may:
+            raise PermissionError(errno.EPERM, "not allowed")
+        given.append((user, group))
+
+    monkeypatch.setattr(os, "fchown", change)
+    facts = path.stat()
+    with whole_file(str(path)) as stream:
+        stream.write("new")
+    assert given == [(facts.st_uid if may else -1, facts.st_gid)]
+    assert path.read_text() == "new"
+
+
+def test_a_folder_that_takes_no_file_does_not_stop_the_writing_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "there.txt"
+    path.write_text("old and longer")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != tmp_path and allowed(place, mode))
+    monkeypatch.setattr(Path, "touch", lambda *_, **__: pytest.fail("a file was made"))
+    with whole_file(str(path)) as stream:
+        stream.write("new")
+    assert path.read_text() == "new"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_standard_output_by_its_path_goes_on_where_it_is(tmp_path: Path, name: str) -> None:
+    """Also where it is a file: what is in it stays."""
+    code = (
+        "import sys; from clalign.formats.writers import whole_file\nwith whole_file(sys.argv[1]) as f: f.write('new')"
+    )
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    out = tmp_path / "out.txt"
+    out.write_text("old ")
+    with out.open("a") as stream:
+        command = [sys.executable, "-c", code, str(tmp_path / name) if name == "link" else name]
+        subprocess.run(command, stdout=stream, check=True)
+    assert out.read_text() == "old new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out.txt"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidget
+
+from clalign.formats.writers import replaced_file
 
 from .. import theme
 from ..models.figures import Chart
@@ -84,12 +84,15 @@ def save_picture(chart: Chart, path: str, font: QFont) -> None:
     image.setDevicePixelRatio(2)
     painter = QPainter(image)
     _paint(painter, chart, font, size)
-    if not image.save(path, "PNG"):
-        raise OSError(0, "the folder or the disk does not take it", path)
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not image.save(buffer, "PNG"):
+        raise OSError(0, "there is too little memory for a picture of this size")
+    with replaced_file(path) as file:
+        file.buffer.write(bytes(buffer.data().data()))
 
 
 def _save_svg(chart: Chart, path: str, font: QFont, size: QSize) -> None:
-    from PySide6.QtCore import QBuffer, QIODevice
     from PySide6.QtSvg import QSvgGenerator
 
     buffer = QBuffer()
@@ -101,7 +104,8 @@ def _save_svg(chart: Chart, path: str, font: QFont, size: QSize) -> None:
     generator.setTitle(chart.title)
     generator.setDescription("Made by clalign")
     _paint(QPainter(generator), chart, font, size)
-    Path(path).write_bytes(readable_svg(bytes(buffer.data().data())))
+    with replaced_file(path) as file:
+        file.buffer.write(readable_svg(bytes(buffer.data().data())))
 
 
 def _paint(painter: QPainter, chart: Chart, font: QFont, size: QSize) -> None:

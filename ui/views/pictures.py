@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QS
 from PySide6.QtGui import QFont, QImage, QPageSize, QPainter, QPdfWriter
 
 from clalign.control_characters import escaped
+from clalign.formats.writers import replaced_file
 
 from .. import theme
 
@@ -56,12 +56,8 @@ def save_picture(picture: Picture, path: str, font: QFont) -> None:
     """
     write = {".svg": _svg, ".pdf": _pdf, ".png": _png}[Path(path).suffix.lower()]
     content = write(picture, font)
-    part = Path(f"{path}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replaced_file(path) as file:
+        file.buffer.write(content)
 
 
 def _svg(picture: Picture, font: QFont) -> bytes:
