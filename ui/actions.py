@@ -117,7 +117,11 @@ def no_calibration(conductor: Conductor) -> str:
 def no_alignment(conductor: Conductor) -> str:
     """Return why no profile can be built."""
     chosen = conductor.workspace.sequences
-    return "" if chosen is not None and chosen.is_alignment else "Open an alignment first (Stockholm, Clustal, FASTA)."
+    return (
+        ""
+        if chosen is not None and chosen.is_alignment
+        else "Open an alignment first (Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS)."
+    )
 
 
 def no_sequences(conductor: Conductor) -> str:

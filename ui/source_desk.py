@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 FILE_FILTER = (
     "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
-    "*.sto *.stk *.aln *.dat *.gz *.bz2 *.xz *.zst *.clalign *.json);;All files (*)"
+    "*.sto *.stk *.aln *.a3m *.slx *.selex *.phy *.phylip *.msf *.nex *.nexus *.h3m "
+    "*.dat *.gz *.bz2 *.xz *.zst *.clalign *.json);;All files (*)"
 )
 
 

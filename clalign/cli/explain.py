@@ -41,7 +41,9 @@ def add_parser(subparsers: Any) -> None:
         " its score and what was needed in each. Takes the options of hmmsearch; or a run, and the name of a sequence."
         " For a run of sw it shows what each column adds to the score, and how bits and E-value follow.",
     )
-    parser.add_argument("profiles", metavar="HMMFILE|RUN", help="profiles (HMMER2 or HMMER3 text), or a run file")
+    parser.add_argument(
+        "profiles", metavar="HMMFILE|RUN", help="profiles (HMMER2 or HMMER3 text, or .h3m), or a run file"
+    )
     parser.add_argument("targets", metavar="SEQDB", nargs="?", help="sequences, also compressed; not with a run")
     parser.add_argument("name", metavar="NAME", help="of the sequence: the first word of its header")
     group = parser.add_argument_group("Output")

@@ -25,7 +25,9 @@ def add_parser(subparsers: Any) -> None:
         description="Find the profiles of a library that match each sequence (hmmpfam in HMMER2). E-values count the"
         " profiles of the library. Names and meanings of the options are those of HMMER.",
     )
-    parser.add_argument("profiles", metavar="HMMDB", help="profiles (HMMER2 or HMMER3 text); - is standard input")
+    parser.add_argument(
+        "profiles", metavar="HMMDB", help="profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
+    )
     parser.add_argument("targets", metavar="SEQFILE", help="sequences, also compressed; - is standard input")
     add_search_options(parser, "scan")
     parser.set_defaults(run=run)

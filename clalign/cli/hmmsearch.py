@@ -39,7 +39,9 @@ def add_parser(subparsers: Any) -> None:
         examples=EXAMPLES,
         description="Search profile HMMs against sequences. Names and meanings of the options are those of HMMER.",
     )
-    parser.add_argument("profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text); - is standard input")
+    parser.add_argument(
+        "profiles", metavar="HMMFILE", help="profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
+    )
     parser.add_argument("targets", metavar="SEQDB", help="sequences, also compressed; - is standard input")
     add_search_options(parser, "search")
     parser.set_defaults(run=run)

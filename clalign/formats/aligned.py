@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from clalign.errors import quoted
-from clalign.formats.blocks import BlockBuilder, Reading
+from clalign.formats.blocks import Block, BlockBuilder, Reading
+
+MOST_MEMORY = 512 << 20
+"""Bytes that the rows of one alignment may take; a larger one is refused."""
+
+PART = 130
+"""Bytes that the part of a row in a line takes beside its letters."""
 
 
 @dataclass
@@ -15,12 +22,17 @@ class AlignedRow:
     name: str
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     accession: str = ""
-    description: str = ""
+    descriptions: list[str] = field(default_factory=list)
 
     @property
     def n_columns(self) -> int:
         """Residues and gaps."""
         return sum(len(part) for _, part in self.parts)
+
+    @property
+    def text(self) -> bytes:
+        """All of its residues and gaps."""
+        return b"".join(part for _, part in self.parts)
 
 
 class AlignedRows:
@@ -29,25 +41,60 @@ class AlignedRows:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._rows: dict[str, AlignedRow] = {}
+        self._size = 0
 
     def __len__(self) -> int:
         return sum(bool(row.parts) for row in self._rows.values())
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._rows
+
+    @property
+    def first(self) -> AlignedRow:
+        """The row that came first."""
+        return next(iter(self._rows.values()))
+
     def row(self, name: str) -> AlignedRow:
         """Return the row with a name; a new one if there is none."""
-        return self._rows.setdefault(name, AlignedRow(name))
+        if name not in self._rows:
+            self._rows[name] = AlignedRow(name)
+            self.take(len(name) + 4 * PART, None)
+        return self._rows[name]
 
     def add(self, name: str, line: int, text: bytes) -> None:
         """Add the part of a row that is in a line."""
-        self.row(name).parts.append((line, b"".join(text.split())))
+        letters = b"".join(text.split())
+        self.take(len(letters) + PART, line)
+        self.row(name).parts.append((line, letters))
 
-    def hand_over(self, builder: BlockBuilder) -> None:
+    def take(self, size: int, line: int | None) -> None:
+        """Count the memory of what is kept; refuse what is too much.
+
+        Raises
+        ------
+        InputError
+            With the line that was too much.
+        """
+        self._size += size
+        if self._size > MOST_MEMORY:
+            raise self._reading.text.error(
+                f"this alignment takes more than {MOST_MEMORY >> 20} MB, which is more than is kept in memory.",
+                "Convert its sequences to FASTA, or take fewer of them.",
+                line,
+            )
+
+    def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
         """Give the rows to a builder and forget them; refuse rows of unequal length."""
-        for row in self.checked():
-            builder.start(row.name, row.accession, row.description, row.parts[0][0])
+        self.checked()
+        rows, self._rows, self._size = self._rows, {}, 0
+        while rows:
+            row = rows.pop(next(iter(rows)))
+            if not row.parts:
+                continue
+            builder.start(row.name, row.accession, " ".join(row.descriptions), row.parts[0][0])
             for line, part in row.parts:
                 builder.residues(line, part)
-        self._rows.clear()
+            yield from builder.full()
 
     def checked(self) -> list[AlignedRow]:
         """Return the rows that have residues; refuse rows of unequal length."""
@@ -61,3 +108,10 @@ class AlignedRows:
                     row.parts[-1][0],
                 )
         return rows
+
+
+def blocks_of(rows: AlignedRows, reading: Reading) -> Iterator[Block]:
+    """Give all rows of an alignment as blocks of sequences."""
+    builder = BlockBuilder(reading)
+    yield from rows.hand_over(builder)
+    yield from builder.rest()

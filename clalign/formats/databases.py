@@ -10,8 +10,10 @@ from pathlib import Path
 from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats import cache, packed
+from clalign.formats.a3m import is_a3m
+from clalign.formats.aligned import AlignedRows, blocks_of
+from clalign.formats.alignments import ALIGNED
 from clalign.formats.blocks import Block, Reading
-from clalign.formats.clustal import read_clustal_blocks
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.fastq import read_fastq_blocks
 from clalign.formats.flatfiles import read_embl_blocks, read_genbank_blocks
@@ -25,6 +27,12 @@ from clalign.sequences import SequenceDatabase
 
 BLOCK_READER = Callable[[Reading], Iterator[Block]]
 
+
+def _read_rows(rows_of: Callable[[Reading], AlignedRows], reading: Reading) -> Iterator[Block]:
+    """Give the rows of an alignment as blocks of sequences."""
+    yield from blocks_of(rows_of(reading), reading)
+
+
 READERS: dict[str, BLOCK_READER] = {
     "fasta": read_fasta_blocks,
     "fastq": read_fastq_blocks,
@@ -32,14 +40,14 @@ READERS: dict[str, BLOCK_READER] = {
     "embl": read_embl_blocks,
     "uniprot": read_embl_blocks,
     "stockholm": read_stockholm_blocks,
-    "clustal": read_clustal_blocks,
+    **{name: partial(_read_rows, rows) for name, rows in ALIGNED.items()},
 }
 """The reader of each sequence format."""
 
 MOST_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
 
-ALIGNMENTS = ("stockholm", "clustal")
+ALIGNMENTS = ("stockholm", *ALIGNED)
 """Formats whose gap characters are always left out."""
 
 
@@ -165,8 +173,9 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
     """
     with cache.new_entry(entry) as working, cache.writable(entry.parent):
         reading, lengths = _pack(source, name, working, context, name in ALIGNMENTS, checksum)
-        if guessed and _is_aligned_fasta(name, reading, lengths):
-            name = "aligned fasta"
+        aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None
+        if aligned is not None:
+            name = aligned
             reading, lengths = _pack(source, "fasta", working, context, True, checksum)
         _note_findings(reading, lengths, working)
         facts = _facts(name, reading, lengths)
@@ -214,10 +223,16 @@ def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> N
     )
 
 
-def _is_aligned_fasta(name: str, reading: Reading, lengths: packed.LengthFacts) -> bool:
-    """Return whether all sequences of a FASTA file have the same length and some have gaps."""
-    same = lengths.n > 1 and lengths.shortest == lengths.longest
-    return name == "fasta" and same and bool(_n_gaps(reading))
+def _aligned_fasta(
+    source: Source, name: str, reading: Reading, lengths: packed.LengthFacts, context: JobContext
+) -> str | None:
+    """Return what the rows of a FASTA file are if they are aligned: some have gaps, and all have as many columns."""
+    if name != "fasta" or lengths.n < 2 or not _n_gaps(reading):
+        return None
+    if lengths.shortest == lengths.longest:
+        return "aligned fasta"
+    has_inserts = reading.tally.counts[ord("a") : ord("z") + 1].any()
+    return "a3m" if has_inserts and is_a3m(TextReader(source, context)) else None
 
 
 def _n_gaps(reading: Reading) -> int:

@@ -54,7 +54,7 @@ class Identity:
             raise self._refusal("an alignment")
         if self.kind == "alignment" or self.format == "fasta":
             return self.format
-        hint = "Give a Stockholm, Clustal or aligned FASTA file."
+        hint = "Give an alignment: Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS."
         raise InputError(self.path, f"this is {self._what(self.kind)}, not an alignment.", hint)
 
     def profile_format(self) -> str:
@@ -114,7 +114,10 @@ def identify(source: Source) -> Identity:
 
 
 def _known_kinds() -> str:
-    return "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm and Clustal files."
+    return (
+        "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm, Clustal, A3M, SELEX, PHYLIP, MSF and"
+        " NEXUS files."
+    )
 
 
 _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
@@ -220,6 +223,9 @@ _READ: _Kinds = (
         "alignment",
         "clustal",
     ),
+    (re.compile(rb"#NEXUS", re.IGNORECASE), "alignment", "nexus"),
+    (re.compile(rb"\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n"), "alignment", "phylip"),
+    (re.compile(rb"# SELEX|#=(ID|AC|DE|AU|SQ|RF|CS) "), "alignment", "selex"),
 )
 
 _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
@@ -228,11 +234,9 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A(# HMM v|HMMER v?1\.|HMMER1)", "a HMMER1 profile", "Rebuild the model from its alignment with hmmbuild."),
         (rb"\A(HMMER|NHMMER)\S*", "a HMMER profile of an unknown version", "Convert it with hmmconvert."),
         (rb"\AINFERNAL", "a covariance model of Infernal", "Choose a profile HMM; search this one with cmsearch."),
-        (rb"\A#NEXUS", "a NEXUS file", CONVERT),
         (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
         (rb"\A!!(AA|NA)_", "a GCG sequence file", CONVERT),
         (rb"\A!!", "a GCG list or result file", "Choose the file with the sequences."),
-        (rb"\A\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n", "a PHYLIP alignment", CONVERT),
         (rb"(?i)\A<!doctype html|\A<html", "a web page (HTML)", "Save the data itself instead of the page."),
         (rb"\A<", "an XML file", "Get the sequences in FASTA from the same source."),
         (rb"\A[\[{]\s*[\[{\"]", "a JSON file", "Get the sequences in FASTA from the same source."),
@@ -241,7 +245,6 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A##fileformat=VCF", "a VCF file of variants", "Choose the file with the sequences."),
         (rb"\A@(HD|SQ|RG|PG|CO)\t", "a SAM file of mapped reads", "Convert it with: samtools fasta."),
         (rb"\A(\\+\n)?ENTRY\s", "a CODATA entry", CONVERT),
-        (rb"(?m)\A# SELEX|^#=(ID|AU|SQ|RF|CS) ", "a SELEX alignment", CONVERT),
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
         (rb"\A(# hmmsearch|hmmsearch - search)", "a result of hmmsearch", "Choose the profile or the sequences."),
     )
@@ -253,9 +256,10 @@ def _gcg(text: bytes, path: str) -> Identity | None:
     if text[:1] in (b">", b";", b"@"):
         return None
     lines = [line for line in text.split(b"\n") if line.rstrip().endswith(b"..")]
-    for word, what in ((b"MSF:", "a GCG MSF alignment"), (b"Length:", "a GCG sequence file")):
-        if any(b"Check:" in line.partition(word)[2] for line in lines):
-            return Identity(path, None, what, CONVERT)
+    if any(b"Check:" in line.partition(b"MSF:")[2] for line in lines):
+        return Identity(path, "alignment", "msf")
+    if any(b"Check:" in line.partition(b"Length:")[2] for line in lines):
+        return Identity(path, None, "a GCG sequence file", CONVERT)
     return None
 
 
@@ -268,6 +272,8 @@ def _fasta_program(text: bytes, path: str) -> Identity | None:
         return Identity(path, None, "a result of the FASTA programs", "Choose the file with the sequences.")
     return None
 
+
+_SELEX_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~* \t"
 
 _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 
@@ -314,10 +320,33 @@ def _fastq_like(text: bytes, path: str) -> Identity | None:
     return None
 
 
+def _is_selex(text: bytes) -> bool:
+    """Return whether each line is a name and residues, and lines that follow each other end at the same column."""
+    names: list[bytes] = []
+    widths: list[int] = []
+    for line in text[: text.rfind(b"\n") + 1].split(b"\n"):
+        if line.startswith((b"#", b"%")):
+            continue
+        if not line.strip():
+            if len(names) > 1 and min(widths) == max(widths):
+                return True
+            if names:
+                return False
+            continue
+        name, *rest = line.split(None, 1)
+        if not rest or rest[0].translate(None, _SELEX_LETTERS):
+            return False
+        names.append(name)
+        widths.append(len(line.rstrip()))
+    return len(set(names)) > 1 and min(widths) == max(widths)
+
+
 def _plain(text: bytes, path: str) -> Identity | None:
     """Recognize FASTA after some other text, which its reader refuses, and sequences without a header."""
     if re.search(rb"(?m)^>", text):
         return Identity(path, "sequences", "fasta")
+    if _is_selex(text):
+        return Identity(path, "alignment", "selex")
     if re.fullmatch(rb"[A-Za-z*\-\s\d]+", text) and len(re.findall(rb"[A-Za-z]{10}", text)) > len(text) / 40:
         hint = "Put a header line such as >name before it."
         return Identity(path, None, "a plain sequence without a header line", hint)

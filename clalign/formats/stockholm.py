@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clalign.formats.aligned import AlignedRows
+from clalign.formats.aligned import PART, AlignedRows
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
 
 MAGIC = b"# STOCKHOLM 1."
@@ -26,7 +26,7 @@ def read_stockholm_blocks(reading: Reading) -> Iterator[Block]:
                 raise reading.text.error("another alignment begins before the closing // of the last one.", line=number)
             begun = number
         elif line.startswith(b"//"):
-            rows.hand_over(builder)
+            yield from rows.hand_over(builder)
             begun = None
             yield from builder.full()
         elif line.strip():
@@ -37,7 +37,7 @@ def read_stockholm_blocks(reading: Reading) -> Iterator[Block]:
             _take(reading, rows, number, line)
     if begun is not None:
         _end_without_terminator(reading, rows, begun)
-        rows.hand_over(builder)
+        yield from rows.hand_over(builder)
     yield from builder.rest()
 
 
@@ -49,7 +49,8 @@ def _take(reading: Reading, rows: AlignedRows, number: int, line: bytes) -> None
             if words[2] == b"AC":
                 row.accession = text_of(words[3])
             elif words[2] == b"DE":
-                row.description = f"{row.description} {text_of(words[3])}".strip()
+                rows.take(len(words[3]) + PART, number)
+                row.descriptions.append(text_of(words[3]))
         return
     words = line.split(None, 1)
     if len(words) < 2:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from clalign.errors import InputError, OptionError
+from clalign.formats.a3m import is_a3m
+from clalign.formats.alignments import ALIGNED
 from clalign.formats.blocks import Reading
-from clalign.formats.clustal import clustal_rows
 from clalign.formats.recognize import identify
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.stockholm import read_stockholm_blocks
@@ -38,7 +39,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
     Parameters
     ----------
     alignment : str
-        Stockholm (one or several), Clustal or aligned FASTA.
+        Stockholm (one or several), Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS.
     output : str
         The new file.
     spec : BuildSpec
@@ -85,9 +86,11 @@ def _aligned_text(source: Source, context: JobContext) -> tuple[bytes, str]:
     """Return an alignment and its format, after checking what can be checked line by line."""
     form = identify(source).alignment_format()
     reading = Reading(TextReader(source, context), drop_gaps=True)
-    if form == "clustal":
-        rows = clustal_rows(reading).checked()
-        return b"".join(b">%s\n%s\n" % (row.name.encode(), b"".join(t for _, t in row.parts)) for row in rows), "afa"
+    if form == "fasta" and is_a3m(TextReader(source, context)):
+        form = "a3m"
+    if form in ALIGNED:
+        rows = ALIGNED[form](reading).checked()
+        return b"".join(b">%s\n%s\n" % ("_".join(row.name.split()).encode(), row.text) for row in rows), "afa"
     if form == "stockholm":
         for _ in read_stockholm_blocks(reading):
             pass

@@ -25,6 +25,9 @@ from .. import words
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
 
+ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus")
+"""Formats of alignments, also where no row has a gap."""
+
 NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
@@ -90,7 +93,7 @@ class Source:
         if self.kind != "sequences" or self.state != "ready":
             return False
         gaps = any(issue["kind"] == "gaps_dropped" for issue in self.report.get("issues", ()))
-        return gaps or str(self.report.get("format", "")).lower().startswith(("stockholm", "clustal"))
+        return gaps or str(self.report.get("format", "")).lower().startswith(ALIGNED)
 
     @property
     def has_hmmer3(self) -> bool:

@@ -1,0 +1,38 @@
+"""GCG's multiple sequence format (MSF), as PileUp and many aligners write it."""
+
+from __future__ import annotations
+
+from clalign.errors import quoted
+from clalign.formats.aligned import AlignedRows
+from clalign.formats.blocks import Reading, text_of
+
+
+def msf_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of a MSF alignment; its gaps (``.`` and ``~``) are included as ``-``.
+
+    Raises
+    ------
+    InputError
+        If a line is no row, a row has no name in the header, or the rows differ in length.
+    """
+    rows = AlignedRows(reading)
+    is_header = True
+    for number, line in reading.text.lines():
+        words = line.split()
+        if is_header:
+            if len(words) > 1 and words[0] == b"Name:":
+                rows.row(text_of(words[1]))
+            is_header = line.strip() != b"//"
+            continue
+        if not words or all(word.isdigit() for word in words):  # a ruler
+            continue
+        name = text_of(words[0])
+        if name not in rows:
+            raise reading.text.error(f"the row {quoted(name)} has no line with Name: in the header.", line=number)
+        rows.add(name, number, b"".join(words[1:]).translate(_GAPS))
+    if is_header:
+        raise reading.text.error("the line // between the names and the rows is missing.")
+    return rows
+
+
+_GAPS = bytes.maketrans(b".~", b"--")

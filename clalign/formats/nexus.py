@@ -1,0 +1,160 @@
+"""NEXUS alignments: the matrix of a DATA or CHARACTERS block with sequences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from clalign.errors import quoted
+from clalign.formats.aligned import AlignedRow, AlignedRows
+from clalign.formats.blocks import Reading
+from clalign.formats.numbers import whole
+from clalign.formats.sources import decoded
+
+SEQUENCES = ("dna", "rna", "nucleotide", "protein")
+"""Types of data that are read."""
+
+_QUOTED_OR_BRACKET = re.compile(r"('[^']*'|[\[\]])")
+
+_NAME = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\S+))(.*)", re.DOTALL)
+
+
+@dataclass
+class _Format:
+    """What the commands DIMENSIONS and FORMAT say."""
+
+    n_columns: int | None = None
+    datatype: str = "standard"
+    is_interleaved: bool = False
+    gap: bytes = b"-"
+    match: bytes = b""
+    odd: list[str] = field(default_factory=list)
+
+
+def nexus_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of the first matrix of sequences, gaps included as ``-``.
+
+    Raises
+    ------
+    InputError
+        If there is none, its characters are no residues, or it has a layout that is not read.
+    """
+    rows, form = AlignedRows(reading), _Format()
+    command: list[str] = []
+    lines = _without_comments(reading)
+    for number, line in lines:
+        words = line.split()
+        if not command and words and words[0].lower() == "matrix":
+            _check(reading, form, number)
+            _read_matrix(reading, rows, form, lines, line.split(None, 1)[1:], number)
+            for _ in lines:  # to the end of the file, of which the checksum is wanted
+                pass
+            return rows
+        command.append(line)
+        while ";" in command[-1]:
+            whole_command, _, rest = " ".join(command).partition(";")
+            _take(form, whole_command)
+            command = [rest] if rest.strip() else []
+            if not command:
+                break
+    raise reading.text.error("there is no matrix of sequences in this NEXUS file.", "Choose the file with the data.")
+
+
+def _without_comments(reading: Reading) -> Iterator[tuple[int, str]]:
+    """Yield the lines without what stands in brackets, which may go on over lines."""
+    depth = 0
+    for number, line in reading.text.lines():
+        text = decoded(line)
+        if depth or "[" in text:
+            kept = []
+            for piece in _QUOTED_OR_BRACKET.split(text) if not depth else re.split(r"([\[\]])", text):
+                depth = max(0, depth + (piece == "[") - (piece == "]"))
+                if depth == 0 and piece not in "[]":
+                    kept.append(piece)
+            text = "".join(kept)
+        if text.strip():
+            yield number, text
+
+
+def _take(form: _Format, command: str) -> None:
+    name, _, text = command.strip().partition(" ")
+    if name.lower() not in ("dimensions", "format"):
+        return
+    for found in re.finditer(r"(\w+)(?:\s*=\s*(\S+))?", text):
+        key, value = found[1].lower(), found[2] or ""
+        if key == "nchar":
+            form.n_columns = whole(value)
+        elif key == "datatype":
+            form.datatype = value.lower()
+        elif key == "interleave":
+            form.is_interleaved = value.lower() != "no"
+        elif key == "gap" and len(value.encode()) == 1:
+            form.gap = value.encode()
+        elif key == "matchchar" and len(value.encode()) == 1:
+            form.match = value.encode()
+        elif key in ("transpose", "nolabels", "tokens") and value.lower() != "no":
+            form.odd.append(key)
+
+
+def _check(reading: Reading, form: _Format, number: int) -> None:
+    if form.datatype not in SEQUENCES:
+        reason = f"this NEXUS file holds data of the type {quoted(form.datatype)}, which are no sequences."
+        raise reading.text.error(reason, "Choose a file with sequences.", number)
+    if form.odd:
+        reason = f"a matrix with {quoted(form.odd[0].upper())} is not read."
+        raise reading.text.error(reason, "Convert it to FASTA.", number)
+
+
+def _read_matrix(
+    reading: Reading, rows: AlignedRows, form: _Format, lines: Iterator[tuple[int, str]], rest: list[str], number: int
+) -> None:
+    begun, left = "", 0
+    for line_number, line in _matrix_lines(reading, lines, rest, number):
+        if left <= 0 or form.is_interleaved:
+            found = _NAME.match(line)
+            assert found is not None  # the line is not blank
+            # A blank within quotes and _ without them are the same.
+            begun = "_".join((found[1] or found[2] or "").replace("''", "'").split())
+            line, left = found[3], form.n_columns or 0
+        letters = b"".join(line.encode().split())
+        rows.add(begun, line_number, _spelled(reading, rows, begun, letters, form, line_number))
+        left -= len(letters)
+    found_rows = rows.checked()
+    if found_rows and form.n_columns not in (None, found_rows[0].n_columns):
+        raise reading.text.error(
+            f"the rows have {found_rows[0].n_columns:,} columns, but the file announces {form.n_columns:,} (NCHAR).",
+            line=number,
+        )
+
+
+def _matrix_lines(
+    reading: Reading, lines: Iterator[tuple[int, str]], rest: list[str], number: int
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a matrix up to its semicolon."""
+    last = number
+    text = rest[0] if rest else ""
+    while True:
+        before, end, _ = text.partition(";")
+        if before.strip():
+            yield last, before
+        if end:
+            return
+        following = next(lines, None)
+        if following is None:
+            raise reading.text.error("the file ends within the matrix that begins in this line.", line=number)
+        last, text = following
+
+
+def _spelled(reading: Reading, rows: AlignedRows, name: str, letters: bytes, form: _Format, number: int) -> bytes:
+    """Return letters with gaps as ``-`` and with those of the first row where they match it."""
+    if form.match and form.match in letters:
+        first: AlignedRow = rows.first
+        start = rows.row(name).n_columns
+        above = first.text[start : start + len(letters)]
+        if first.name == name or len(above) < len(letters):
+            raise reading.text.error(
+                "a letter is said to match that of the first row, which has none there.", line=number
+            )
+        letters = bytes(b if a == form.match[0] else a for a, b in zip(letters, above, strict=True))
+    return letters.replace(form.gap, b"-")

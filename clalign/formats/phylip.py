@@ -1,0 +1,133 @@
+"""PHYLIP alignments: sequential or interleaved, with names of ten characters or of one word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clalign.errors import quoted
+from clalign.formats.aligned import PART, AlignedRows
+from clalign.formats.blocks import Reading, text_of
+from clalign.formats.numbers import whole
+
+STRICT_NAME = 10
+
+_Line = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """One way to read the lines: whether rows are interleaved, and whether names have ten characters."""
+
+    is_interleaved: bool
+    is_strict: bool
+
+
+LAYOUTS = tuple(_Layout(interleaved, strict) for strict in (True, False) for interleaved in (True, False))
+
+
+def phylip_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of a PHYLIP alignment, gaps included.
+
+    The layout is taken with which every row has the announced length; one that is not that of the file parts names
+    from residues at another place, and so gives other lengths.
+
+    Raises
+    ------
+    InputError
+        If no layout fits, or several that give other rows, or a row has dots, which stand for letters of the first row
+        in this format and for gaps in others.
+    """
+    rows = AlignedRows(reading)
+    lines: list[_Line] = []
+    for number, line in reading.text.lines():
+        if line.strip():
+            rows.take(len(line) + PART, number)
+            lines.append((number, line))
+    n_rows, n_columns = _announced(reading, lines)
+    fitting = [found for layout in LAYOUTS if (found := _parted(lines[1:], n_rows, n_columns, layout))]
+    if any(found != fitting[0] for found in fitting):
+        raise reading.text.error(
+            "the rows can be read in several ways: names and residues cannot be told from each other.",
+            "Convert it to FASTA, or put each row on one line.",
+            lines[0][0],
+        )
+    if not fitting:
+        raise reading.text.error(
+            f"the lines are not those of {n_rows:,} rows with {n_columns:,} columns, as the first line says.",
+            "Take the file from its source again; if it holds several alignments, give each a file of its own.",
+            lines[0][0],
+        )
+    names: set[str] = set()
+    for place, (name, parts) in enumerate(fitting[0]):
+        dotted = next((number for number, part in parts if b"." in part), None)
+        if dotted is not None:
+            raise reading.text.error(
+                f"there is a dot in the row {quoted(name)}: here it may mean the letter of the first row, or a gap.",
+                "Write the letters out, or gaps as -.",
+                dotted,
+            )
+        # Names cut to ten characters need not differ.
+        key = name if name not in names else f"{name}_{place + 1}"
+        names.add(key)
+        for number, part in parts:
+            rows.add(key, number, part)
+    return rows
+
+
+def _announced(reading: Reading, lines: list[_Line]) -> tuple[int, int]:
+    words = text_of(lines[0][1]).split()[:2] if lines else []
+    counts = [whole(word) for word in words]
+    if len(counts) < 2 or counts[0] is None or counts[1] is None or min(counts[0], counts[1]) < 1:
+        raise reading.text.error("the first line does not tell the number of rows and columns.", line=1)
+    return counts[0], counts[1]
+
+
+def _parted(lines: list[_Line], n_rows: int, n_columns: int, layout: _Layout) -> list[tuple[str, list[_Line]]] | None:
+    """Return names and parts of the rows; None if the lines do not fit a layout."""
+    if len(lines) < n_rows:
+        return None
+    split: Callable[[bytes], tuple[bytes, bytes]] = _strict if layout.is_strict else _relaxed
+    rows: list[tuple[str, list[_Line]]] = []
+    if layout.is_interleaved:
+        if len(lines) % n_rows:
+            return None
+        width = 0
+        for place, (number, line) in enumerate(lines):
+            name, text = split(line) if place < n_rows else (b"", line)
+            if place < n_rows:
+                rows.append(("_".join(text_of(name).split()), []))
+            text = _letters(text)
+            width = width if place % n_rows else len(text)
+            if len(text) != width:  # the lines of a block are equally long
+                return None
+            rows[place % n_rows][1].append((number, text))
+    else:
+        left = 0
+        for number, line in lines:
+            name, text = split(line) if not left else (b"", line)
+            if not left:
+                rows.append(("_".join(text_of(name).split()), []))
+                left = n_columns
+            text = _letters(text)
+            rows[-1][1].append((number, text))
+            left -= len(text)
+            if left < 0:
+                return None
+    fits = len(rows) == n_rows and all(
+        name and sum(len(part) for _, part in parts) == n_columns for name, parts in rows
+    )  # fmt: skip
+    return rows if fits else None
+
+
+def _letters(text: bytes) -> bytes:
+    return b"".join(text.split())
+
+
+def _strict(line: bytes) -> tuple[bytes, bytes]:
+    return line[:STRICT_NAME].strip(), line[STRICT_NAME:]
+
+
+def _relaxed(line: bytes) -> tuple[bytes, bytes]:
+    name, _, text = line.strip().replace(b"\t", b" ").partition(b" ")
+    return name, text

@@ -1,0 +1,63 @@
+"""SELEX alignments: blocks of lines with a name and aligned residues, in which blanks are gaps, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clalign.errors import quoted
+from clalign.formats.aligned import AlignedRows
+from clalign.formats.blocks import Reading, text_of
+
+_GAPS = bytes.maketrans(b" ._~", b"----")
+
+
+def selex_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of a SELEX alignment, gaps included as ``-``.
+
+    Raises
+    ------
+    InputError
+        If a block has other rows than the first, or the rows differ in length.
+    """
+    rows = AlignedRows(reading)
+    block: list[tuple[int, bytes]] = []
+    names: list[bytes] = []
+    for number, line in _with_end(reading):
+        if line.startswith((b"#", b"%")):
+            continue
+        if line.strip():
+            rows.take(len(line), number)
+            block.append((number, line.expandtabs().rstrip()))
+            continue
+        if block:
+            found = [line.split(None, 1)[0] for _, line in block]
+            names = names or found
+            if found != names:
+                wrong = next((i for i, (a, b) in enumerate(zip(found, names, strict=False)) if a != b), 0)
+                raise reading.text.error(
+                    f"this block has other rows than the first one: {quoted(text_of(found[wrong]))}.",
+                    line=block[wrong][0],
+                )
+            _add(rows, block)
+            block = []
+    return rows
+
+
+def _with_end(reading: Reading) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines and a blank one."""
+    number = 0
+    for number, line in reading.text.lines():
+        yield number, line
+    yield number + 1, b""
+
+
+def _add(rows: AlignedRows, block: list[tuple[int, bytes]]) -> None:
+    """Add the lines of a block: all of them from the first column with residues to the last one."""
+    starts = [len(line) - len(line.split(None, 1)[1]) for _, line in block if len(line.split(None, 1)) > 1]
+    if not starts:
+        return
+    first, last = min(starts), max(len(line) for _, line in block)
+    for number, line in block:
+        name = line.split(None, 1)[0]
+        text = line[max(first, len(name)) :].ljust(last - first)
+        rows.add(text_of(name), number, text.translate(_GAPS))

@@ -1,0 +1,103 @@
+"""Alignments of every format that is read: the sequences are the same, whatever the rows look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clalign.errors import InputError
+from clalign.formats import aligned
+from clalign.jobs import QuietContext
+from clalign.search.hmm_building import build_profiles
+from clalign.specs import BuildSpec
+
+ROWS = {"first_one": "ACDEF-GHIKLM", "second": "ACD-FYGHIKLM", "third": "-CDEF-GHIK--"}
+TEN = [(name[:10].ljust(10), row) for name, row in ROWS.items()]
+BLOCKS = [slice(0, 5), slice(5, None)]
+
+
+def blocks(line: str, gap: str = "-") -> str:
+    rows = [[line.format(name, row[part].replace("-", gap)) for name, row in ROWS.items()] for part in BLOCKS]
+    return "\n\n".join("\n".join(block) for block in rows) + "\n"
+
+
+FORMATS = {
+    "aligned fasta": "".join(f">{name} some words\n{row}\n" for name, row in ROWS.items()),
+    "clustal": "CLUSTAL W (1.83)\n\n" + blocks("{:<16s}{}"),
+    "stockholm": "# STOCKHOLM 1.0\n" + blocks("{:<16s}{}") + "//\n",
+    "a3m": ">first_one\nACDEFGHIKLM\n>second\nACD-FyGHIKLM\n>third\n-CDEFGHIK--\n",
+    "selex": "# made by hand\n" + blocks("{:<16s}{}", "."),
+    "selex with blanks": blocks("{:<16s}{}", " ").replace(" \n", "\n"),
+    "phylip interleaved": " 3 12\n"
+    + "\n".join(f"{name}{row[:5]}" for name, row in TEN)
+    + "\n\n"
+    + "\n".join(f"{' ' * 10}{row[5:]}" for _, row in TEN)
+    + "\n",
+    "phylip sequential": "3 12\n" + "\n".join(f"{name}{row[:7]}\n{row[7:]}" for name, row in TEN) + "\n",
+    "phylip relaxed": "3 12\n" + "\n".join(f"{name} {row[:6]} {row[6:]}" for name, row in ROWS.items()) + "\n",
+    "msf": "!!AA_MULTIPLE_ALIGNMENT 1.0\n\n x MSF: 12 Type: P Check: 1 ..\n\n"
+    + "".join(f" Name: {name} Len: 12 Check: 1 Weight: 1.00\n" for name in ROWS)
+    + "\n//\n\n        1        12\n"
+    + blocks("{} {}", "."),
+    "nexus": "#NEXUS\n[a note\nof two lines]\nBegin data;\n Dimensions ntax=3 nchar=12;\n Format datatype=protein "
+    "gap=- missing=?;"
+    "\n Matrix\n" + "\n".join(f"'{name.replace('_', ' ')}' {row}" for name, row in ROWS.items()) + "\n;\nEnd;\n",
+    "nexus interleaved": "#NEXUS\nbegin characters;\ndimensions nchar=12;\nformat datatype=protein "
+    "interleave=yes gap=. matchchar=~;\n"
+    "matrix\n" + blocks("{} {}", ".").replace("second ACD", "second ~~D") + ";\nend;\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_sequences_are_the_same(load, name: str, end: str) -> None:
+    database, report = load(FORMATS[name].replace("\n", end).encode())
+    assert report.format == ("aligned fasta" if name == "aligned fasta" else name.split()[0])
+    found = {database.header(row)[0]: database[row].text.upper() for row in range(len(database))}
+    assert found == {name: row.replace("-", "") for name, row in ROWS.items()}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_profile_is_built_of_each(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("pyhmmer")
+    (tmp_path / "x").write_text(FORMATS[name])
+    value = build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), BuildSpec(alphabet="amino"), QuietContext())
+    assert (value["length"], value["n_sequences"]) == (11, 3)
+
+
+REFUSED = {
+    "phylip: a row too long": ("3 12\n" + "\n".join(f"{n}{r}" for n, r in TEN) + "X\n", 1, "3 rows with 12"),
+    "phylip: dots": ("2 4\naaaaaaaaaaACGT\nbbbbbbbbbb..GT\n", 3, "dot"),
+    "phylip: two ways": ("2 10\nabcdefghijAC\nACACACAC\nbbbbbbbbbb\nACACACACAC\n", 1, "rows"),
+    "phylip: huge counts": ("999999999999 999999999999\na A\n", 1, "rows"),
+    "msf: no names": ("x MSF: 4 Check: 1 ..\n//\na ACGT\n", 3, "Name:"),
+    "msf: no rows": ("x MSF: 4 Check: 1 ..\n Name: a Check: 1\n", None, "//"),
+    "msf: unequal": (FORMATS["msf"].replace("IKLM", "IKL", 1), 17, "differ in length"),
+    "nexus: no matrix": ("#NEXUS\nbegin taxa;\ntaxlabels a b;\nend;\n", None, "no matrix"),
+    "nexus: traits": ("#NEXUS\nformat datatype=standard;\nmatrix\na 01\n;\n", 3, "standard"),
+    "nexus: no end": (FORMATS["nexus"].split("\n;")[0], 7, "ends within the matrix"),
+    "nexus: unequal": (FORMATS["nexus"].replace("nchar=12", "nchar=13"), 10, "columns"),
+    "selex: other rows": (FORMATS["selex"].replace("second", "fourth", 1), 7, "other rows"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_told_with_its_line(load, case: str) -> None:
+    text, line, words = REFUSED[case]
+    with pytest.raises(InputError, match=words) as refused:
+        load(text.encode())
+    assert refused.value.hint
+    assert refused.value.line == line
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("aligned fasta", "a3m")])
+def test_large_alignments_are_refused(load, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aligned, "MOST_MEMORY", 1000)
+    with pytest.raises(InputError, match="kept in memory"):
+        load(FORMATS[name].encode())
+
+
+def test_lower_case_alone_makes_no_a3m(load) -> None:
+    _, report = load(b">a\nACGTac-gtACG\n>b\nACgtACGTACG\n")
+    assert report.format == "fasta"
