@@ -140,10 +140,17 @@ def reason_to_leave_out(item: pytest.Item) -> str:
     if "data_folder" in fixtures and not os.environ.get("CLALIGN_DATA"):
         return "acceptance tests left out: set CLALIGN_DATA to the folder of their data"
     named = any("::" in word for word in item.config.args)
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    kind, shape = getattr(values.get("device"), "kind", ""), values.get("shape")
+    if {"opencl_session", "opencl_device"} & set(fixtures) and kind == "reference":
+        return "tests of kernels left out for the reference, which has none"
+    if ("shaped_session" in fixtures and (shape, kind) == ("vector", "gpu")) or (
+        "team_session" in fixtures and (shape, kind) == ("lanes", "cpu")
+    ):
+        return "tests of kernels left out for devices that are not given their shape"
     marker = item.get_closest_marker("thorough")
     if marker is None or named or item.config.getoption("--thorough"):
         return ""
-    values = item.callspec.params if isinstance(item, pytest.Function) and marker.kwargs else {}
     is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
     return "" if is_short else "thorough tests left out: run.py test --thorough"
 

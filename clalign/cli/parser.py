@@ -20,8 +20,8 @@ exit codes:
   0  done, also where nothing was found,      6  an output cannot be written
      or where the reader of a pipe has gone   7  no usable device
   1  an option or an input makes no sense     8  a self-test, a verification or a comparison differed
-  2  a profile or sequence file cannot be     9  stopped early; the run can be continued
-     read                                    64  the command line is not understood
+  2  an input (profiles, sequences, a run)    9  stopped early; the run can be continued
+     cannot be read                          64  the command line is not understood
   3  the engine or a driver failed          129  the terminal was closed
   4  out of memory                          130  interrupted; 143  terminated
 """

@@ -34,6 +34,7 @@ def test_table_and_document(kept: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "Reference (NumPy) (here)  identical" in text
 
 
+@pytest.mark.thorough
 def test_same_job_here_and_there(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("--device", "reference", "--import", str(kept), "--json", "-") == 0
     document = json.loads(capsys.readouterr().out)

@@ -46,6 +46,7 @@ def test_prints_fit_and_histogram(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert document["device"] == "Reference (NumPy)"
 
 
+@pytest.mark.thorough
 def test_same_seed_same_file(device: Device, tmp_path: Path) -> None:
     files = [tmp_path / f"{n}.hmm" for n in range(3)]
     for path, seed in zip(files, ("7", "7", "8"), strict=True):

@@ -31,6 +31,7 @@ def ladder(device: Device) -> tuple[str, ...]:
     return (*LADDER, "--device", device.id)
 
 
+@pytest.mark.thorough
 def test_table_and_document(ladder: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "ladder.json"
     assert main([*ladder, *SMALL, "--variants", "unroll-2,granularity", "--json", str(path)]) == ExitCode.DONE

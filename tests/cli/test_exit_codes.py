@@ -1,0 +1,125 @@
+"""Exit codes: README, help and program know the same; one mistake of each kind for every command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import COMMANDS, main
+from clalign.cli.parser import EXIT_CODES
+from clalign.errors import ExitCode
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+
+COMMON = ("hmmsearch {} p.hmm s.fa", "hmmscan {} p.hmm s.fa", "sw {} s.fa s.fa")
+
+MISTAKES: dict[ExitCode, tuple[str, ...]] = {
+    ExitCode.USAGE: (
+        *(f"{name} --no-such-option" for name in COMMANDS),
+        "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
+        "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
+        "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
+        "frobnicate", "",
+        "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
+    ),
+    ExitCode.INPUT: (
+        *(line.format(words) for line in COMMON for words in ("-o s.fa", "--tsv x -o x")), "hmmsearch - -", "sw - -",
+        "hmmsearch --textw 20 p.hmm s.fa", "hmmscan -Z -3 p.hmm s.fa", "sw -E 0 s.fa s.fa", "sw --matrix no s.fa s.fa",
+        "sw --gapopen 3 s.fa s.fa", "hmmbuild a.sto a.sto", "hmmbuild --symfrac 7 n.hmm a.sto",
+        "calibrate -o - p.hmm", "calibrate --num 0 -o n.hmm p.hmm", "logo -o l.xyz p.hmm",
+        "verify --sample 0 run.clalign",
+        "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
+        "explain - s.fa s1",
+    ),
+    ExitCode.UNREADABLE: (
+        *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
+        "sw none s.fa", "sw s.fa none", "sw --pair-list none s.fa s.fa", "sw --matrix s.fa s.fa s.fa",
+        *(f"{name} {run}" for name in ("resume", "export", "verify") for run in ("none", "s.fa")),
+        "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
+        "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
+        "logo -o l.svg s.fa", "bench --import none", "bench --import s.fa",
+    ),
+    ExitCode.CANNOT_WRITE: (
+        *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),
+        *(line.format(f"--run {path}") for line in COMMON for path in ("none/x", "run.clalign")),
+        "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
+        "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
+    ),
+}  # fmt: skip
+
+BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
+    ExitCode.NO_DEVICE: (
+        *(line.format("-q --device nobody") for line in COMMON), "verify -q --device nobody run.clalign",
+        "calibrate -q --device nobody -o n.hmm p.hmm", "selftest --device nobody", "tune -q --device nobody",
+        "bench -q --device nobody", "lab -q ladder viterbi --device nobody", "lab -q ladder sw --device nobody",
+    ),
+    ExitCode.UNREADABLE: (
+        "hmmsearch -q s.fa s.fa", "hmmsearch -q p.hmm p.hmm", "hmmscan -q s.fa s.fa", "sw -q p.hmm s.fa",
+        "sw -q s.fa p.hmm", "calibrate -q -o n.hmm s.fa", "hmmbuild -q n.hmm p.hmm", "explain -q p.hmm s.fa nobody",
+        "explain -q run.clalign nobody",
+    ),
+}  # fmt: skip
+
+
+def cases(mistakes: dict[ExitCode, tuple[str, ...]]) -> list[tuple[ExitCode, str]]:
+    return [(code, line) for code, lines in mistakes.items() for line in lines]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files to make mistakes with."""
+    made = tmp_path_factory.mktemp("mistakes")
+    (made / "p.hmm").write_bytes((GOLDEN / "profiles" / "katdna_ls.hmm").read_bytes())
+    (made / "s.fa").write_bytes((GOLDEN / "sequences" / "kat.fa").read_bytes())
+    (made / "a.sto").write_text("# STOCKHOLM 1.0\na ACDEF\nb ACDEF\n//\n", encoding="utf-8")
+    files = ["-o", str(made / "x"), "--run", str(made / "run.clalign"), str(made / "p.hmm"), str(made / "s.fa")]
+    assert main(["hmmsearch", "-q", "--device", "reference", *files]) == ExitCode.DONE
+    (made / "x").unlink()
+    return made
+
+
+def check(line: str, code: ExitCode, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"}
+    words = line.split()
+    assert main(words) == code
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert told.startswith("clalign") or not words, "who says it"
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"} == before
+
+
+@pytest.mark.parametrize(("code", "line"), cases(MISTAKES), ids=lambda value: str(value) or "nothing")
+def test_a_mistake_has_the_code_of_its_kind(
+    code: ExitCode, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(folder)
+    check(line, code, folder, capsys)
+
+
+@pytest.mark.thorough(line=[lines[0] for lines in BY_A_WORKER.values()])
+@pytest.mark.parametrize(("code", "line"), cases(BY_A_WORKER), ids=str)
+def test_a_mistake_that_the_worker_notices_has_the_code_of_its_kind(
+    code: ExitCode, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    check(line, code, folder, capsys)
+
+
+def test_no_command_is_left_out() -> None:
+    tried = {line.split()[0] for code, line in cases(MISTAKES) if code != ExitCode.USAGE and line}
+    assert set(COMMANDS) - tried <= {"cache", "desktop", "devices", "doctor", "lab", "selftest", "tune"}
+    assert {line.split()[0] for _, line in cases(BY_A_WORKER)} >= {"lab", "selftest", "tune", "bench"}
+
+
+def test_readme_help_and_program_know_the_same_codes() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.search(r"## Exit codes\n(.*?)\n## ", readme, re.DOTALL)
+    assert table
+    in_readme = sorted(int(found) for found in re.findall(r"\| (\d+) \|", table[1]))
+    in_help = sorted(int(found) for found in re.findall(r"\b(\d+)  ?\w", EXIT_CODES))
+    assert in_readme == sorted(ExitCode) == in_help
