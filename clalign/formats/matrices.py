@@ -45,6 +45,9 @@ BASES = frozenset("ACGTURYMKSWHBVDNX*-")
 BLAST_NUCLEIC = (5, 2)
 BLASTZ = {"HOXD70": (400, 30)}
 
+LIKE_ENOUGH = 0.7
+"""Least ratio of `difflib` at which a name is taken for a misspelled other."""
+
 LONGEST_FILE = 1 << 20
 """Bytes of a file with a matrix."""
 
@@ -86,8 +89,8 @@ def load_matrix(name: str) -> SubstitutionMatrix:
         return _known(found)
     if is_matrix_file(name):
         return read_matrix(name)
-    near = difflib.get_close_matches(name.upper(), names, 3, 0.5)
-    hint = f"Did you mean {', '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
+    near = difflib.get_close_matches(name.upper(), names, 3, LIKE_ENOUGH)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
     raise OptionError(f"There is no matrix and no file named {quoted(name, 200)}.", hint)
 
 

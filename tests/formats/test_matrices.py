@@ -67,6 +67,9 @@ def test_names_need_not_be_exact_in_case_and_near_ones_are_told() -> None:
     with pytest.raises(OptionError, match="no matrix and no file") as caught:
         load_matrix("blosum61")
     assert "BLOSUM62" in caught.value.hint
+    with pytest.raises(OptionError) as caught:
+        load_matrix("none.txt")
+    assert caught.value.hint.startswith("Known are: "), "nothing is like it"
 
 
 def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: Path) -> None:
