@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> None:
         description="Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"
         " in it by double-click; or remove all that again. Only your own account is changed.",
     )
-    parser.add_argument("action", choices=("install", "remove"), help="what to do")
+    parser.add_argument("action", metavar="install|remove", choices=("install", "remove"), help="what to do")
     parser.set_defaults(run=run)
 
 

@@ -68,6 +68,7 @@ def test_device_comes_from_the_variable(monkeypatch: pytest.MonkeyPatch) -> None
     ("words", "message"),
     [
         (["hmmsearch", "a"], "missing: SEQDB"),
+        (["desktop"], "missing: install|remove"),
         (["hmmsearch", "-E", "many", "a", "b"], "-E: 'many' is not a number"),
         (["hmmsearch", "-E", "nan", "a", "b"], "-E: 'nan' is not a number"),
         (["hmmsearch", "--tblot", "x", "a", "b"], "did you mean --tblout?"),
