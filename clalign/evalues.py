@@ -29,6 +29,9 @@ MIN_FIT = 500
 
 MAX_REFITS = 20
 
+MOST_STEPS = 100
+"""Of Newton's method."""
+
 POOR_DISTANCE = 0.2
 """Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
 
@@ -271,18 +274,24 @@ class CensoredFit:
     n_outliers: int
 
 
-PEAK_ODDS = 1.0 / (math.e - 1.0)
-"""How many scores lie below the mode of a Gumbel distribution for each one above it."""
+PEAK_ODDS = 0.58198
+"""How many scores lie below the mode of a Gumbel distribution for each one above it: 1 / (e - 1)."""
+
+FIRST_SLOPE = 0.2
+LEAST_SLOPE = 0.001
+NEAR_ROOT = 1e-5
+"""Where hmmcalibrate begins to look for a slope, where it goes on from one that is not positive, and the value of the
+likelihood equation at which it stops."""
 
 
 def fit_right_side(low: int, counts: npt.NDArray[np.int64]) -> CensoredFit | None:
-    """Fit a Gumbel distribution to a histogram as hmmcalibrate of HMMER 2.3.2 does.
+    """Fit a Gumbel distribution to a histogram as hmmcalibrate of HMMER 2.3.2 does, to the same digits.
 
-    What lies below the fullest bin is censored: many random sequences are short, and their scores
-    make a tail on the left that is no part of the distribution. For the same reason the first fit
-    takes no more scores to be there than a Gumbel distribution has below its mode. Bins above are
-    left out where the fit expects less than one score from them on; then as many scores are taken
-    to be censored as that fit expects, until no more bins are left out.
+    What lies below the fullest bin is censored: many random sequences are short, and their scores make a tail on the
+    left that is no part of the distribution. For the same reason the first fit takes no more scores to be there than
+    a Gumbel distribution has below its mode. Bins above the score from which on the fit expects one are left out of
+    the next fit; then as many scores are taken to be censored as the fit expects, but no more than are not fitted,
+    until no more bins are left out. That score is cut towards zero, so below zero its bin is left out, too.
 
     Parameters
     ----------
@@ -298,29 +307,55 @@ def fit_right_side(low: int, counts: npt.NDArray[np.int64]) -> CensoredFit | Non
 
     References
     ----------
-    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4: maximum likelihood from
-    censored data. Which scores are left out was found by watching the released program fit.
+    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4: maximum likelihood from censored data.
+    Which scores are left out, and where the search for the slope ends, was found by watching the released program fit.
     """
     if not counts.any():
         return None
-    peak, end = int(counts.argmax()), len(counts)
+    total, peak, end = int(counts.sum()), int(counts.argmax()), len(counts)
     edge = float(low + peak)
     middles = np.arange(low, low + len(counts), dtype=np.float64) + 0.5
     n_fitted = int(counts[peak:].sum())
-    n_censored = min(int(counts[:peak].sum()), int(PEAK_ODDS * n_fitted))
+    n_censored = min(total - n_fitted, int(PEAK_ODDS * n_fitted))
     while True:
-        fit = _maximum_likelihood(middles[peak:end], counts[peak:end], n_censored, edge)
+        fit = _censored_likelihood(middles[peak:end], counts[peak:end], n_censored, edge)
         if fit is None:
             return None
-        expected = [(n_fitted + n_censored) * gumbel_tail(low + i, *fit) for i in range(peak, end)]
-        new_end = peak + sum(number >= 1.0 for number in expected)
-        if not counts[new_end:end].any():
-            outliers = int(counts[end:].sum())
-            return CensoredFit(*fit, edge, n_fitted, n_censored, outliers)
-        end = new_end
+        n = n_fitted + n_censored
+        last = int(fit[0] - math.log(-math.log((n - 1) / n)) / fit[1])
+        if last - low + 1 >= end:
+            return CensoredFit(*fit, edge, n_fitted, n_censored, int(counts[end:].sum()))
+        end = max(last - low + 1, peak)
         n_fitted = int(counts[peak:end].sum())
         tail = gumbel_tail(edge, *fit)
-        n_censored = int(n_fitted * (1.0 - tail) / tail)
+        n_censored = min(total - n_fitted, int(n_fitted * (1.0 - tail) / tail))
+
+
+def _censored_likelihood(
+    scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], n_censored: int, edge: float
+) -> tuple[float, float] | None:
+    """Return mu and slope; of `n_censored` more scores only that they are below `edge` is known.
+
+    Newton's method; its first and last slope are hmmcalibrate's, and both results in single precision, since printed
+    digits depend on them.
+    """
+    if np.count_nonzero(counts) < 3:
+        return None
+    n, mean = float(counts.sum()), float((counts * scores).sum() / counts.sum())
+    # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.
+    weights, centered = np.append(counts / n, n_censored / n), np.append(scores, edge) - mean
+    shift, slope = float(centered.min()), FIRST_SLOPE
+    for _ in range(MOST_STEPS):
+        powers = weights * np.exp(-slope * (centered - shift))
+        total, first, second = (float((powers * centered**k).sum()) for k in range(3))
+        value = 1.0 / slope + first / total
+        if abs(value) < NEAR_ROOT:
+            slope = float(np.float32(slope))
+            total = float((weights * np.exp(-slope * (centered - shift))).sum())
+            return float(np.float32(mean + shift - math.log(total) / slope)), slope
+        slope -= value / (-1.0 / slope**2 - second / total + (first / total) ** 2)
+        slope = slope if slope > 0.0 else LEAST_SLOPE
+    return None
 
 
 def _judged(
@@ -344,24 +379,18 @@ def _judged(
     return "Fit is good"
 
 
-def _maximum_likelihood(
-    scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], n_censored: int = 0, edge: float = 0.0
-) -> tuple[float, float] | None:
-    """Return mu and slope; of `n_censored` more scores only that they are below `edge` is known."""
+def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float] | None:
+    """Return mu and slope."""
     if np.count_nonzero(counts) < 3:
         return None
-    n = float(counts.sum())
-    weights = counts / n
+    weights = counts / float(counts.sum())
     mean = float((weights * scores).sum())
     centered = scores - mean
     deviation = math.sqrt(float((weights * centered**2).sum()))
     slope = math.pi / (deviation * math.sqrt(6.0))
     low, high = slope / 100.0, slope * 100.0
-    if n_censored:
-        # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.
-        weights, centered = np.append(weights, n_censored / n), np.append(centered, edge - mean)
     shift = float(centered.min())
-    for _ in range(100):
+    for _ in range(MOST_STEPS):
         powers = weights * np.exp(-slope * (centered - shift))
         total, first, second = (float((powers * centered**k).sum()) for k in range(3))
         value = 1.0 / slope + first / total

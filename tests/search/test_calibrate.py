@@ -51,16 +51,15 @@ def fast(device: Device) -> Device:
 def test_fits_a_histogram_as_hmmcalibrate_does(known: dict[str, Any]) -> None:
     fit = fit_right_side(known["low"], np.array(known["counts"]))
     assert fit is not None
-    # It prints six digits, and stops its iteration at a relative change of about 1e-5.
-    assert fit.mu == pytest.approx(known["mu"], abs=3e-5)
-    assert fit.slope == pytest.approx(known["lambda"], rel=2e-5)
+    assert (f"{fit.mu:.6f}", f"{fit.slope:.6f}") == (f"{known['mu']:.6f}", f"{known['lambda']:.6f}")  # as it prints
 
 
 def test_stored_fits_are_of_every_kind() -> None:
     found = [fit_right_side(known["low"], np.array(known["counts"])) for known in KNOWN["fits"]]
+    outliers = [fit for fit in found if fit and fit.n_outliers]
     below = [int(np.array(k["counts"])[: int(np.argmax(k["counts"]))].sum()) for k in KNOWN["fits"]]
     assert len(found) >= 30
-    assert any(fit and fit.n_outliers for fit in found)
+    assert any(fit.edge < 0 for fit in outliers)  # the score that is expected once is cut towards zero
     assert any(fit and fit.n_censored == n for fit, n in zip(found, below, strict=True))
     assert any(fit and fit.n_censored < n for fit, n in zip(found, below, strict=True))
 
