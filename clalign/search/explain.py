@@ -28,7 +28,7 @@ from clalign.search.hmmer3_search import Candidate, Hmmer3Search
 from clalign.search.hmmer3_thresholds import ALL_SCORES
 from clalign.search.pairwise_explain import explain_pair
 from clalign.search.preparing import prepare_search
-from clalign.search.profile_search import check_unchanged
+from clalign.search.profile_search import check_unchanged, of_the_profiles_kind
 from clalign.search.run_sources import check_still_there
 from clalign.search.targets import LONGEST, targets_of
 from clalign.sessions import Session, open_session
@@ -88,6 +88,9 @@ def explain(
         check_unchanged(run, spec, report, digest)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
+    database, report, texts = of_the_profiles_kind(spec, profiles, database, report, run is not None)
+    for text in texts:
+        context.warn(text)
     row = database.row_named(target) if isinstance(target, str) else target
     targets = targets_of(spec, database, profiles, report)
     search = prepare_search(profiles[profile], profile, spec, targets)

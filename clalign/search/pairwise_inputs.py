@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from clalign.formats.matrices import (
 )
 from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.recognize import recognize
-from clalign.formats.reports import InputReport, Issue
+from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext
 from clalign.karlin_altschul import match_mismatch_of, typical_lengths, ungapped_parameters
 from clalign.karlin_altschul_fit import rows_to_fit
@@ -32,13 +32,13 @@ from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.search.pairwise_alphabets import (
+from clalign.search.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
     beside_each_other,
-    caution,
     refusal,
+    taken_for,
 )
 from clalign.search.run_sources import check_still_there
 from clalign.sequences import Sequence, SequenceDatabase
@@ -191,23 +191,17 @@ def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded, is_begun:
 
     A run that has begun nevertheless, as older versions did, goes on.
     """
-    guesses = [Guess(report.alphabet, report.alphabet_reason, report.is_doubtful) for _, report in (queries, targets)]
+    guesses = [Guess.of(report) for _, report in (queries, targets)]
     taken = beside_each_other(*guesses)
     if are_two_kinds(*taken) and not is_begun:
         where = "standard input" if spec.targets == "-" else spec.targets
         hint = f"{TRANSLATE} say with --alphabet (amino, dna or rna) what both are."
         raise InputError(spec.queries, refusal(*taken, where), hint)
     one, other = (
-        loaded if before == after else _taken_for(after, *loaded)
+        loaded if before == after else taken_for(after, *loaded)
         for loaded, before, after in zip((queries, targets), guesses, taken, strict=True)
     )
     return one, other
-
-
-def _taken_for(guess: Guess, database: SequenceDatabase, report: InputReport) -> Loaded:
-    text = f"{caution(guess)} If that is wrong, say with --alphabet what both are."
-    issues = (*report.issues, Issue("alphabet", "caution", text))
-    return replace(database, alphabet=guess.alphabet), replace(report, alphabet=guess.name, issues=issues)
 
 
 def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:

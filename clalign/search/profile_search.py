@@ -22,6 +22,7 @@ from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
 from clalign.runs import RunFile, create_run
+from clalign.search.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.search.domain_host import DomainHost
 from clalign.search.hmmer3_thresholds import filter_limits
 from clalign.search.opening import Opening
@@ -156,10 +157,12 @@ def _search(
         )
         if is_begun:
             check_unchanged(run, spec, report, digest)
+        database, report, texts = of_the_profiles_kind(spec, profiles, database, report, is_begun)
         targets = targets_of(spec, database, profiles, report)
 
         def tell_cautions(device: Device) -> None:
-            _tell_cautions(run, spec, report, profiles, targets, device, context)
+            told = [*texts, *_cautions(spec, profiles, device), *targets.left_out.texts]
+            _tell_cautions(run, report, told, context)
 
         tell_once = cache(tell_cautions)
 
@@ -294,29 +297,38 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _tell_cautions(
-    run: RunFile,
-    spec: SearchSpec,
-    report: InputReport,
-    profiles: list[Hmm],
-    targets: Targets,
-    device: Device,
-    context: JobContext,
-) -> None:
+def of_the_profiles_kind(
+    spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport, is_begun: bool = False
+) -> tuple[SequenceDatabase, InputReport, list[str]]:
+    """Return sequences as they are searched with profiles, and what the user should know of that.
+
+    A search that has begun nevertheless, as older versions did, goes on.
+
+    Raises
+    ------
+    InputError
+        If the profiles are for proteins and the sequences look like nucleic acids, or the other way round.
+    """
+    found = objection([(hmm.name, hmm.alphabet) for hmm in profiles], Guess.of(report), spec.targets)
+    if found is None:
+        return database, report, []
+    if found.blocks and not is_begun:
+        kind = profiles[0].alphabet.name
+        hint = f"{TRANSLATE} say with --alphabet {kind} what the sequences are."
+        raise InputError(spec.profiles, f"{found.text[0].lower()}{found.text[1:]}", hint)
+    if found.taken.alphabet != database.alphabet:
+        database, report = taken_for(found.taken, database, report)
+    return database, report, [f"{found.text} If that is wrong, say with --alphabet what the sequences are."]
+
+
+def _tell_cautions(run: RunFile, report: InputReport, texts: list[str], context: JobContext) -> None:
     changed = run.fact("seen_digest") not in (None, report.digest)
-    texts = _cautions(spec, profiles, targets.database, device)
-    for text in [*[CHANGED_TEXT] * changed, *texts, *targets.left_out.texts]:
+    for text in [*[CHANGED_TEXT] * changed, *texts]:
         warn(run, context, text)
 
 
-def _cautions(spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, device: Device) -> list[str]:
+def _cautions(spec: SearchSpec, profiles: list[Hmm], device: Device) -> list[str]:
     texts = []
-    foreign = [hmm for hmm in profiles if hmm.alphabet.is_nucleic != database.alphabet.is_nucleic]
-    if foreign:
-        texts.append(
-            f"The profile {foreign[0].name} is for {foreign[0].alphabet.label}, but these sequences look like"
-            f" {database.alphabet.label}. If that guess is wrong, say so with --alphabet."
-        )
     repeated = repeated_names(profiles)
     if repeated:
         texts.append(f"Several profiles have the same name: {', '.join(repeated[:3])}. Their results are kept apart.")

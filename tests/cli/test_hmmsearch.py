@@ -97,11 +97,45 @@ def test_no_hits_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_warnings_go_to_standard_error() -> None:
-    done = clalign("hmmsearch", "--device", "reference", MOTIF, PROTEINS)
-    assert "katdna_ls is for DNA, but these sequences look like protein" in done.stderr
-    quiet = clalign("hmmsearch", "-q", "--device", "reference", MOTIF, PROTEINS)
+    words = ("--device", "reference", "--alphabet", "dna", MOTIF, DNA)
+    done = clalign("hmmsearch", *words)
+    assert "No calibration in katdna_ls" in done.stderr
+    quiet = clalign("hmmsearch", "-q", *words)
     assert quiet.stderr == ""
     assert quiet.stdout.endswith("# [ok]\n")
+
+
+@pytest.mark.parametrize("command", [["hmmsearch"], ["hmmscan"], ["explain"]], ids=str)
+@pytest.mark.parametrize(
+    ("profile", "sequences", "words", "option"),
+    [
+        (MOTIF, PROTEINS, "profile katdna_ls is for DNA, but the sequences in {} look like protein", "dna"),
+        (PROFILE, DNA, "is for protein, but the sequences in {} look like DNA", "amino"),
+    ],
+    ids=["dna", "protein"],
+)
+def test_profiles_for_another_kind_of_molecule_are_refused(
+    command: list[str], profile: str, sequences: str, words: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As sequences of two kinds are, and as the window does; the user may know better."""
+    from clalign.formats.databases import load_database
+
+    name = [load_database(sequences)[0].header(0)[0]] if command == ["explain"] else []
+    tail = ["--device", "reference", profile, sequences, *name]
+    assert main([*command, *tail]) == ExitCode.UNREADABLE
+    error = capsys.readouterr().err
+    assert words.format(sequences) in error or words.format(Path(sequences).absolute()) in error
+    assert "Translate the nucleic acids first" in error
+    assert f"--alphabet {option}" in error
+    assert main([*command, "--alphabet", option, *tail]) == 0
+    assert "look like" not in capsys.readouterr().err
+
+
+def test_few_letters_are_taken_for_what_the_profile_is_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = tmp_path / "few.fa"
+    few.write_text(">a\nGATTACA\n")
+    assert main(["hmmsearch", "--device", "reference", PROFILE, str(few)]) == 0
+    assert "Taken for protein, like what it is compared with" in capsys.readouterr().err
 
 
 def test_progress_as_json() -> None:

@@ -74,6 +74,14 @@ def test_notices_say_what_is_wrong_with_a_combination() -> None:
     wrong = notices(profile(), sequences("dna"), READY)[0]
     assert wrong.blocks
     assert wrong.action == "take_as_amino"
+    little = Source("s.fasta", "sequences", "ready", report={"alphabet": "dna", "is_doubtful": True})
+    (taken,) = notices(profile(), little, READY)  # as the search does
+    assert (taken.severity, taken.blocks) == ("caution", False)
+    assert "Taken for protein" in taken.text
+    both = Source("p.hmm", "profiles", "ready", cards=[*profile().cards, *profile(name="y", alphabet="dna").cards])
+    (mixed,) = notices(both, sequences("dna"), READY)
+    assert (mixed.severity, mixed.blocks) == ("caution", False)
+    assert "1 of 2 profiles, x the first, are for protein" in mixed.text
     assert notices(profile(), sequences(), REFERENCE)[0].severity == "caution"
     broken = Device("1:0", "Card", "gpu", health="not usable", problem="No answer.")
     assert notices(profile(), sequences(), broken)[0].blocks

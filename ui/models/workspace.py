@@ -11,12 +11,13 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.alphabets import ALPHABETS
 from clalign.devices import REFERENCE, Device
-from clalign.search.pairwise_alphabets import (
+from clalign.search.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
     beside_each_other,
     caution,
+    objection,
     refusal,
 )
 
@@ -207,14 +208,14 @@ def _profile_notices(profiles: Source) -> list[Notice]:
 
 
 def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
-    one, other = profiles.alphabet_found, sequences.alphabet_found
-    if not one or not other or (one == "amino") == (other == "amino"):
+    known = [(card["name"], ALPHABETS[card["alphabet"]]) for card in profiles.cards]
+    found = objection(known, sequences.guess, sequences.name) if sequences.alphabet_found else None
+    if found is None:
         return []
-    if one == "amino":
-        text = "This profile is for proteins, these sequences look like DNA."
-        return [Notice("stop", text, True, "take_as_amino", "They are proteins")]
-    text = "This profile is for DNA, these sequences look like proteins."
-    return [Notice("stop", text, True, "take_as_dna", "They are DNA")]
+    if not found.blocks:
+        return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
+    kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
+    return [Notice("stop", found.text, True, f"take_as_{kind}", f"They are {word}")]
 
 
 class Workspace(QObject):
