@@ -108,8 +108,13 @@ def _newer(path: str) -> OptionError:
     )
 
 
-def _raw_lines(source: Source, check: Callable[[], None] = lambda: None) -> Iterator[bytes]:
-    """Yield the lines of the decompressed text with their ends, whichever those are; refuse very long ones."""
+def _raw_lines(
+    source: Source, check: Callable[[], None] = lambda: None, checksum: int | None = None
+) -> Iterator[bytes]:
+    """Yield the lines of the decompressed text with their ends, whichever those are; refuse very long ones.
+
+    Also a file without the CRC-32 `checksum`, where one is given.
+    """
     reader, number = RawReader(source), 0
     try:
         data, carry = reader.read(CHUNK).removeprefix(_BYTE_ORDER_MARK), b""
@@ -126,11 +131,15 @@ def _raw_lines(source: Source, check: Callable[[], None] = lambda: None) -> Iter
             data = reader.read(CHUNK)
         if carry:
             yield carry
+        if checksum is not None and reader.finish() != checksum:
+            raise _changed(source.label)
     finally:
         reader.close()
 
 
-def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, Calibration]]) -> None:
+def write_calibrated(
+    path: str, output: str, calibrations: Sequence[tuple[str, Calibration]], checksum: int | None = None
+) -> None:
     """Write a copy of a HMMER2 file with new EVD lines; every other byte is kept.
 
     Parameters
@@ -140,16 +149,18 @@ def write_calibrated(path: str, output: str, calibrations: Sequence[tuple[str, C
         decompressed.
     calibrations : sequence of (str, Calibration)
         Name and calibration of each model, in the order of the file.
+    checksum : int, optional
+        CRC-32 of the file from which the models were read.
 
     Raises
     ------
     InputError
-        If the file has other models than those.
+        If the file has other models than those, or is another one now.
     OutputError
         If the copy cannot be written; nothing is left behind then.
     """
     with opened(path) as source, whole_file(output, is_exact=True) as stream:
-        for line in _calibrated_lines(path, _raw_lines(source), calibrations):
+        for line in _calibrated_lines(path, _raw_lines(source, checksum=checksum), calibrations):
             stream.buffer.write(line)
 
 

@@ -17,8 +17,8 @@ from clalign.devices import Device
 from clalign.errors import ClalignError, OptionError, OutOfDeviceMemory
 from clalign.evalues import POOR_DISTANCE, CensoredFit, fit_right_side, gumbel_tail
 from clalign.formats.calibrated import model_heads, write_calibrated
-from clalign.formats.profiles import read_profiles
-from clalign.formats.sources import opened
+from clalign.formats.profiles import models_in
+from clalign.formats.sources import TextReader, opened
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE, LN_2, Calibration, Hmm, to_integer_profile
 from clalign.sequences import SequenceDatabase
@@ -151,9 +151,10 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     heads = model_heads(profiles, context.check)
     _check_output(profiles, output)
     sampler = _Sampler(spec, context, float(sum(head.length for head in heads)))
-    with open_session(device, context.check) as session:
-        fits = [fit_profile(hmm, session, sampler) for hmm in read_profiles(profiles, context.check)]
-    write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits])
+    with open_session(device, context.check) as session, opened(profiles) as source:
+        text = TextReader(source)
+        fits = [fit_profile(hmm, session, sampler) for hmm in models_in(text, context.check)]
+    write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits], text.crc32)
     return {
         "output": output,
         "device": device.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import pytest
 
 from clalign.alphabets import AMINO, DNA, code_of
 from clalign.devices import REFERENCE, Device
-from clalign.errors import Cancelled, ClalignError, OptionError
+from clalign.errors import Cancelled, ClalignError, InputError, OptionError
 from clalign.evalues import fit_right_side
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import Event, Job, QuietContext
+from clalign.profiles import Hmm
 from clalign.search.calibrate import (
     NULL_SCORES,
     calibrate,
@@ -195,3 +197,21 @@ def test_impossible_specs(wrong: dict[str, Any]) -> None:
 def test_more_residues_than_memory() -> None:
     with pytest.raises(OptionError, match="random residues"):
         random_database(AMINO, CalibrateSpec(n=100_000, fixed=100_000))
+
+
+def test_a_file_that_is_replaced_on_the_way_does_not_get_the_values_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = tmp_path / "p.hmm"
+    old = (PROFILES / "katdna_ls.hmm").read_bytes()
+    profile.write_bytes(old)
+
+    def fit(hmm: Hmm, *_: object) -> dict[str, Any]:
+        (tmp_path / "other.hmm").write_bytes(old.replace(b"DESC", b"DASC") + b"\n")  # with models of the same names
+        os.replace(tmp_path / "other.hmm", profile)
+        return {"name": hmm.name, "mu": -3.0, "lambda": 0.7}
+
+    monkeypatch.setattr("clalign.search.calibrate.fit_profile", fit)
+    with pytest.raises(InputError, match="have changed"):
+        calibrate(str(profile), str(tmp_path / "out.hmm"), SMALL, REFERENCE, QuietContext())
+    assert not (tmp_path / "out.hmm").exists()
