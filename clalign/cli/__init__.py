@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 import clalign
+from clalign.cli.environment import check_environment
 from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
@@ -66,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     unwinding = contextlib.nullcontext() if words[:1] in HEEDING else endings_raised()
     try:
         with unwinding:
+            check_environment()
             code = _run(words)
         with enough_read():
             flush_stdout()

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
+from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
 from clalign.cli.worker import worker_command
 from clalign.errors import ClalignError, ExitCode, WorkerLost
@@ -111,7 +112,7 @@ class WorkerProcess:
         self._lines.put(None)
 
     def _read_log(self, stream: IO[str]) -> None:
-        shown = "CLALIGN_LOG" in os.environ
+        shown = bool(os.environ.get(LOG_VARIABLE))
         for line in stream:
             if line.strip():
                 self._log.append(line.rstrip())

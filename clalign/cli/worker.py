@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.children import GRACE_SECONDS, own_command, settle_child
+from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    logging.basicConfig(stream=sys.stderr, level=os.environ.get("CLALIGN_LOG", "WARNING").upper())
+    logging.basicConfig(stream=sys.stderr, level=log_level())
     events = private_stdout()
 
     def send(event: Event) -> None:

@@ -1,0 +1,53 @@
+"""What the environment decides for every command: the level of the log, and how many files may be open."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+
+from clalign.errors import OptionError
+
+LOG_VARIABLE = "CLALIGN_LOG"
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+NEEDED_FILES = 64
+"""Open files that a search with its drivers gets along with."""
+
+
+def check_environment() -> None:
+    """Refuse what no command could work with.
+
+    Raises
+    ------
+    OptionError
+        If the level of the log is none, or too few files may be open.
+    """
+    given = os.environ.get(LOG_VARIABLE, "")
+    if given and given.upper() not in LEVELS:
+        raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or to nothing.")
+    _allow_files()
+
+
+def log_level() -> int:
+    """Return the level of the log: that of the variable, else of warnings."""
+    given = os.environ.get(LOG_VARIABLE, "").upper()
+    return int(getattr(logging, given)) if given in LEVELS else logging.WARNING
+
+
+def _allow_files() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= NEEDED_FILES:
+        return
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (NEEDED_FILES, hard))
+        return
+    raise OptionError(
+        f"Only {soft} files may be open at a time; clalign needs {NEEDED_FILES}.", "Allow more, with: ulimit -n 1024"
+    )
