@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import sqlite3
 import sys
 import time
@@ -100,7 +101,7 @@ class RunFile:
         RunBusy
             If another worker has it.
         """
-        name = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:32]
+        name = hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:32]
         folder = lock_folder()
         try:
             make_folder(folder)

@@ -131,7 +131,7 @@ class SequenceDatabase:
         InputError
             If there is none.
         """
-        text, wanted = self.text[:].tobytes(), name.encode() + b"\t"
+        text, wanted = self.text[:].tobytes(), name.encode(errors="surrogateescape") + b"\t"
         rows, place = [], text.find(wanted)
         while place >= 0:
             row = int(np.searchsorted(self.text_offsets, place))

@@ -55,8 +55,13 @@ class SourceDesk(QObject):
             self.take_back_refusals()
         for name in paths:
             path = str(Path(name).absolute())
+            shown = path.encode(errors="backslashreplace").decode()
             if path in self._conductor.workspace.sources:
                 self._take_again(path)
+            elif shown != path:  # Qt's texts cannot hold it
+                self.refuse(
+                    f"{shown}: this name holds bytes that are no UTF-8. Rename it, or search it on the command line."
+                )
             elif not Path(path).exists():
                 self.refuse(f"{path} is not there. It may have been moved or deleted.")
             elif not Path(path).is_file() and not Path(path).is_dir():

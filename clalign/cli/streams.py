@@ -19,8 +19,9 @@ def prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed: what is written there is not wanted, the files are
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as in files: names of files may hold bytes that are no text
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # as in files: names of files may hold bytes that are no text
 
 
 def private_stdout() -> TextIO:

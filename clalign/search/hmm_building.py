@@ -104,7 +104,8 @@ def _name(own: Any, number: int, path: str, spec: BuildSpec) -> str:
             f"{path} holds several alignments, and one name does not do for all of them.",
             "Give each a name of its own in the file, with a line #=GF ID.",
         )
-    return spec.name or _word(own) or Path(_ENDING.sub("", Path(path).name)).stem
+    stem = Path(_ENDING.sub("", Path(path).name)).stem
+    return spec.name or _word(own) or stem.encode(errors="backslashreplace").decode()
 
 
 def _word(text: Any) -> str:

@@ -233,7 +233,7 @@ def _line_of(path: str, name: str, refused: npt.NDArray[np.bool_]) -> int | None
     with opened(path) as source:
         for number, line in TextReader(source).lines():
             if line.startswith(b">"):
-                wanted = line[1:].split(None, 1)[:1] == [name.encode()]
+                wanted = line[1:].split(None, 1)[:1] == [name.encode(errors="surrogateescape")]
             elif wanted and len(line) != len(line.translate(None, bad)):
                 return number
     return None

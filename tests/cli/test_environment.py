@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ from clalign.children import own_command
 from clalign.cli import main
 from clalign.cli.environment import NEEDED_FILES, log_level
 from clalign.errors import ExitCode
+from clalign.jobs import QuietContext
+from clalign.search.hmm_building import build_profiles
+from clalign.specs import BuildSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE, TARGETS = str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")
@@ -64,3 +69,44 @@ def test_few_open_files_are_enough_where_more_are_allowed() -> None:
 def limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", *own_command(*words)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_no_utf8_go_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / os.fsdecode(b"d\xff\xe9")
+    for name in ("cache", "tmp"):
+        (home / name).mkdir(parents=True)
+    profile, targets, run, text, table = (
+        str(home / os.fsdecode(name)) for name in (b"p\xf1.hmm", b"s\xf1.fa", b"r\xff.clalign", b"o\xff.txt", b"t\xff")
+    )
+    shutil.copy(PROFILE, profile)
+    shutil.copy(TARGETS, targets)
+    for name, value in (("CLALIGN_CACHE_DIR", home / "cache"), ("TMPDIR", home / "tmp")):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    search = ("--device", "reference", "-q")
+    assert main(["hmmsearch", *search, "-o", text, "--run", run, profile, targets]) == 0
+    assert main(["sw", *search, "-o", os.devnull, "--tsv", table, targets, targets]) == 0
+    assert main(["verify", run]) == 0
+    assert main(["export", "--tsv", "-", run]) == 0
+    assert main(["explain", run, "s1"]) == 0
+    out, told = capsys.readouterr()
+    assert told == ""
+    assert "all equal" in out
+    assert Path(text).read_text().endswith("# [ok]\n")
+    assert list((home / "tmp").iterdir()) == []
+    for words in (["explain", run, os.fsdecode(b"n\xffobody")], ["hmmsearch", os.fsdecode(b"n\xff"), targets]):
+        assert main(words) == ExitCode.UNREADABLE
+        assert "n\\udcff" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_profile_is_named_after_a_file_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    pytest.importorskip("pyhmmer")
+    alignment = tmp_path / os.fsdecode(b"f\xff.sto")
+    alignment.write_text("# STOCKHOLM 1.0\n" + "".join(f"s{i} MKVLAARTEW\n" for i in range(4)) + "//\n")
+    built = tmp_path / "b.hmm"
+    build_profiles(str(alignment), str(built), BuildSpec(), QuietContext())
+    assert "NAME  f\\udcff\n" in built.read_text()

@@ -220,3 +220,12 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
         sys.excepthook(ZeroDivisionError, error, error.__traceback__)
     assert "ZeroDivisionError" in fault_shown(window)
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_file_whose_name_is_no_utf8_is_refused(window: MainWindow, files: dict[str, str]) -> None:
+    path = Path(files["made.fasta"]).rename(Path(files["made.fasta"]).with_name(os.fsdecode(b"s\xf1.fasta")))
+    window.conductor.sources.open_paths([str(path)])
+    assert "s\\udcf1.fasta" in window.messages.messages[0].text
+    assert "on the command line" in window.messages.messages[0].text
+    assert not window.conductor.workspace.sources
