@@ -94,6 +94,13 @@ class InputError(ClalignError):
         super().__init__(f"{place}: {reason}", hint)
 
 
+class DamagedRun(InputError):
+    """A run file that holds something else than clalign writes: damaged, or made to do harm."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        super().__init__(path, f"this run file is damaged ({reason}).", "Search again, or take a copy of it.")
+
+
 class OutputError(ClalignError):
     """A file that cannot be written."""
 

@@ -18,31 +18,34 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
-from clalign.errors import InputError, OutputError, RunBusy
+from clalign.errors import DamagedRun, OutputError, RunBusy
 from clalign.formats.cache import lock_folder, make_folder
 from clalign.hits import Hit
+from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
+from clalign.run_files.connection import RunConnection, connect, open_checked, refuse_busy
 from clalign.run_files.hit_rows import HitRows
+from clalign.run_files.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
 from clalign.run_files.targets import HeaderReader
+from clalign.specs import SearchSpec
 
 __all__ = [
     "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
     "open_run", "pack_scores", "write_note",
 ]  # fmt: skip
 
-CHECKPOINT_PAGES = 8192
-"""Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
-
 PATIENCE = 20.0
 """Seconds that a question waits for others that write the file."""
+
+Kind = TypeVar("Kind")
 
 RunState = Literal["new", "running", "stopped", "failed", "done"]
 
@@ -53,7 +56,7 @@ class RunFile:
     Use `create_run` or `open_run`.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: RunConnection) -> None:
         self.path = path
         self.connection = connection
         self.is_temporary = False
@@ -67,10 +70,8 @@ class RunFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        if isinstance(error, sqlite3.DatabaseError):
-            raise InputError(
-                self.path, f"this run file is damaged ({error}).", "Search again, or take a copy of it."
-            ) from error
+        if isinstance(error, sqlite3.Error):
+            raise DamagedRun(self.path, str(error)) from error
 
     def close(self) -> None:
         """Close the file."""
@@ -127,7 +128,22 @@ class RunFile:
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
         found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return json.loads(found[0]) if found else default
+        if found is None:
+            return default
+        value = parsed(found[0], f"its {name}", self.path, FACTS.get(name, object))
+        if name == "spec":
+            made_from(PairwiseSpec if value.get("direction") == "pairwise" else SearchSpec, value, self.path)
+        return value
+
+    def spec(self, kind: type[Kind]) -> Kind:
+        """Return what was asked for, a `SearchSpec` or a `PairwiseSpec`.
+
+        Raises
+        ------
+        DamagedRun
+            If the file does not say it, or says something else.
+        """
+        return made_from(kind, self.fact("spec"), self.path)
 
     def set_facts(self, **facts: Any) -> None:
         """Store facts (plain data) in one transaction."""
@@ -157,7 +173,18 @@ class RunFile:
 
     def profiles(self) -> list[dict[str, Any]]:
         """Return the cards of the profiles."""
-        return [json.loads(card) for (card,) in self.connection.execute("SELECT card FROM profiles ORDER BY id")]
+        return list(self._cards("SELECT id, card FROM profiles ORDER BY id"))
+
+    def _cards(self, question: str) -> Iterator[dict[str, Any]]:
+        """Yield cards, whose numbers must have no gap."""
+        for place, (number, card) in enumerate(self.connection.execute(question)):
+            if place != number:
+                raise DamagedRun(self.path, f"its profile {place} is missing")
+            yield parsed_card(card, self.path)
+
+    def profiles_without_curves(self) -> list[dict[str, Any]]:
+        """Return the cards of queries without the curves of their scores, which are long."""
+        return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM profiles ORDER BY id"))
 
     def card(self, profile: int) -> dict[str, Any]:
         """Return the card of one profile, or query."""
@@ -177,18 +204,22 @@ class RunFile:
     def best(self, profile: int) -> dict[str, Any] | None:
         """Return the best target of a profile, if it is known already."""
         found = self.connection.execute("SELECT best FROM profiles WHERE id = ?", (profile,)).fetchone()
-        best: dict[str, Any] | None = json.loads(found[0]) if found else None
+        best: dict[str, Any] | None = parsed(found[0], "a best target", self.path, BEST) if found else None
         return best
 
     def finished(self, profile: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a profile, in order."""
         rows = self.connection.execute("SELECT first, last FROM batches WHERE profile = ? ORDER BY first", (profile,))
-        return [(int(first), int(last)) for first, last in rows]
+        found = rows.fetchall()
+        if any(first >= last for first, last in found) or any(a[1] > b[0] for a, b in itertools.pairwise(found)):
+            raise DamagedRun(self.path, "its batches overlap")
+        return found
 
     def work_done(self) -> tuple[float, float]:
         """Return the cells computed and the device seconds they took."""
-        cells, seconds = self.connection.execute("SELECT sum(cells), sum(seconds) FROM batches").fetchone()
-        return cells or 0.0, seconds or 0.0
+        sums = "SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches"
+        cells, seconds = self.connection.execute(sums).fetchone()
+        return cells, seconds
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
         """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
@@ -220,7 +251,8 @@ class RunFile:
 
     def n_wider(self) -> tuple[int, int]:
         """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
-        found = self.connection.execute("SELECT sum(n_in_16_bits), sum(n_in_32_bits) FROM batches").fetchone()
+        sums = "SELECT sum(n_in_16_bits) AS n_in_16_bits, sum(n_in_32_bits) AS n_in_32_bits FROM batches"
+        found = self.connection.execute(sums).fetchone()
         return found[0] or 0, found[1] or 0
 
     def make_temporary(self) -> None:
@@ -244,7 +276,7 @@ class RunFile:
         for first, last, packed in self.connection.execute(
             "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
         ):
-            yield first, last, unpack_scores(packed, last - first)
+            yield first, last, unpack_scores(packed, first, last, self.path)
 
     def histogram(self, profile: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Return the left edge of each filled bin (float64[n]) and its count (int64[n]).
@@ -312,7 +344,7 @@ class RunFile:
             return []
         chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
         if self._headers is None:
-            self._headers = HeaderReader(self.fact("spec", {}), self.fact("database"))
+            self._headers = HeaderReader(self)
         return funnel.listed(card, stage, chosen, self._headers)
 
     def notes(self) -> dict[tuple[int, int], str]:
@@ -359,7 +391,7 @@ class RunFile:
         rows = self.connection.execute(
             "SELECT seconds, device, checked, differing, details FROM verifications ORDER BY id"
         )
-        return [(*row[:4], json.loads(row[4])) for row in rows]
+        return [(*row[:4], parsed(row[4], "a verification", self.path, DETAILS)) for row in rows]
 
 
 def create_run(path: Path, **facts: Any) -> RunFile:
@@ -373,7 +405,7 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     if path.exists():
         raise OutputError(f"{path} exists already.", "Choose another name, or continue it with: clalign resume")
     try:
-        connection = _connect(path, "rwc")
+        connection = connect(path, "rwc", PATIENCE)
         connection.execute("PRAGMA journal_mode = WAL")
         make_tables(connection)
     except sqlite3.OperationalError as error:
@@ -391,10 +423,26 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     InputError
         If it is missing, is no run file, or was written by a newer version.
     """
-    connection, version = _opened(path, "rw" if writable else "ro")
+    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
     if version < SCHEMA_VERSION:
         (upgrade if writable else show_as_new)(connection)
     return RunFile(path, connection)
+
+
+def open_connection(path: Path) -> tuple[RunConnection, int]:
+    """Return a connection that one thread after the other may read with, and the version of the file.
+
+    Files of older versions look like new ones to it.
+
+    Raises
+    ------
+    InputError
+        As of `open_run`.
+    """
+    connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
+    if version < SCHEMA_VERSION:
+        show_as_new(connection)
+    return connection, version
 
 
 def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
@@ -431,11 +479,11 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
         If the file cannot be written.
     """
     note = notes.one_line(text)
-    connection, _ = _opened(path, "rw", patience)
+    connection, _ = open_checked(path, "rw", patience)
     try:
         notes.write_note(connection, profile, row, note)
     except sqlite3.DatabaseError as error:
-        _refuse_busy(path, error)
+        refuse_busy(path, error)
         raise OutputError(
             f"The run file {path} could not be written ({error}).",
             "Allow writing to it and free space on its disk, or make a copy elsewhere and open that.",
@@ -443,39 +491,3 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
     finally:
         connection.close()
     return note
-
-
-def _opened(path: Path, mode: str, patience: float = PATIENCE) -> tuple[sqlite3.Connection, int]:
-    """Return a connection to a run file, and the version of its tables."""
-    hint = "Give a .clalign file that a search has written."
-    if path.is_dir():
-        raise InputError(path, "this is a folder, not a run file.", hint)
-    if not path.is_file():
-        raise InputError(path, "the file does not exist.", "Check the name.")
-    try:
-        connection = _connect(path, mode, patience)
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        _refuse_busy(path, error)
-        raise InputError(path, f"this is not a readable run file ({error}).", hint) from error
-    if application != APPLICATION_ID:
-        connection.close()
-        raise InputError(path, "this is not a clalign run file.", hint)
-    if version > SCHEMA_VERSION:
-        connection.close()
-        raise InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
-    return connection, version
-
-
-def _refuse_busy(path: Path, error: sqlite3.DatabaseError) -> None:
-    """Raise `RunBusy` if the error is that others had the file all the time."""
-    if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-        raise RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.") from error
-
-
-def _connect(path: Path, mode: str, patience: float = PATIENCE) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=patience)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    return connection

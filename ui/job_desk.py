@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices
 
 from clalign.devices import REFERENCE
 from clalign.pairwise_specs import PairwiseSpec
+from clalign.run_files.inputs import LOCATE
 
 from . import words
 from .forms.scripts import Spec
@@ -47,8 +48,6 @@ def looked_for(spec: Spec) -> str:
 def verify_words(value: dict[str, Any]) -> str:
     """Return the result of a verification in words."""
     checked, differing = value["checked"], value["differing"]
-    if not checked and not differing:
-        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
     head = f"Checked {words.count(checked)} of {words.plural(checked, 'score')} on the reference"
     if not differing:
         return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
@@ -127,9 +126,12 @@ class JobDesk(QObject):
         job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
-    def export(self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "") -> None:
-        """Write hits to a file; `columns` are those of ``outfmt``."""
-        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns}
+    def export(
+        self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "", is_safe: bool = False
+    ) -> None:
+        """Write hits to a file; `columns` are those of ``outfmt``, in safe tables no cell looks like a formula."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns,
+               "safe_cells": is_safe}  # fmt: skip
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:
@@ -250,13 +252,15 @@ class JobDesk(QObject):
         elif item.kind == "hmmbuild":
             self._conductor.building.end(item)
         else:
-            self._conductor.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
+            self._conductor.say("stop" if value["differing"] else "good", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
     def _end_badly(self, item: JobItem) -> None:
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
+        if LOCATE in item.line():
+            ways.append(("Locate file…", lambda: self._conductor.hits.locate_files(item.run)))
         self._told[item.run] = item.line()
         self._conductor.say("stop", item.line(), *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -1,35 +1,112 @@
-"""One window for each user: a second start hands its files to the first and ends."""
+"""One window for each user: a second start hands its files to the first and ends.
+
+They meet at a socket in a folder that is this user's alone, and each proves to the other that it can read the key
+beside it, before a path is told. Where that fails the second start opens a window of its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import hmac
 import json
+import os
+import secrets
+import stat
+import sys
+import tempfile
+from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+import platformdirs
+from PySide6.QtCore import QDeadlineTimer, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from .settings import Settings
 
 WAIT_MS = 1000
 
+LONGEST_PATH = 100
+"""Bytes of the name of a socket that every system takes."""
+
+LONGEST_MESSAGE = 1 << 20
+
 
 def server_name(settings: Settings) -> str:
-    """Return the name of the meeting point: one for each user and set of preferences."""
-    return "clalign-" + hashlib.sha256(str(settings.config).encode()).hexdigest()[:16]
+    """Return the meeting point: one for each user and set of preferences; empty if no folder is this user's alone."""
+    name = "clalign-" + hashlib.sha256(str(settings.config).encode()).hexdigest()[:16]
+    for folder in _folders():
+        place = str(folder / name)
+        if len(os.fsencode(place)) < LONGEST_PATH and _is_own(folder):
+            return place
+    return ""
+
+
+def _folders() -> list[Path]:
+    if sys.platform == "win32":
+        return [Path(platformdirs.user_data_dir("clalign", appauthor=False))]
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    shared = Path(tempfile.gettempdir(), f"clalign-{os.getuid()}")
+    return [*([Path(runtime, "clalign")] if runtime else []), shared]
+
+
+def _is_own(folder: Path) -> bool:
+    """Make a folder that nobody else may enter; tell whether it is such a one."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return False
+    if sys.platform == "win32":
+        return True
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _key_file(name: str) -> Path:
+    return Path(f"{name}.key")
+
+
+def _proof(key: bytes, *parts: str) -> str:
+    return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
+
+
+def _socket_name(name: str) -> str:
+    return Path(name).name if sys.platform == "win32" else name
 
 
 def hand_over(name: str, files: list[str]) -> bool:
-    """Give files to the running window; returns whether there is one."""
+    """Give files to the running window; returns whether there is one that proved itself and took them."""
+    try:
+        key = _key_file(name).read_bytes() if name else b""
+    except OSError:
+        key = b""
+    if not key:
+        return False
     socket = QLocalSocket()
-    socket.connectToServer(name)
+    socket.connectToServer(_socket_name(name))
     if not socket.waitForConnected(WAIT_MS):
         return False
-    socket.write(json.dumps({"files": files}).encode() + b"\n")
-    socket.waitForBytesWritten(WAIT_MS)
+    asked = secrets.token_hex(16)
+    socket.write(f"{asked}\n".encode())
+    answer = _line(socket)
+    known, _, nonce = answer.partition(" ")
+    if not hmac.compare_digest(known.encode(), _proof(key, "window", asked, nonce).encode()):
+        socket.abort()
+        return False
+    text = json.dumps({"files": files})
+    socket.write(f"{_proof(key, 'files', nonce, text)} {text}\n".encode())
     # The answer says that the window lives; one that hangs must not swallow the files.
-    answered = socket.bytesAvailable() > 0 or socket.waitForReadyRead(3 * WAIT_MS)
+    answered = _line(socket) == "ok"
     socket.disconnectFromServer()
     return answered
+
+
+def _line(socket: QLocalSocket) -> str:
+    """Return the next line that the other side writes; empty if none comes in time."""
+    until = QDeadlineTimer(3 * WAIT_MS)
+    while not socket.canReadLine() and socket.bytesAvailable() < LONGEST_MESSAGE:
+        if until.hasExpired() or not socket.waitForReadyRead(max(1, until.remainingTime())):
+            break
+    return bytes(socket.readLine(LONGEST_MESSAGE).data()).decode("utf-8", "replace").rstrip("\n")
 
 
 class Instance(QObject):
@@ -39,14 +116,28 @@ class Instance(QObject):
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._sockets: list[QLocalSocket] = []
+        self._nonces: dict[QLocalSocket, str] = {}
+        self._key = secrets.token_hex(32).encode()
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._meet)
-        if not self._server.listen(name):
-            # Left behind by a window that ended badly; nobody answers there.
-            QLocalServer.removeServer(name)
-            self._server.listen(name)
+        if name and self._keep_key(name):
+            place = _socket_name(name)
+            if not self._server.listen(place):
+                # Left behind by a window that ended badly; nobody answers there.
+                QLocalServer.removeServer(place)
+                self._server.listen(place)
+
+    def _keep_key(self, name: str) -> bool:
+        """Write the key for later starts of this user; tell whether that could be done."""
+        path = _key_file(name)
+        try:
+            path.unlink(missing_ok=True)
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(self._key)
+        except OSError:
+            return False
+        return True
 
     def close(self) -> None:
         """Listen no longer."""
@@ -54,27 +145,38 @@ class Instance(QObject):
 
     def _meet(self) -> None:
         socket = self._server.nextPendingConnection()
-        self._sockets.append(socket)
+        self._nonces[socket] = ""
         socket.readyRead.connect(self._read_all)
         socket.disconnected.connect(self._forget)
         self._read_all()
 
     def _forget(self) -> None:
-        gone = [s for s in self._sockets if s.state() == QLocalSocket.LocalSocketState.UnconnectedState]
-        self._sockets = [s for s in self._sockets if s not in gone]
-        for socket in gone:
-            socket.deleteLater()
+        for socket in list(self._nonces):
+            if socket.state() == QLocalSocket.LocalSocketState.UnconnectedState:
+                del self._nonces[socket]
+                socket.deleteLater()
 
     def _read_all(self) -> None:
-        for socket in list(self._sockets):
-            if socket.canReadLine():
-                self._read(socket)
+        for socket in list(self._nonces):
+            while socket in self._nonces and socket.canReadLine():
+                self._read(socket, bytes(socket.readLine(LONGEST_MESSAGE).data()).decode("utf-8", "replace").rstrip())
+            if socket in self._nonces and socket.bytesAvailable() >= LONGEST_MESSAGE:
+                socket.abort()
 
-    def _read(self, socket: QLocalSocket) -> None:
-        try:
-            files = json.loads(bytes(socket.readLine().data()))["files"]
-        except (ValueError, KeyError, TypeError):
+    def _read(self, socket: QLocalSocket, line: str) -> None:
+        """Prove what this is to who asks, then take files from who proves the same."""
+        nonce = self._nonces[socket]
+        if not nonce:
+            self._nonces[socket] = nonce = secrets.token_hex(16)
+            socket.write(f"{_proof(self._key, 'window', line, nonce)} {nonce}\n".encode())
+            socket.flush()
             return
-        socket.write(b"ok\n")
-        socket.flush()
-        self.files_received.emit([str(name) for name in files])
+        known, _, text = line.partition(" ")
+        if not hmac.compare_digest(known.encode(), _proof(self._key, "files", nonce, text).encode()):
+            socket.abort()
+            return
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            files = [str(name) for name in json.loads(text)["files"]]
+            socket.write(b"ok\n")
+            socket.flush()
+            self.files_received.emit(files)

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.inputs import in_files, there
-from clalign.cli.options import add_device_option, add_progress_options, add_spec_options, progress_mode, spec_of
+from clalign.cli.options import (
+    add_device_option,
+    add_locate_option,
+    add_progress_options,
+    add_spec_options,
+    locate_inputs,
+    progress_mode,
+    spec_of,
+)
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.errors import OptionError
@@ -52,6 +60,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--profile", "--query", metavar="P", help="name, accession or number of the profile, or query [the only one]"
     )
+    add_locate_option(parser)
     add_device_option(parser)
     add_spec_options(parser, "search")
     add_progress_options(parser)
@@ -67,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.targets is None:
         value = watch_job(_job_of_run(arguments), display, "Stopped.")
     else:
+        if arguments.locate:
+            raise UsageError(COMMAND, "--locate is for runs; files are named where they lie")
         spec_of(arguments, arguments.profiles, arguments.targets)  # of which one may be standard input
         with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
             value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
@@ -90,6 +101,7 @@ def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
     if any(name in vars(arguments) for name in options):
         raise UsageError(COMMAND, "a run keeps the options of its search; only files can be given others")
     path = Path(arguments.profiles)
+    locate_inputs(str(path), arguments.locate)
     with open_run(path) as found:
         what = "query" if found.fact("direction") == "pairwise" else "profile"
         names = [(card["name"], card["accession"]) for card in found.profiles()]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.options import Outputs, add_text_options, outputs_of
+from clalign.cli.options import Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
 from clalign.cli.parser import CommandParser, number
 from clalign.cli.streams import enough_read
 from clalign.cli.sw import add_outfmt
@@ -46,6 +46,7 @@ def add_parser(subparsers: Any) -> None:
         " again.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    add_locate_option(parser)
     add_run_outputs(parser)
     chosen = parser.add_argument_group("Which hits")
     chosen.add_argument("-E", "--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
@@ -76,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     outputs = outputs_of_run(arguments, COMMAND)
     check_known(arguments.run_file, outputs)
+    locate_inputs(arguments.run_file, arguments.locate)
     hits = _chosen(arguments)
     outputs.check((arguments.run_file,))
     for what, path in outputs.files:
@@ -90,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
                 width=outputs.width,
                 accessions=outputs.accessions,
                 columns=outputs.columns,
+                safe_cells=outputs.safe_cells,
             )
     return 0
 

@@ -130,11 +130,18 @@ def add_output_options(parser: CommandParser) -> None:
 def add_text_options(group: argparse._ArgumentGroup) -> None:
     """Add the flags that shape the text."""
     group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    add_safe_option(group)
     group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
     width = group.add_mutually_exclusive_group()
     width.add_argument("--textw", type=text_width, default=LEAST_TEXT_WIDTH, metavar="N",
                        help=f"longest line of the text (HMMER3) [{LEAST_TEXT_WIDTH}]")  # fmt: skip
     width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
+
+
+def add_safe_option(group: argparse._ArgumentGroup) -> None:
+    """Add ``--safe-tsv``."""
+    group.add_argument("--safe-tsv", action="store_true", help="in tab-separated tables, put ' before names that begin"
+                       " with =, +, - or @, which a spreadsheet would compute")  # fmt: skip
 
 
 def text_width(text: str) -> int:
@@ -143,6 +150,36 @@ def text_width(text: str) -> int:
     if value < LEAST_TEXT_WIDTH:
         raise OutOfRange(text, f"a whole number from {LEAST_TEXT_WIDTH} on")
     return value
+
+
+def add_locate_option(parser: CommandParser) -> None:
+    """Add ``--locate``, for runs of which a file was moved."""
+    group = parser.add_argument_group("Moved files")
+    group.add_argument(
+        "--locate",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="where a file that the run was made with lies now, or the folder; known by its checksum and kept with the"
+        " run; may be given again",
+    )
+
+
+def locate_inputs(run_file: str, places: list[str]) -> None:
+    """Keep with a run where its files lie now.
+
+    Raises
+    ------
+    InputError
+        If one is none of its files.
+    """
+    if not places:
+        return
+    from clalign.run_files.inputs import relocate
+    from clalign.runs import open_run
+
+    with open_run(Path(run_file), writable=True) as run:
+        relocate(run, places)
 
 
 def add_progress_options(parser: CommandParser) -> None:
@@ -229,6 +266,8 @@ class Outputs:
         Whether it shows accessions in place of names.
     columns : str
         Columns of the table of a pairwise search, as after ``--outfmt``.
+    safe_cells : bool
+        Whether no cell of a tab-separated table looks like a formula.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -236,6 +275,7 @@ class Outputs:
     width: int = LEAST_TEXT_WIDTH
     accessions: bool = False
     columns: str = ""
+    safe_cells: bool = False
 
     def check(self, inputs: tuple[str, ...] = (), run: str | None = None) -> None:
         """Refuse outputs that could not be written, before anything is computed.
@@ -300,4 +340,11 @@ def outputs_of(
     if len(to_stdout) > 1:
         raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
     accessions = getattr(arguments, "acc", False)
-    return Outputs(tuple(files), not arguments.noali, arguments.textw, accessions, columns or "")
+    return Outputs(
+        tuple(files),
+        not arguments.noali,
+        arguments.textw,
+        accessions,
+        columns or "",
+        arguments.safe_tsv,
+    )

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
-from clalign.cli.options import add_device_option, add_progress_options, progress_mode
+from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, locate_inputs, progress_mode
 from clalign.cli.parser import CommandParser
+from clalign.errors import DamagedRun
 
 COMMAND = "clalign resume"
 
@@ -27,6 +28,7 @@ def add_parser(subparsers: Any) -> None:
         " With no output named the text goes to standard output.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    add_locate_option(parser)
     add_run_outputs(parser)
     add_device_option(parser)
     add_progress_options(parser)
@@ -43,7 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run_file)
     with open_run(path) as found:
         spec = found.fact("spec")
+    if spec is None:
+        raise DamagedRun(path, "it does not say what was asked for")
     check_known(str(path), outputs)
+    locate_inputs(str(path), arguments.locate)
     outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
     adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": arguments.device}

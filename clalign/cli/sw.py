@@ -13,6 +13,7 @@ from clalign.cli.options import (
     add_device_option,
     add_fields,
     add_progress_options,
+    add_safe_option,
     device_of,
     field_values,
     outputs_of,
@@ -59,6 +60,7 @@ def add_parser(subparsers: Any) -> None:
     for name, flag, text in FILES:
         output.add_argument(flag, dest=f"out_{name}", metavar="F", help=text)
     add_outfmt(output)
+    add_safe_option(output)
     output.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
     output.add_argument(
         "--textw",

@@ -271,6 +271,7 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
                 accessions=outputs.accessions,
                 columns=outputs.columns,
                 alignment_file=alignment_file,
+                safe_cells=outputs.safe_cells,
             )
 
 

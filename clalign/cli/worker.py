@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -25,11 +24,8 @@ from typing import Any
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
-from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
-from clalign.jobs import BUILD, Event, Job
-
-BUILD_PATIENCE = 0.7
-"""So many seconds a job that is to stop is left to its compiler."""
+from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, OptionError
+from clalign.jobs import Event, Job
 
 
 def worker_command() -> list[str]:
@@ -65,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         ) from None
-    threading.Thread(target=_obey, args=(job, request.get("run")), daemon=True).start()
+    threading.Thread(target=_obey, args=(job,), daemon=True).start()
     code = perform(request, job)
     with contextlib.suppress(OSError):
         events.close()
@@ -74,37 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     os._exit(code)
 
 
-def _obey(job: Job, run: str | None) -> None:
-    def cancel() -> None:
-        job.cancel()
-        threading.Thread(target=_end_while_building, args=(job, run), daemon=True).start()
-
-    commands: dict[str, Callable[[], None]] = {"cancel": cancel, "pause": job.pause, "continue": job.resume}
+def _obey(job: Job) -> None:
+    commands: dict[str, Callable[[], None]] = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
     for line in sys.stdin:
         if line.strip():
             commands.get(json.loads(line).get("command"), lambda: None)()
     job.cancel()  # nobody listens any more
     time.sleep(GRACE_SECONDS)
     os._exit(ExitCode.STOPPED)  # it hangs in a driver
-
-
-def _end_while_building(job: Job, run: str | None) -> None:
-    """End the process if the job that was asked to stop does not hear it, since a driver compiles a kernel.
-
-    What is finished is in the run file.
-    """
-    while True:
-        time.sleep(BUILD_PATIENCE)
-        if job.stage != BUILD:
-            continue
-        if run:
-            with contextlib.suppress(ClalignError, sqlite3.Error):
-                from clalign.runs import open_run
-
-                with open_run(Path(run), writable=True) as file:
-                    file.set_facts(state="stopped")
-        job.send("cancelled", run=run)
-        os._exit(ExitCode.STOPPED)
 
 
 def perform(request: dict[str, Any], job: Job) -> int:
@@ -171,6 +144,7 @@ def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.opencl.choice import pick_device
     from clalign.pairwise_specs import PairwiseSpec
+    from clalign.run_files.inputs import check_inputs
     from clalign.runs import open_run
     from clalign.search.pairwise_search import run_pairwise
     from clalign.search.profile_search import run_search
@@ -179,6 +153,8 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
     path = Path(request["run"])
     with open_run(path, writable=True) as file:
         data = file.fact("spec")
+        if data is None:
+            raise DamagedRun(path, "it does not say what was asked for")
         if "-" in (data.get("profiles", data.get("queries")), data["targets"]):
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",
@@ -188,6 +164,8 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
             data |= {"device": request["device"]}
         if file.state == "done":
             return {**file.fact("finished"), "was_complete": True}
+        if file.fact("database") is None:
+            check_inputs(file, job)  # else the search does it
         if data["direction"] == "pairwise":
             return run_pairwise(file, PairwiseSpec.from_dict(data), pick_device, job)
         return run_search(file, SearchSpec.from_dict(data), pick_device, job)
@@ -255,8 +233,8 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.export import export
 
-    columns = request.get("columns", "")
-    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, columns=columns)
+    wishes = {"columns": request.get("columns", ""), "safe_cells": bool(request.get("safe_cells"))}
+    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, **wishes)
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 

@@ -28,6 +28,9 @@ ESCAPED = "backslashreplace"
 EXACT = ("fasta", "fasta_matched")
 """Exports that programs read again: names in them are as they were read, control characters included."""
 
+TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores")
+"""Exports that spreadsheets open."""
+
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose another place, or change its permissions."),
@@ -145,6 +148,40 @@ class EscapedText:
     def write(self, text: str) -> int:
         """Write a text."""
         return self._stream.write(escaped(text))
+
+
+class SafeCells:
+    """A stream for tab-separated lines in which no cell is a formula to a spreadsheet: names may begin with ``=``.
+
+    Parameters
+    ----------
+    stream : TextIO
+        What takes the lines; each call of `write` has whole ones.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write lines."""
+        lines = ("\t".join(map(_safe_cell, line.split("\t"))) for line in text.split("\n"))
+        return self._stream.write("\n".join(lines))
+
+
+def _safe_cell(cell: str) -> str:
+    """Return a cell with a ``'`` before it if it looks like a formula; a number and a lone sign do not."""
+    if len(cell) < 2 or cell[0] not in "=+-@":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def table_stream(stream: TextIO, what: str, is_safe: bool) -> TextIO:
+    """Return what an export writes to: tab-separated tables get safe cells where they are asked for."""
+    return cast(TextIO, SafeCells(stream)) if is_safe and what in TAB_SEPARATED else stream
 
 
 @contextlib.contextmanager

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.errors import DamagedRun
 from clalign.hits import Hit, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 
@@ -15,6 +17,15 @@ BIN = 250
 """Width of a histogram bin in 1/1000 bit; cards of queries that are counted in other units say so."""
 
 MOST_BINS = 2**20
+
+MOST_ROWS = 2**28
+"""Sequences of a batch: none has more residues (`clalign.batching.MAX_RESIDUES`)."""
+
+LEAST_UNPACKED, MOST_RATIO = 2**26, 200
+"""Packed numbers may take so many bytes in any case, and so many times their size: real scores are packed 2:1."""
+
+SURVIVOR_BYTES = 8 + 4 * 4 + 1
+"""Of what is kept of a sequence that passed a filter."""
 
 try:  # several times as fast, and what it writes zlib reads
     from isal.isal_zlib import compress as _compress
@@ -71,23 +82,54 @@ def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> byte
     return np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2").tobytes()
 
 
-def unpack_scores(blob: bytes, n: int) -> npt.NDArray[np.int32]:
-    """Return the scores of a batch of n sequences."""
-    data = zlib.decompress(blob)
+def _unpacked(blob: bytes, most: int, path: Path) -> bytes:
+    """Return what a blob holds: at most so many bytes, and not a thousand times its own size."""
+    most, unpacking = min(most, max(LEAST_UNPACKED, MOST_RATIO * len(blob))), zlib.decompressobj()
+    try:
+        data = unpacking.decompress(blob, most + 1)
+    except zlib.error as error:
+        raise DamagedRun(path, f"packed numbers: {error}") from error
+    if len(data) > most or not unpacking.eof:
+        raise DamagedRun(path, "packed numbers of another size than they should have")
+    return data
+
+
+def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray[np.int32]:
+    """Return the scores of a batch, of the rows from `first` up to `last`.
+
+    Raises
+    ------
+    DamagedRun
+        If the blob holds something else; `path` is the file that it comes from.
+    """
+    n = _n_rows(first, last, path)
+    data = _unpacked(blob, 4 * n, path)
     if len(data) == 4 * n:
         return np.frombuffer(data, "<i4")
+    if len(data) != 2 * n:
+        raise DamagedRun(path, f"{len(data)} bytes of scores for {n} sequences")
     short = np.frombuffer(data, "<i2").astype(np.int32)
     return np.where(short == SHORT_IMPOSSIBLE, np.int32(IMPOSSIBLE), short)
 
 
-def unpack_survivors(blob: bytes) -> Survivors:
-    """Return what passed the first filter in a batch."""
-    data = zlib.decompress(blob)
-    n = len(data) // (8 + 4 * 4 + 1)
-    columns, start = [np.cumsum(np.frombuffer(data, "<i8", n))], 8 * n
+def _n_rows(first: int, last: int, path: Path) -> int:
+    if not 0 <= last - first <= MOST_ROWS:
+        raise DamagedRun(path, f"a batch of {last - first} sequences")
+    return last - first
+
+
+def unpack_survivors(blob: bytes, first: int, last: int, path: Path) -> Survivors:
+    """Return what passed the first filter in a batch, as `unpack_scores`."""
+    data = _unpacked(blob, SURVIVOR_BYTES * _n_rows(first, last, path), path)
+    n, rest = divmod(len(data), SURVIVOR_BYTES)
+    rows = np.cumsum(np.frombuffer(data, "<i8", n))
+    columns, start = [rows], 8 * n
     for _, kind in _COLUMNS:
         columns.append(np.frombuffer(data, kind, n, start))
         start += columns[-1].nbytes
+    in_order = not n or (rows[0] >= first and rows[-1] < last and bool((np.diff(rows) > 0).all()))
+    if rest or not in_order or columns[-1].max(initial=0) > 4:
+        raise DamagedRun(path, "sequences that passed filters are not those of their batch")
     return Survivors(*columns)
 
 

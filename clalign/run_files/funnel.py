@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from clalign.evalues import hmmer3_gumbel, hmmer3_log_tail
 from clalign.hits import Survivors
 from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.run_files.batches import unpack_scores, unpack_survivors
+from clalign.run_files.connection import RunConnection
 
 STAGES = {
     "all": "All sequences",
@@ -61,14 +61,15 @@ def limit_of(card: Card, stage: str) -> float:
     return float(limits[{"msv": "f1", "bias": "f1", "viterbi": "f2", "forward": "f3"}[stage]])
 
 
-def funnel_of(connection: sqlite3.Connection, profile: int, card: Card) -> list[dict[str, Any]]:
+def funnel_of(connection: RunConnection, profile: int, card: Card) -> list[dict[str, Any]]:
     """Return for each stage how many targets passed it so far and how many are expected to by chance.
 
     HMMER2 has no filters.
     """
     found = connection.execute(
-        "SELECT coalesce(sum(last - first), 0), coalesce(sum(n_msv), 0), coalesce(sum(n_bias), 0),"
-        " coalesce(sum(n_viterbi), 0), coalesce(sum(n_forward), 0) FROM batches WHERE profile = ?",
+        "SELECT coalesce(sum(last - first), 0) AS count, coalesce(sum(n_msv), 0) AS n_msv,"
+        " coalesce(sum(n_bias), 0) AS n_bias, coalesce(sum(n_viterbi), 0) AS n_viterbi,"
+        " coalesce(sum(n_forward), 0) AS n_forward FROM batches WHERE profile = ?",
         (profile,),
     ).fetchone()
     n_reported = connection.execute("SELECT count(*) FROM hits WHERE profile = ?", (profile,)).fetchone()[0]
@@ -100,19 +101,20 @@ def was_run(card: Card, stage: str) -> bool:
     return stage != "viterbi" or card["filter_limits"]["f2"] < 1.0
 
 
-def n_left_out(connection: sqlite3.Connection, profile: int, card: Card) -> int:
+def n_left_out(connection: RunConnection, profile: int, card: Card) -> int:
     """Return how many finished targets HMMER3 cannot search."""
-    rows = card.get("left_out") or []
+    rows = np.sort(np.array(card.get("left_out") or [], np.int64))
     ranges = connection.execute("SELECT first, last FROM batches WHERE profile = ?", (profile,)).fetchall()
-    return sum(first <= row < last for first, last in ranges for row in rows)
+    return sum(int(np.searchsorted(rows, last) - np.searchsorted(rows, first)) for first, last in ranges)
 
 
-def survivors_of(connection: sqlite3.Connection, profile: int) -> Survivors:
+def survivors_of(connection: RunConnection, profile: int) -> Survivors:
     """Return what passed the first filter in all finished batches."""
     blobs = connection.execute(
-        "SELECT survivors FROM batches WHERE profile = ? AND survivors IS NOT NULL ORDER BY first", (profile,)
+        "SELECT first, last, survivors FROM batches WHERE profile = ? AND survivors IS NOT NULL ORDER BY first",
+        (profile,),
     )
-    parts = [unpack_survivors(blob) for (blob,) in blobs]
+    parts = [unpack_survivors(blob, first, last, connection.path) for first, last, blob in blobs]
     kinds = (np.int64, np.float32, np.float32, np.float32, np.float32, np.uint8)
     names = ("rows", *FILTERS, "reached")
     columns = [
@@ -122,7 +124,7 @@ def survivors_of(connection: sqlite3.Connection, profile: int) -> Survivors:
     return Survivors(*columns)
 
 
-def targets_at(connection: sqlite3.Connection, profile: int, card: Card, stage: str, rejected: bool) -> Survivors:
+def targets_at(connection: RunConnection, profile: int, card: Card, stage: str, rejected: bool) -> Survivors:
     """Return the targets that passed a stage, or came to it and were rejected, in falling order of their scores.
 
     Those that did not pass the first filter have a score in it and nothing else.
@@ -152,13 +154,13 @@ def _ranks(table: Survivors, stage: str) -> list[npt.NDArray[np.float32]]:
     return [getattr(table, "forward" if stage == "reported" else stage)]
 
 
-def _stopped_at_once(connection: sqlite3.Connection, profile: int, passed: npt.NDArray[np.int64]) -> Survivors:
+def _stopped_at_once(connection: RunConnection, profile: int, passed: npt.NDArray[np.int64]) -> Survivors:
     """Return the targets that did not pass the first filter."""
     rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
     for first, last, blob in connection.execute(
         "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
     ):
-        values = unpack_scores(blob, last - first)
+        values = unpack_scores(blob, first, last, connection.path)
         scored = np.flatnonzero(values > IMPOSSIBLE)
         rows.append(scored + first)
         scores.append((values[scored] / 1000.0).astype(np.float32))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from clalign.alignments import AlignmentText
-from clalign.errors import RunBusy
+from clalign.errors import DamagedRun, RunBusy
 from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, PairFacts
+from clalign.run_files.connection import RunConnection
 from clalign.run_files.limits import DomainLimits
+from clalign.run_files.plain_data import parsed_card
 
 HITS_AT_ONCE = 256
 """Hits that are read together, so that no more are in memory at a time."""
@@ -28,18 +28,25 @@ _DOMAIN_COLUMNS = (
 )
 
 
+class _Judge(NamedTuple):
+    """What is needed of a card to read its hits."""
+
+    limits: DomainLimits | None
+    include_score: float
+    origin: str | None
+
+
 class HitRows:
     """The hits of a run file.
 
     Parameters
     ----------
-    connection : sqlite3.Connection
+    connection : RunConnection
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: RunConnection) -> None:
         self._connection = connection
-        self._limits: dict[int, DomainLimits | None] = {}
-        self._include_scores: dict[int, float] = {}
+        self._judges: dict[int, _Judge] = {}
         self._stamp: tuple[int, int] | None = None
         self._is_scan = False
         self._counts: dict[int, int] = {}
@@ -47,28 +54,23 @@ class HitRows:
     def card(self, profile: int) -> dict[str, Any]:
         """Return the card of a profile; empty if there is none."""
         found = self._connection.execute("SELECT card FROM profiles WHERE id = ?", (profile,)).fetchone()
-        card: dict[str, Any] = json.loads(found[0]) if found else {}
-        return card
+        return parsed_card(found[0], self._connection.path) if found else {}
 
     def forget_limits(self) -> None:
         """Take the limits from the cards of the profiles again when they are next needed."""
-        self._limits.clear()
-        self._include_scores.clear()
+        self._judges.clear()
 
-    def _limits_of(self, profile: int) -> DomainLimits | None:
-        if profile not in self._limits:
-            self._limits[profile] = DomainLimits.from_card(self.card(profile))
-        return self._limits[profile]
-
-    def _include_score(self, profile: int) -> float:
-        """Return what makes a hit of a file of version 1 significant, which its hits do not say themselves."""
-        if profile not in self._include_scores:
-            self._include_scores[profile] = self.card(profile).get("include_score") or -math.inf
-        return self._include_scores[profile]
+    def _judge_of(self, profile: int) -> _Judge:
+        if profile not in self._judges:
+            card = self.card(profile)
+            # What makes a hit of a file of version 1 significant, its hits do not say themselves.
+            least = card.get("include_score") or -math.inf
+            self._judges[profile] = _Judge(DomainLimits.from_card(card), least, card.get("origin"))
+        return self._judges[profile]
 
     def add(self, profile: int, hits: Sequence[Hit]) -> None:
         """Write the hits of a profile; the caller has opened a transaction."""
-        limits = self._limits_of(profile)
+        limits = self._judge_of(profile).limits
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = list(enumerate(hits, last + 1))
         self._connection.executemany(
@@ -113,8 +115,8 @@ class HitRows:
     def _hit(self, row: tuple[Any, ...], domains: list[tuple[Any, ...]]) -> Hit:
         profile, score, included, said, filters = row[1], row[8], row[14], row[15:20], row[20:24]
         if included is None:  # written by version 1
-            included = score >= self._include_score(profile)
-        limits, n_reported = self._limits_of(profile), 0
+            included = score >= self._judge_of(profile).include_score
+        limits, n_reported = self._judge_of(profile).limits, 0
         if limits is not None and limits.n_targets is None:
             n_reported = self._counted(profile, row[2])
         values: tuple[Any, ...] = (
@@ -123,7 +125,11 @@ class HitRows:
             bool(included), DomainEstimates(*said) if said[0] is not None else None,
             FilterScores(*filters) if filters[0] is not None else None,
         )  # fmt: skip
-        return Hit(*values)
+        hit = Hit(*values)
+        wrong = unsound(hit, self._judge_of(profile).origin)
+        if wrong is not None:
+            raise DamagedRun(self._connection.path, f"the hit {hit.name} has {wrong}")
+        return hit
 
     def n_reported(self, profile: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
@@ -135,7 +141,7 @@ class HitRows:
         stamp = self._connection.execute("PRAGMA data_version").fetchone()[0], self._connection.total_changes
         if self._stamp != stamp:
             direction = self._connection.execute("SELECT value FROM facts WHERE name = 'direction'").fetchone()
-            self._is_scan = direction is not None and json.loads(direction[0]) == "scan"
+            self._is_scan = direction is not None and direction[0] == '"scan"'
             self._stamp, self._counts = stamp, {}
 
     def _counted(self, profile: int, row: int) -> int:
@@ -144,6 +150,34 @@ class HitRows:
             question = f"SELECT count(*) FROM hits WHERE {column} = ?"
             self._counts[key] = int(self._connection.execute(question, (key,)).fetchone()[0])
         return self._counts[key]
+
+
+def unsound(hit: Hit, origin: str | None) -> str | None:
+    """Return in words what a hit of this kind of query cannot have or lack; None if there is nothing.
+
+    Whoever shows a hit relies on it: no part of an alignment is outside of it, and nothing that is written is missing.
+    """
+    if origin is None:
+        return "no query"
+    if origin == "hmmer3" and (hit.log_pvalue is None or hit.estimates is None):
+        return "no P-value, or no estimates of its domains"
+    if hit.estimates is not None and None in (hit.estimates.n_regions, hit.estimates.n_clustered,
+                                              hit.estimates.n_overlaps, hit.estimates.n_envelopes):  # fmt: skip
+        return "half of the estimates of its domains"
+    for domain in hit.domains:
+        if any(start > end for start, end in (domain.profile_range, domain.target_range, domain.envelope)):
+            return "a domain that ends before it begins"
+        rows = [row for row in (domain.text.model, domain.text.match, domain.text.target) if row]
+        if len({len(row) for row in (*rows, *([domain.text.posterior] if domain.text.posterior else []))}) > 1:
+            return "an alignment of unequal rows"
+        if origin == "hmmer3" and (domain.log_pvalue is None or domain.accuracy is None):
+            return "a domain without a P-value"
+        pair = domain.pair
+        if pair is None and origin == "pairwise":
+            return "an alignment of a profile"
+        if pair is not None and None in (pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues):
+            return "an alignment of which not all is known"
+    return None
 
 
 def _marks(n: int) -> str:

@@ -12,7 +12,7 @@ from clalign.errors import OptionError
 LONGEST = 500
 """Letters of a note at most: it is read in a cell of a table."""
 
-_TABLE = "notes (profile INTEGER, row INTEGER, text TEXT NOT NULL, PRIMARY KEY (profile, row))"
+TABLE = "notes (profile INTEGER, row INTEGER, text TEXT NOT NULL, PRIMARY KEY (profile, row))"
 
 OF_HIT = "(SELECT text FROM notes WHERE notes.profile = hits.profile AND notes.row = hits.row)"
 """SQL of the note of a row of ``hits``, NULL if it has none; `show_notes` lets every file answer it."""
@@ -37,7 +37,7 @@ def write_note(connection: sqlite3.Connection, profile: int, row: int, note: str
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         if note:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
             connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (profile, row, note))
         elif _has_table(connection):
             connection.execute("DELETE FROM notes WHERE profile = ? AND row = ?", (profile, row))
@@ -56,7 +56,7 @@ def show_notes(connection: sqlite3.Connection) -> None:
     if _has_table(connection):
         connection.execute("DROP TABLE IF EXISTS temp.notes")
     else:
-        connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}")
+        connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {TABLE}")
 
 
 def _has_table(connection: sqlite3.Connection) -> bool:

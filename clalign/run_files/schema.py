@@ -64,7 +64,7 @@ _ADDED = {
 """Columns that each version added to the one before."""
 
 
-def _added_since(version: int) -> dict[str, list[str]]:
+def added_since(version: int) -> dict[str, list[str]]:
     """Return the columns that a file of an older version lacks."""
     found: dict[str, list[str]] = {}
     for tables in (_ADDED[newer] for newer in range(version + 1, SCHEMA_VERSION + 1)):
@@ -88,7 +88,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version >= SCHEMA_VERSION:
             return  # by another process, in the meantime
-        for table, columns in _added_since(version).items():
+        for table, columns in added_since(version).items():
             for column in columns:
                 connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
         if version < 2:
@@ -100,7 +100,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
 def show_as_new(connection: sqlite3.Connection) -> None:
     """Let a file of an older version that cannot be written look like one of this version to this connection."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    for table, columns in _added_since(version).items():
+    for table, columns in added_since(version).items():
         names = [column.split()[0] for column in columns]
         added = ", ".join(f"{'score' if name == 'sort_key' else 'NULL'} AS {name}" for name in names)
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {added} FROM main.{table}")

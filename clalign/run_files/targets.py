@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clalign.errors import ClalignError
 from clalign.formats.databases import load_database
+from clalign.run_files.inputs import Facts, input_of
 from clalign.sequences import SequenceDatabase
 
 
@@ -14,15 +13,12 @@ class HeaderReader:
 
     Parameters
     ----------
-    spec : dict
-        What the run searched.
-    report : dict or None
-        The input report of the run; other sequences than those are not used.
+    run : RunFile
+        Other sequences than those that it searched are not used.
     """
 
-    def __init__(self, spec: dict[str, Any], report: dict[str, Any] | None) -> None:
-        self._spec = spec
-        self._report = report
+    def __init__(self, run: Facts) -> None:
+        self._run = run
         self._database: SequenceDatabase | None = None
         self._is_open = False
 
@@ -32,17 +28,18 @@ class HeaderReader:
             self._database, self._is_open = self._opened(), True
         if self._database is None:
             return "", "", None
+        if not 0 <= row < len(self._database):
+            return "", "", None
         name, _, description = self._database.header(row)
         return name, description, self._database.length(row)
 
     def _opened(self) -> SequenceDatabase | None:
-        path = self._spec.get("targets", "-")
-        if path == "-" or self._report is None:
+        spec = self._run.fact("spec", {})
+        if self._run.fact("database") is None:
             return None
         try:
-            database, report = load_database(
-                path, alphabet=self._spec["alphabet"], sequence_format=self._spec["sequence_format"]
-            )
+            path = input_of(self._run, "targets")
+            database, _ = load_database(path, alphabet=spec["alphabet"], sequence_format=spec["sequence_format"])
         except ClalignError:
             return None
-        return database if report.digest == self._report["digest"] else None
+        return database

@@ -21,6 +21,7 @@ from clalign.local_profiles import LN_2, length_terms
 from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.reference.filters import Passage, passage, pvalue
 from clalign.run_files.funnel import STAGES, in_sentence
+from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, open_run
 from clalign.search.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.search.hmmer3_domains import define_domains
@@ -29,7 +30,6 @@ from clalign.search.hmmer3_thresholds import ALL_SCORES
 from clalign.search.pairwise_explain import explain_pair
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged, of_the_profiles_kind
-from clalign.search.run_sources import check_still_there
 from clalign.search.targets import LONGEST, targets_of
 from clalign.sessions import Session, open_session
 from clalign.specs import SearchSpec
@@ -44,7 +44,7 @@ def explain_in_run(
     with open_run(path) as run:
         if run.fact("direction") == "pairwise":
             return explain_pair(run, profile, target, pick_device, context)
-        spec = SearchSpec.from_dict(run.fact("spec"))
+        spec = run.spec(SearchSpec)
         return explain(spec, profile, target, pick_device, context, run)
 
 
@@ -79,7 +79,7 @@ def explain(
         itself comes to it) and ``text``; what does not apply is None.
     """
     if run is not None:
-        check_still_there(spec.targets, spec.profiles)
+        spec = at_hand(run, spec, context)
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )

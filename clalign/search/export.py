@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.errors import OptionError
-from clalign.formats.writers import EXACT, whole_file
+from clalign.formats.writers import EXACT, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs import RunFile, open_run
 from clalign.search.export_sequences import write_fasta, write_matched, write_stockholm
@@ -36,6 +36,7 @@ def export(
     accessions: bool = False,
     columns: str = "",
     alignment_file: str = "",
+    safe_cells: bool = False,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
 
@@ -62,7 +63,9 @@ def export(
         Whether that text shows accessions in place of names.
     columns : str
         Of a pairwise search what ``outfmt`` writes: ``6``, or ``6`` and names of columns.
-
+    safe_cells : bool
+        Whether cells of tab-separated tables that begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers get a
+        ``'`` before them, so that a spreadsheet does not compute them.
     alignment_file : str
         Where the alignments of significant domains are written, too: ``text`` of HMMER3 profiles tells it.
 
@@ -78,7 +81,7 @@ def export(
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
-    choice = Choice(hits, significant, alignments, width, accessions, alignment_file)
+    choice = Choice(hits, significant, alignments, width, accessions, alignment_file, safe_cells)
     with open_run(Path(run_path)) as run:
         if run.fact("direction") == "pairwise":
             from clalign.search.pairwise_export import export_pairwise
@@ -88,7 +91,7 @@ def export(
             raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
         source = open_source(run, choice, context or QuietContext())
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
-            return WRITERS[what](source, stream)
+            return WRITERS[what](source, table_stream(stream, what, choice.safe_cells))
 
 
 def writers_of(run: RunFile) -> Collection[str]:

@@ -30,7 +30,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     found = {row["stage"]: row for row in source.run.funnel(query.number)}
     report = source.run.fact("database") or {}
     cells, seconds = source.run.connection.execute(
-        "SELECT coalesce(sum(cells), 0), coalesce(sum(seconds), 0) FROM batches WHERE profile = ?", (query.number,)
+        "SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches WHERE profile = ?", (query.number,)
     ).fetchone()
     n_residues = report.get("n_residues", 0) - source.cards[query.number].get("left_out_residues", 0)
     if source.origin.partial:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.errors import InputError
 from clalign.formats.databases import load_database
 from clalign.formats.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
 from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
 from clalign.hits import Domain, Hit
+from clalign.run_files.inputs import input_of
 from clalign.search.export_source import Query, Source, chosen_domains, hits, profile_queries, queries
 from clalign.search.export_tables import write_lines
-from clalign.search.run_sources import check_still_there
 
 GAPS = "-.~_"
 
@@ -63,17 +62,10 @@ def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
 def write_fasta(source: Source, stream: TextIO) -> int:
     """Write each matched sequence once, whole."""
     spec = source.spec
-    check_still_there(spec.targets)
+    path = input_of(source.run, "targets", source.context)
     database, _ = load_database(
-        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=source.context
+        path, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=source.context
     )
-    known = source.run.fact("database", {}).get("digest")
-    if known and database.digest != known:
-        raise InputError(
-            spec.targets,
-            "the sequences are not those that were searched.",
-            "Put the file back as it was, export the matched parts, or search again.",
-        )
     seen: set[int] = set()
     for query in queries(source):
         for _, hit in hits(source, query):

@@ -18,6 +18,7 @@ from clalign.formats.tables import Card, Provenance, swapped
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.run_files.hit_rows import HITS_AT_ONCE
+from clalign.run_files.inputs import input_of
 from clalign.runs import RunFile
 from clalign.search.run_sources import as_given
 from clalign.sequences import SequenceDatabase
@@ -45,6 +46,8 @@ class Choice:
         Whether such a text shows accessions in place of names.
     alignment_file : str
         Where the alignments of significant domains are, which such a text of a search tells; empty for nowhere.
+    safe_cells : bool
+        Whether no cell of a tab-separated table looks like a formula to a spreadsheet.
     """
 
     hits: Sequence[int] | None = None
@@ -53,6 +56,7 @@ class Choice:
     width: int = 120
     accessions: bool = False
     alignment_file: str = ""
+    safe_cells: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,14 +91,16 @@ class Source:
     def database(self) -> SequenceDatabase | None:
         """The sequences, if they are still those that were searched."""
         spec = self.spec
+        if self.run.fact("database") is None:
+            return None
         try:
+            path = input_of(self.run, "targets", self.context)
             database, _ = load_database(
-                spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=self.context
+                path, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=self.context
             )
         except ClalignError:
             return None
-        known = self.run.fact("database", {}).get("digest")
-        return database if database.digest == known else None
+        return database
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class Query:
 
 def open_source(run: RunFile, choice: Choice, context: JobContext) -> Source:
     """Return a run with the facts that its files carry."""
-    spec = SearchSpec.from_dict(run.fact("spec"))
+    spec = run.spec(SearchSpec)
     given = replace(spec, profiles=as_given(run.path, spec.profiles), targets=as_given(run.path, spec.targets))
     origin = Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),

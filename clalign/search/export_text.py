@@ -138,9 +138,9 @@ def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain
 
 def n_searched(run: RunFile, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
-    row = run.connection.execute("SELECT sum(last - first) FROM batches WHERE profile = ?", (number,)).fetchone()
+    question = "SELECT coalesce(sum(last - first), 0) AS count FROM batches WHERE profile = ?"
+    done: int = run.connection.execute(question, (number,)).fetchone()[0]
     report = run.fact("database")
-    done = int(row[0] or 0)
     return min(done, report["n_sequences"] - report["n_empty"]) if report else done
 
 

@@ -50,7 +50,7 @@ def explain_pair(
     """
     if run.fact("scoring") is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
-    spec = PairwiseSpec.from_dict(run.fact("spec"))
+    spec = run.spec(PairwiseSpec)
     inputs = load_inputs(run, spec, context)
     if not 0 <= number < len(inputs.query_rows):
         raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")

@@ -19,16 +19,17 @@ from clalign.formats import sam
 from clalign.formats.databases import load_database
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, Provenance, plain
-from clalign.formats.writers import EXACT, AlignedRow, fasta_record, stockholm_lines, whole_file
+from clalign.formats.writers import EXACT, AlignedRow, fasta_record, stockholm_lines, table_stream, whole_file
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
+from clalign.run_files.inputs import input_of
 from clalign.runs import RunFile
 from clalign.search.export_source import Choice
 from clalign.search.export_tables import write_lines
 from clalign.search.pairwise_inputs import scores_of, scoring_of
-from clalign.search.run_sources import as_given, check_still_there
+from clalign.search.run_sources import as_given
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536
@@ -87,14 +88,9 @@ class PairSource:
     def _database(self, name: str) -> SequenceDatabase:
         spec = self.spec
         is_query = name == "queries"
-        path, form = (spec.queries, spec.query_format) if is_query else (spec.targets, spec.sequence_format)
-        check_still_there(path)
+        form = spec.query_format if is_query else spec.sequence_format
+        path = input_of(self.run, "queries" if is_query else "targets", self.context)
         database, _ = load_database(path, alphabet=spec.alphabet, sequence_format=form, context=self.context)
-        known = (self.run.fact(name) or {}).get("digest")
-        if known and database.digest != known:
-            raise InputError(
-                path, "the sequences are not those of this run.", "Put the file back as it was, or search again."
-            )
         return database
 
     @cached_property
@@ -157,7 +153,7 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
         Records written.
     """
     write = writer_of(what)
-    spec = PairwiseSpec.from_dict(run.fact("spec"))
+    spec = run.spec(PairwiseSpec)
     if run.fact("scoring") is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
     given = replace(
@@ -182,7 +178,7 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
         run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
     source = PairSource(run, spec, run.profiles(), origin, choice, columns, context)
     with whole_file(path, is_exact=what in EXACT) as stream:
-        return write(source, stream)
+        return write(source, table_stream(stream, what, choice.safe_cells))
 
 
 def writer_of(what: str) -> Callable[[PairSource, TextIO], int]:
@@ -233,7 +229,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
 
 def cut_lists(run: RunFile) -> str:
     """Return a sentence about the queries of an open run that ``--top`` has kept from reporting more, if there are."""
-    spec = PairwiseSpec.from_dict(run.fact("spec"))
+    spec = run.spec(PairwiseSpec)
     if spec.is_pairs:
         return ""
     full = run.connection.execute(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import LETTERS, N_CODES, Alphabet, code_of
-from clalign.errors import InputError, OptionError
+from clalign.errors import DamagedRun, InputError, OptionError
 from clalign.formats.databases import load_database
 from clalign.formats.matrices import (
     DEFAULT_MATCH,
@@ -30,6 +30,7 @@ from clalign.karlin_altschul import match_mismatch_of, typical_lengths, ungapped
 from clalign.karlin_altschul_fit import rows_to_fit
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
+from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.search.alphabet_guesses import (
@@ -40,7 +41,6 @@ from clalign.search.alphabet_guesses import (
     refusal,
     taken_for,
 )
-from clalign.search.run_sources import check_still_there
 from clalign.sequences import Sequence, SequenceDatabase
 
 LOOKED_THROUGH = 1 << 24
@@ -155,8 +155,8 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
         If options do not fit the sequences.
     """
     is_begun = run is not None and run.fact("scoring") is not None
-    if is_begun:
-        check_still_there(spec.queries, spec.targets)
+    if run is not None and is_begun:
+        spec = at_hand(run, spec, context)
     both = (
         _loaded(spec.queries, spec.query_format, spec.targets, spec, context),
         _loaded(spec.targets, spec.sequence_format, spec.queries, spec, context),
@@ -165,7 +165,7 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
         _check_unchanged(run, spec, both[0][1], both[1][1])
     (queries, query_report), (targets, target_report) = _of_one_kind(spec, *both, is_begun)
     if run is not None and is_begun:
-        chosen = ChosenScoring.from_dict(run.fact("scoring"))
+        chosen = chosen_of(run)
     else:
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
     rows = np.argsort(queries.order).astype(np.int64)
@@ -296,7 +296,15 @@ def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str,
 
 def scoring_of(run: RunFile) -> Scoring:
     """Return how the pairs of a run were scored."""
-    return ChosenScoring.from_dict(run.fact("scoring")).scoring
+    return chosen_of(run).scoring
+
+
+def chosen_of(run: RunFile) -> ChosenScoring:
+    """Return what a run scores with, and where that comes from."""
+    try:
+        return ChosenScoring.from_dict(run.fact("scoring"))
+    except (ValueError, IndexError, TypeError, OverflowError, OptionError) as error:
+        raise DamagedRun(run.path, f"its scoring makes no sense: {error}") from None
 
 
 def scores_of(run: RunFile, number: int, n: int) -> npt.NDArray[np.int32]:

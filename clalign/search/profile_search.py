@@ -19,8 +19,9 @@ from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import repeated_names
 from clalign.formats.reports import InputReport
-from clalign.jobs import JobContext, QuietContext, building
+from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
+from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, create_run
 from clalign.search.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.search.domain_host import DomainHost
@@ -29,7 +30,6 @@ from clalign.search.opening import Opening
 from clalign.search.pipeline import Pace, Pipeline
 from clalign.search.preparing import card_of_search, has_composition, prepare_search
 from clalign.search.protocol import ProfileSearch
-from clalign.search.run_sources import check_still_there
 from clalign.search.targets import Targets, targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -148,15 +148,14 @@ def _search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
     is_begun = run.fact("database") is not None
-    if is_begun:
-        check_still_there(spec.targets, spec.profiles)
+    files = at_hand(run, spec, context) if is_begun else spec
     with Opening(lambda: _opened(spec, pick_device, context)) as opening:
-        profiles, digest = load_library(spec.profiles, context.check)
+        profiles, digest = load_library(files.profiles, context.check)
         database, report = load_database(
-            spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+            files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
         if is_begun:
-            check_unchanged(run, spec, report, digest)
+            check_unchanged(run, files, report, digest)
         database, report, texts = of_the_profiles_kind(spec, profiles, database, report, is_begun)
         targets = targets_of(spec, database, profiles, report)
 
@@ -207,7 +206,7 @@ def _rounded(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def _opened(spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext) -> Session:
-    return open_session(pick_device(spec.device), context.check, partial(building, context))
+    return open_session(pick_device(spec.device), context.check)
 
 
 def _compute(

@@ -1,12 +1,10 @@
-"""The files that a run was made with: whether they are still there, and the copies of pipes beside it."""
+"""The copies of standard input and pipes that are kept beside a run."""
 
 from __future__ import annotations
 
 import glob
 import re
 from pathlib import Path
-
-from clalign.errors import InputError
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _KEPT = re.compile(r"\.(?:(stdin)|fd-(\d+)|pipe-(.+))")
@@ -45,20 +43,3 @@ def with_given_names(run: Path, text: str) -> str:
         given = as_given(run, str(copy))
         text = text.replace(str(copy), "standard input" if given == "-" else given)
     return text
-
-
-def check_still_there(*paths: str) -> None:
-    """Refuse a run of which a file is gone.
-
-    Raises
-    ------
-    InputError
-        If one of the paths that the run keeps leads nowhere.
-    """
-    for path in paths:
-        if path != "-" and not Path(path).exists():
-            raise InputError(
-                path,
-                "this run was made with that file, which is not there any more.",
-                "Put it back there, under the same name.",
-            )

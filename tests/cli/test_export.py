@@ -145,7 +145,7 @@ def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
 def test_whole_sequences_need_the_same_file(small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("seqs.fa").write_text(">seq1\nAWDEAGGWE\n>seq2\nADEAAAAAA\n>seq3\nKKKKKKKKK\n")
-    with pytest.raises(InputError, match="not those that were searched"):
+    with pytest.raises(InputError, match="have changed since this run began"):
         export(small_run, "fasta", "out.fa")
     assert sorted(path.name for path in tmp_path.glob("*out.fa*")) == []
 
@@ -212,3 +212,17 @@ def test_no_export_for_people_passes_control_characters_on(small_run: Path, what
     text = written(small_run, what)
     assert escaped(text) == text
     assert "\\x1b[31m" in text or what == "jsonl"
+
+
+def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE hits SET name = '=1+2', accession = '-', description = '@SUM(A1)'")
+    plain, safe = written(small_run, "tsv").splitlines(), written(small_run, "tsv", safe_cells=True).splitlines()
+    assert plain[1].split("\t")[1:4] == ["=1+2", "-", "@SUM(A1)"]
+    assert safe[1].split("\t")[1:4] == ["'=1+2", "-", "'@SUM(A1)"]
+    assert [line.split("\t")[4:] for line in safe] == [line.split("\t")[4:] for line in plain], "numbers stay"
+    assert "-3" in safe[2].split("\t")
+    out = small_run.with_name("out.tsv")
+    assert main(["export", "--safe-tsv", "--tsv", str(out), str(small_run)]) == 0
+    assert out.read_text().splitlines() == safe
+    assert written(small_run, "tblout") == written(small_run, "tblout", safe_cells=True)

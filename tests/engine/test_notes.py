@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clalign import runs
 from clalign.errors import InputError, OptionError, OutputError, RunBusy
+from clalign.run_files import connection as door
 from clalign.run_files.notes import LONGEST, OF_HIT, show_notes
 from clalign.runs import SCHEMA_VERSION, create_run, open_run, write_note
 
@@ -100,9 +100,9 @@ def test_a_file_of_an_older_version_keeps_it(path: Path, version: int) -> None:
 
 def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_note(path, 0, 7, "kept")
-    before, connect = path.read_bytes(), runs._connect
+    before, connect = path.read_bytes(), door.connect
     # SQLite falls back to reading when the system lets it do no more.
-    monkeypatch.setattr(runs, "_connect", lambda path, mode, *more: connect(path, "ro", *more))
+    monkeypatch.setattr(door, "connect", lambda path, mode, *more: connect(path, "ro", *more))
     with pytest.raises(OutputError, match=r"made\.clalign could not be written .*readonly") as caught:
         write_note(path, 0, 7, "lost")
     assert "copy" in caught.value.hint

@@ -21,9 +21,18 @@ from clalign.run_files.batches import unpack_survivors
 from clalign.run_files.hit_rows import HITS_AT_ONCE
 from clalign.run_files.schema import _ADDED
 from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run, pack_scores
+from clalign.specs import SearchSpec
 
 TEXT = AlignmentText("acg", "a g", "ATG")
 DOMAIN = Domain(1, 12.5, 0.01, 1e-5, (0, 3), (4, 7), (4, 7), 12510, "MMM", TEXT)
+
+
+SPEC = SearchSpec("p.hmm", "s.fasta").to_dict()
+
+CARD = {
+    "name": "p", "accession": "", "description": "", "length": 3, "alphabet": "amino", "origin": "hmmer2",
+    "consensus": "acg", "reference": "", "structure": "", "cutoffs": {}, "calibration": None, "facts": {},
+}  # fmt: skip
 
 
 def hit(row: int, score: float, input_index: int) -> Hit:
@@ -38,8 +47,8 @@ def batch(first: int, values: list[int], hits: tuple[Hit, ...] = ()) -> BatchRes
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFile:
-    with create_run(tmp_path / "a run.clalign", spec={"evalue": 10.0}, state="new") as opened:
-        opened.set_profiles([{"name": "p", "accession": "", "description": "", "length": 3}])
+    with create_run(tmp_path / "a run.clalign", spec=SPEC, state="new") as opened:
+        opened.set_profiles([CARD])
         yield opened
 
 
@@ -55,7 +64,7 @@ def test_round_trip(run: RunFile) -> None:
         assert [values.tolist() for _, _, values in again.scores(0)] == [[5000, 7000, 5000, IMPOSSIBLE], [-1250]]
         edges, counts = again.histogram(0)
         assert dict(zip(edges.tolist(), counts.tolist(), strict=True)) == {-1.25: 1, 5.0: 2, 7.0: 1}
-        assert again.fact("spec") == {"evalue": 10.0}
+        assert again.fact("spec") == SPEC
         assert again.fact("nothing", 3) == 3
         assert again.profiles()[0]["name"] == "p"
 
@@ -160,10 +169,10 @@ def test_refusals(tmp_path: Path, run: RunFile) -> None:
 
 def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
     path = tmp_path / "temporary.clalign"
-    with create_run(path, spec={}, state="new") as run:
+    with create_run(path, spec=SPEC, state="new") as run:
         run.make_temporary()
         assert run.connection.execute("PRAGMA synchronous").fetchone()[0] == 0
-        run.set_profiles([{"name": "p", "accession": "", "description": "", "length": 3}])
+        run.set_profiles([CARD])
         run.add_batch(batch(0, [1, 2, 3], (hit(0, 5.0, 9),)))
         with open_run(path) as reader:
             assert reader.n_hits() == 1, "while it is written"
@@ -198,7 +207,7 @@ PRAGMA user_version = 1;
 def old_run(tmp_path: Path) -> Path:
     """A run file as version 1 wrote it, with one batch of three scores and two hits."""
     path = tmp_path / "old.clalign"
-    card = {"name": "p", "accession": "", "description": "", "length": 3, "include_score": 6.0}
+    card = {**CARD, "include_score": 6.0}
     connection = sqlite3.connect(path)
     connection.executescript(VERSION_1 + f"PRAGMA application_id = {APPLICATION_ID};")
     connection.execute("INSERT INTO profiles VALUES (0, 'p', '', '', 3, ?, 'null')", (json.dumps(card),))
@@ -303,12 +312,14 @@ def test_scores_of_any_size_come_back(run: RunFile, extra: list[int]) -> None:
 def test_survivors_come_back(run: RunFile) -> None:
     some = np.array([1.5, -2.0, np.inf], np.float32)
     holes = np.array([np.nan, 3.0, -np.inf], np.float32)
-    kept = Survivors(np.array([7, 2**33, 2**40], np.int64), some, -some, holes, some + 1, np.array([1, 4, 2], np.uint8))
+    kept = Survivors(
+        np.array([7, 2**27, 2**28 - 1], np.int64), some, -some, holes, some + 1, np.array([1, 4, 2], np.uint8)
+    )
     run.add_batch(replace(batch(0, [1, 2, 3]), survivors=kept))
     blob, *counts = run.connection.execute(
         "SELECT survivors, n_msv, n_bias, n_viterbi, n_forward FROM batches"
     ).fetchone()
-    again = unpack_survivors(blob)
+    again = unpack_survivors(blob, 0, 2**28, run.path)
     for name in ("rows", "msv", "bias", "viterbi", "forward", "reached"):
         np.testing.assert_array_equal(getattr(again, name), getattr(kept, name))
     assert counts == [3, 2, 1, 1]

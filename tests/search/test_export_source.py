@@ -34,7 +34,10 @@ def scores(request: pytest.FixtureRequest) -> npt.NDArray[np.int64]:
 @pytest.fixture
 def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
     """A run of two queries whose hits were stored in the order of the input."""
-    card: Card = {"name": "p", "accession": "", "description": "", "length": 3, "origin": "hmmer2", "cutoffs": {}}
+    card: Card = {
+        "name": "p", "accession": "", "description": "", "length": 3, "origin": "hmmer2", "alphabet": "amino",
+        "consensus": "acg", "reference": "", "structure": "", "cutoffs": {}, "calibration": None, "facts": {},
+    }  # fmt: skip
     with create_run(tmp_path / "a.clalign", spec=SearchSpec("p.hmm", "t.fa").to_dict(), state="done") as made:
         made.set_profiles([card, {**card, "name": "q"}])
         for profile, values in enumerate([scores, np.arange(OTHERS)]):

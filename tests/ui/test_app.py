@@ -1,5 +1,6 @@
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -76,18 +77,90 @@ def test_noise_at_the_meeting_point_is_ignored(qtbot: Any, settings: Settings) -
     instance.close()
 
 
+EAVESDROPPER = """
+import sys
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtNetwork import QLocalServer
+application = QCoreApplication([])
+server = QLocalServer()
+QLocalServer.removeServer(sys.argv[1])
+assert server.listen(sys.argv[1])
+print("listens", flush=True)
+def meet():
+    socket = server.nextPendingConnection()
+    def read():
+        print(bytes(socket.readAll().data()), flush=True)
+        socket.write(b"ok\\n" + b"0" * 64 + b" abc\\n")
+        socket.flush()
+    socket.readyRead.connect(read)
+server.newConnection.connect(meet)
+application.exec()
+"""
+
+
+def test_who_only_listens_gets_no_paths_and_swallows_no_start(qtbot: Any, settings: Settings) -> None:
+    name = server_name(settings)
+    Instance(name).close()  # its key is still there
+    other = subprocess.Popen([sys.executable, "-c", EAVESDROPPER, name], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "listens\n"
+        assert not hand_over(name, ["/secret/path.fasta"])
+    finally:
+        other.kill()
+        heard = other.communicate()[0]
+    assert heard
+    assert "secret" not in heard
+
+
+def test_only_who_knows_the_key_opens_files(qtbot: Any, settings: Settings) -> None:
+    name = server_name(settings)
+    instance = Instance(name)
+    got: list[Any] = []
+    instance.files_received.connect(got.append)
+    key = Path(f"{name}.key")
+    real = key.read_bytes()
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    for shown, code in ((b"guessed", 5), (real, 0)):
+        key.write_bytes(shown)
+        child = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a.hmm"])
+        qtbot.waitUntil(lambda child=child: child.poll() is not None, timeout=60000)
+        assert child.returncode == code
+        assert got == ([] if code else [["/a.hmm"]])
+    instance.close()
+
+
+def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypatch: Any, settings: Settings) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    folder = tmp_path / "clalign"
+    folder.mkdir(mode=0o755)
+    monkeypatch.setattr("clalign.ui.single_instance.LONGEST_PATH", 4096)
+    assert server_name(settings).startswith(str(tmp_path / "none"))
+    folder.chmod(0o700)
+    assert server_name(settings).startswith(str(folder))
+    folder.rename(tmp_path / "real")
+    folder.symlink_to(tmp_path / "real")
+    assert server_name(settings).startswith(str(tmp_path / "none"))
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    assert server_name(settings) == ""
+    assert not hand_over("", ["/a.hmm"])
+
+
 def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any) -> None:
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLALIGN_CONFIG": str(tmp_path),
                    "XDG_DATA_HOME": str(tmp_path)}  # fmt: skip
     program = "import sys; from clalign.ui.app import main; sys.exit(main())"
     first = subprocess.Popen([sys.executable, "-c", program], env=environment)
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         code = None
         name = server_name(Settings(tmp_path, tmp_path))
         while time.monotonic() < end and not hand_over(name, []):
             time.sleep(0.2)
-        code = subprocess.run([sys.executable, "-c", program, "/no/such.fasta"], env=environment, timeout=30).returncode
+        code = subprocess.run(
+            [sys.executable, "-c", program, "/no/such.fasta"], env=environment, timeout=120
+        ).returncode
         assert code == 0
         assert first.poll() is None
     finally:

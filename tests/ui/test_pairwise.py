@@ -317,7 +317,7 @@ def test_without_its_files_a_dot_plot_has_only_the_path(
         other = read_dot_plot(pair_runs["proteins"], 0, hits[0])
     finally:
         kept.rename(queries)
-    for plot, words in ((gone, "there is no such file"), (other, "have changed")):
+    for plot, words in ((gone, "not there any more"), (other, "have changed")):
         assert plot.dots is None
         assert "Only the path is drawn" in plot.problem
         assert words in plot.problem

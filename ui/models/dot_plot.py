@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.alphabets import ALPHABETS
-from clalign.errors import ClalignError, InputError
+from clalign.errors import ClalignError
 from clalign.formats.databases import load_database
 from clalign.hits import Domain, Hit
 from clalign.pairwise_specs import PairwiseSpec
+from clalign.run_files.inputs import at_hand
 from clalign.runs import open_run
 from clalign.scoring import SubstitutionMatrix
 from clalign.search.pairwise_inputs import reverse_complement, scoring_of
-from clalign.sequences import Sequence, SequenceDatabase
+from clalign.sequences import Sequence
 
 WINDOWS = {False: 11, True: 15}
 """Residues that are compared at once: of proteins, of nucleic acids."""
@@ -128,34 +129,30 @@ def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
     return DotPlot(card["name"], hit.name, card["length"], hit.length, paths, alphabet=card["alphabet"])
 
 
+NO_DOTS = "Only the path is drawn, because the sequences are not at hand"
+
+
 def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
     """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
     with open_run(path) as run:
-        card, spec = run.card(number), PairwiseSpec.from_dict(run.fact("spec"))
-        known = [(run.fact(name) or {}).get("digest") for name in ("queries", "database")]
+        card, spec = run.card(number), run.spec(PairwiseSpec)
         matrix = scoring_of(run).matrix
-    bare = bare_plot(card, hit)
+        bare = bare_plot(card, hit)
+        try:
+            spec = at_hand(run, spec)
+        except ClalignError as error:
+            return replace(bare, problem=f"{NO_DOTS}: {error}")
     try:
-        queries = _opened(spec.queries, spec.query_format, spec.alphabet, known[0])
-        targets = _opened(spec.targets, spec.sequence_format, spec.alphabet, known[1])
+        queries, _ = load_database(spec.queries, alphabet=spec.alphabet, sequence_format=spec.query_format)
+        targets, _ = load_database(spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format)
     except ClalignError as error:
-        problem = f"Only the path is drawn, because the sequences are not at hand: {error}"
-        return replace(bare, problem=problem)
+        return replace(bare, problem=f"{NO_DOTS}: {error}")
     query, target = queries[int(np.argsort(queries.order)[number])], targets[hit.row]
     is_nucleic = card["alphabet"] != "amino"
     strands = [query.codes]
     if is_nucleic:
         strands.append(reverse_complement(query, ALPHABETS[card["alphabet"]]).codes)
     return dotted(bare, query, target, strands, matrix, WINDOWS[is_nucleic])
-
-
-def _opened(path: str, form: str, alphabet: str, digest: str | None) -> SequenceDatabase:
-    if path == "-":
-        raise InputError("standard input", "what came from there was not kept.", "Give it as a file next time.")
-    database, _ = load_database(path, alphabet=alphabet, sequence_format=form)
-    if digest and database.digest != digest:
-        raise InputError(path, "the sequences have changed since this run.", "Put the old file back to see dots.")
-    return database
 
 
 def dotted(

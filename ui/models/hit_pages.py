@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,9 @@ from clalign.alignments import AlignmentText
 from clalign.hits import Domain, PairFacts
 from clalign.run_files.limits import DomainLimits
 from clalign.run_files.notes import OF_HIT, show_notes
-from clalign.run_files.schema import SCHEMA_VERSION, show_as_new
-from clalign.runs import open_run
+from clalign.run_files.plain_data import parsed_card
+from clalign.run_files.schema import SCHEMA_VERSION
+from clalign.runs import open_connection, open_run
 
 from .hit_filter import HitFilter
 from .pair_values import PAIR_COLUMNS, PAIR_VALUES
@@ -244,12 +243,8 @@ class HitPages:
 
     def __init__(self, query: HitQuery, keep: int | None = None) -> None:
         self.query = query
-        with open_run(query.path) as run:
-            location = run.path.absolute().as_uri()
-        self._connection = sqlite3.connect(f"{location}?mode=ro", uri=True, timeout=20, check_same_thread=False)
-        self._is_old = self._one("PRAGMA user_version") < SCHEMA_VERSION
-        if self._is_old:
-            show_as_new(self._connection)
+        self._connection, version = open_connection(query.path)
+        self._is_old = version < SCHEMA_VERSION
         show_notes(self._connection)
         self._limits: dict[int, DomainLimits | None] = {}
         self._counts: dict[tuple[str, int], int] = {}
@@ -300,7 +295,7 @@ class HitPages:
         show_notes(self._connection)
         columns = ", ".join(f"hits.{column.strip()}" for column in _COLUMNS.split(","))
         found = self._connection.execute(
-            f"SELECT {columns}, hits.row, hits.included, {OF_HIT}"
+            f"SELECT {columns}, hits.row, hits.included, {OF_HIT} AS note"
             " FROM shown JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
             (first, first + n_rows),
         ).fetchall()
@@ -341,7 +336,7 @@ class HitPages:
     def _limits_of(self, profile: int) -> DomainLimits | None:
         if profile not in self._limits:
             card = self._one("SELECT card FROM profiles WHERE id = ?", profile)
-            self._limits[profile] = DomainLimits.from_card(json.loads(card)) if card else None
+            self._limits[profile] = DomainLimits.from_card(parsed_card(card, self.query.path)) if card else None
         return self._limits[profile]
 
     def _n_reported(self, profile: int, row: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, DamagedRun
 from clalign.runs import write_note
 
 from .. import theme, words
@@ -208,7 +208,7 @@ class HitsModel(QAbstractTableModel):
     def _read(self, pages: HitPages, page: int) -> list[HitRow]:
         try:
             return pages.rows(page * PAGE, PAGE)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, DamagedRun) as error:
             self.problem = f"{self.query.path}: the hits are not readable because: {error}."
             # In a turn of its own: views ask for rows while they paint.
             QTimer.singleShot(0, self, self.shown_changed.emit)

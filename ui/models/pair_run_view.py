@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+from clalign.errors import DamagedRun
 from clalign.formats.pairwise_text import MODES
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile, open_run
@@ -18,8 +18,6 @@ from .hit_pages import ALL_PROFILES, count_hits
 from .pair_columns import PAIR_TABLE
 from .pair_histogram import PairHistogram, read_pair_histogram
 from .run_view import RunView, stem
-
-_CARDS = "SELECT json_remove(card, '$.curve') FROM profiles"
 
 
 class PairRunView(RunView):
@@ -51,11 +49,11 @@ class PairRunView(RunView):
         Hundreds of queries would otherwise keep the window busy.
         """
         if not self.cards or state != self.facts.get("state"):
-            return [json.loads(card) for (card,) in run.connection.execute(f"{_CARDS} ORDER BY id")]
+            return run.profiles_without_curves()
         cards = list(self.cards)
         if not self.shows_all:
-            (card,) = run.connection.execute(f"{_CARDS} WHERE id = ?", (self.profile,)).fetchone()
-            cards[self.profile] = json.loads(card)
+            cards[self.profile] = run.card(self.profile)
+            cards[self.profile].pop("curve", None)
         return cards
 
     def _first_profile(self) -> int:
@@ -299,5 +297,5 @@ def is_pairwise_run(path: Path) -> bool:
     with open_run(path) as run:
         try:
             return bool(run.fact("direction") == "pairwise")
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, DamagedRun):
             return False

@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from clalign.errors import ClalignError, RunBusy
+from clalign.errors import ClalignError, DamagedRun, RunBusy
 from clalign.hits import Hit
 from clalign.runs import RunFile, open_run
 
@@ -91,10 +91,10 @@ class RunView(QObject):
         """Say so when the file turns out to be damaged; what was read before is still shown."""
         try:
             yield
+        except DamagedRun as error:
+            self.trouble.emit(str(error))
         except sqlite3.DatabaseError as error:
-            self.trouble.emit(
-                f"{self.path}: this run file is not readable because: {error}. Search again, or open a copy of it."
-            )
+            self.trouble.emit(str(DamagedRun(self.path, str(error))))
 
     def note_change(self) -> None:
         """Look at the file soon; many notes make one look."""
@@ -131,7 +131,10 @@ class RunView(QObject):
             return True
         try:
             self._run = open_run(self.path)
-        except ClalignError:
+        except DamagedRun as error:
+            self.trouble.emit(str(error))
+            return False
+        except ClalignError:  # a search that begins has not made it yet
             return False
         return True
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
 
 from clalign.errors import OptionError
 from clalign.formats.pairwise_rows import COLUMNS, columns_of
+from clalign.formats.writers import TAB_SEPARATED
 
 from .. import words
 from .parts import button, label, row
@@ -71,9 +72,9 @@ class ExportChoices:
 
 
 class ExportSheet(Sheet):
-    """Emits what, where, which hits, and the names of BLAST's columns."""
+    """Emits what, where, which hits, the names of BLAST's columns, and whether no cell may look like a formula."""
 
-    export_asked = Signal(str, str, str, str)
+    export_asked = Signal(str, str, str, str, bool)
 
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 560)
@@ -121,6 +122,9 @@ class ExportSheet(Sheet):
         self._columns_line = QWidget()
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
+        self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
+        self.is_safe.setToolTip("Puts ' before names that begin with =, +, - or @")
+        self.body.addWidget(self.is_safe)
 
     def _add_column(self, name: str) -> None:
         self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
@@ -151,6 +155,7 @@ class ExportSheet(Sheet):
 
     def _propose(self) -> None:
         self._columns_line.setVisible(self._what == "outfmt")
+        self.is_safe.setVisible(self._what in TAB_SEPARATED)
         if not self._own_name:
             what, _, ending = self._choices.forms[self.forms.checkedId()]
             part = PARTS.get(what, "")
@@ -185,4 +190,4 @@ class ExportSheet(Sheet):
     def _export(self) -> None:
         which = ("all", "filtered", "selected")[self.which.checkedId()]
         columns = self.columns.text().strip() if self._what == "outfmt" else ""
-        self.export_asked.emit(self._what, self.path.text().strip(), which, columns)
+        self.export_asked.emit(self._what, self.path.text().strip(), which, columns, self.is_safe.isChecked())

@@ -1,0 +1,279 @@
+"""Run files that are damaged in known ways, and all that is done with run files.
+
+``python tests/engine/hostile_runs.py [--seed N] [--count N]`` tries many, and prints what was neither answered nor
+refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import clalign
+from clalign.devices import REFERENCE
+from clalign.errors import ClalignError
+from clalign.formats.examples import load_examples
+from clalign.jobs import QuietContext
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import open_run, write_note
+from clalign.search.explain import explain_in_run
+from clalign.search.export import export, writers_of
+from clalign.search.pairwise_search import pairwise_search, run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
+from clalign.search.profile_search import run_search
+from clalign.search.verify import verify_run
+from clalign.specs import SearchSpec
+
+BOMB = zlib.compress(bytes(2**28), 9)
+
+VALUES: tuple[Any, ...] = (
+    None, "text", "a\nb", "", -5, -1, 0, 7, 2**31, 2**62, -(2**63), 1e300, -1e300, float("inf"), float("-inf"), 0.5,
+    b"\x00\xff", "[" * 3000, BOMB, "9" * 5000,
+)  # fmt: skip
+
+TABLES = ("facts", "profiles", "batches", "histogram", "hits", "domains", "messages", "verifications")
+
+JSON_VALUES: tuple[Any, ...] = (
+    None, "text", -5, 2**70, 1e308, float("nan"), float("inf"), True, [], [1, "a"], {}, {"a": {}}, "/dev/zero", "a\nb",
+)  # fmt: skip
+
+SCRIPTS = (
+    "DROP TABLE facts; CREATE VIEW facts AS WITH RECURSIVE n(name, value) AS (SELECT 'a', '1' UNION ALL SELECT name,"
+    " value FROM n) SELECT * FROM n",
+    "DROP TABLE hits; CREATE VIEW hits AS SELECT 1 AS id",
+    "DROP TABLE messages",
+    "DROP TABLE domains; CREATE VIRTUAL TABLE domains USING fts5(hit, number)",
+    "CREATE TRIGGER t AFTER UPDATE ON hits BEGIN DELETE FROM domains; END",
+    "CREATE TABLE extra (a)",
+    "ALTER TABLE hits ADD COLUMN more TEXT",
+    "ALTER TABLE hits ADD COLUMN twice INTEGER GENERATED ALWAYS AS (length * 2)",
+    "CREATE INDEX odd ON hits (abs(score))",
+    "UPDATE batches SET last = last + 1000000000000",
+    "UPDATE batches SET first = first - 1",
+    "INSERT INTO batches SELECT profile, first + 1, last, cells, seconds, device, scores, survivors, n_msv, n_bias,"
+    " n_viterbi, n_forward, n_in_16_bits, n_in_32_bits FROM batches LIMIT 1",
+    "UPDATE hits SET profile = profile + 5",
+    "UPDATE hits SET row = row + 1000000",
+    "DELETE FROM profiles",
+    "UPDATE profiles SET id = id + 3",
+    "DELETE FROM domains",
+    "DELETE FROM facts",
+    "UPDATE domains SET ali_start = ali_end + 5",
+    "UPDATE domains SET model = model || 'A'",
+    "UPDATE domains SET states = ''",
+    "UPDATE domains SET hmm_end = 2000000000",
+    "PRAGMA user_version = 1",
+    "PRAGMA user_version = -7",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to damage a run file."""
+
+    name: str
+    damage: Callable[[Path], None]
+
+
+def make_runs(folder: Path) -> dict[str, Path]:
+    """Search small files on the reference; return the run file of each kind."""
+    files = {example.id: example for example in load_examples()}
+    made = {}
+    for kind, name in (("hmmer2", "motif"), ("hmmer3", "rrm_1_hmmer3")):
+        profile, targets = folder / f"{kind}.hmm", folder / f"{kind}.fasta"
+        profile.write_bytes(files[name].profiles.read_bytes())
+        some = files["motif"].targets if kind == "hmmer2" else None
+        targets.write_text(some.read_text() if some is not None else RRM)
+        made[kind] = folder / f"{kind}.clalign"
+        clalign.hmmsearch(profile, targets, made[kind], device="reference").close()
+    queries, targets = folder / "queries.fasta", folder / "sequences.fasta"
+    queries.write_text(">q1 one\nMKVLAAGIVLAAGIVMKVL\n>q2 two\nACDEFGHIKLMNPQRSTVWY\n")
+    targets.write_text(">t1 like\nMKVLAAGIVLAAGIV\n>t2 other\nACDEFGHIKLMNPQ\n>t3\nWWWWW\n")
+    made["pairwise"] = folder / "pairwise.clalign"
+    pairwise_search(queries, targets, made["pairwise"], device="reference").close()
+    return made
+
+
+RRM = (
+    ">rrm a made-up one\nKLFVGNLPPDTTEEDLRELFSKFGEIESVKIVRDKETGKSKGFAFVEFETEEDAEKAIEALNGTELNGRKLRV\n"
+    ">none nothing\nMKVLAAGIVLAAGIVMKVLWWWWPPPPGGGG\n"
+)
+
+
+def sql(script: str, *values: Any) -> Callable[[Path], None]:
+    """Return what runs statements on a file, past every check."""
+
+    def damage(path: Path) -> None:
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        with contextlib.suppress(sqlite3.IntegrityError):  # some cannot be written
+            if values:
+                connection.execute(script, values)
+            else:
+                connection.executescript(script)
+            connection.commit()
+        connection.close()
+
+    return damage
+
+
+def bytes_changed(seed: int, is_cut: bool) -> Callable[[Path], None]:
+    """Return what cuts a file, or flips some of its bits."""
+
+    def damage(path: Path) -> None:
+        data, chance = bytearray(path.read_bytes()), random.Random(seed)
+        if is_cut:
+            del data[chance.randrange(len(data)) :]
+        for _ in range(0 if is_cut else chance.choice((1, 4, 40))):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(bytes(data))
+
+    return damage
+
+
+def places(data: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every value of a JSON document."""
+    yield way
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from places(value, (*way, key))
+    elif isinstance(data, list) and data:
+        yield from places(data[0], (*way, 0))
+
+
+def replaced(data: Any, way: tuple[Any, ...], value: Any, is_gone: bool) -> Any:
+    """Return a document with another value at a place, or without it."""
+    if not way:
+        return value
+    copy = dict(data) if isinstance(data, dict) else list(data)
+    if len(way) == 1 and is_gone:
+        del copy[way[0]]
+    else:
+        copy[way[0]] = replaced(data[way[0]], way[1:], value, is_gone)
+    return copy
+
+
+def cases(path: Path, n_flipped: int = 60) -> list[Case]:
+    """Return every way to damage this run file that is tried."""
+    connection = sqlite3.connect(path)
+    found = [Case(script[:60], sql(script)) for script in SCRIPTS]
+    for table in TABLES:
+        for column in [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]:
+            for value in VALUES:
+                words = f"UPDATE OR REPLACE {table} SET {column} = ?"
+                found.append(Case(f"{table}.{column} = {str(value)[:20]!r}", sql(words, value)))
+    documents = [("facts", "value", "name", *row) for row in connection.execute("SELECT name, value FROM facts")]
+    documents += [("profiles", "card", "id", *row) for row in connection.execute("SELECT id, card FROM profiles")][:1]
+    connection.close()
+    for table, column, key, number, text in documents:
+        words = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"
+        for way in places(json.loads(text)):
+            for value in (*JSON_VALUES, ...):
+                changed = json.dumps(replaced(json.loads(text), way, None if value is ... else value, value is ...))
+                name = f"{table} {number} {'.'.join(map(str, way))} = {str(value)[:20]!r}"
+                found.append(Case(name, sql(words, changed, number)))
+    found += [Case(f"cut {n}", bytes_changed(n, True)) for n in range(n_flipped // 3)]
+    return found + [Case(f"flipped {n}", bytes_changed(n, False)) for n in range(n_flipped)]
+
+
+def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield all that the command line and the library do with a run file."""
+    out, context = path.with_suffix(".out"), QuietContext()
+
+    def each_hit() -> None:
+        with open_run(path) as run:
+            for number in range(len(run.profiles())):
+                list(run.hits(number)), run.histogram(number), run.funnel(number), run.best(number)
+                list(run.scores(number)), run.survivors(number, "msv", True)
+            run.messages(), run.verifications(), run.notes(), run.work_done(), run.n_wider()
+
+    def verify() -> None:
+        with open_run(path, writable=True) as run:
+            is_pair = run.fact("direction") == "pairwise"
+            (verify_pairwise if is_pair else verify_run)(run, None, 3, REFERENCE, context)
+
+    def resume() -> None:
+        with open_run(path, writable=True) as run:
+            for table in ("batches", "histogram", "hits", "domains"):
+                run.connection.execute(f"DELETE FROM {table}")
+            run.connection.commit()
+            if "queries" in (run.fact("spec") or {}):
+                run_pairwise(run, run.spec(PairwiseSpec), lambda _: REFERENCE, context)
+            else:
+                run_search(run, run.spec(SearchSpec), lambda _: REFERENCE, context)
+
+    yield "read", each_hit
+    yield "note", lambda: write_note(path, 0, 0, "a note")
+    for what in exports(path):
+        yield f"export {what}", lambda what=what: export(path, what, out)
+    yield "verify", verify
+    yield "explain", lambda: explain_in_run(path, 0, 0, lambda _: REFERENCE, context)
+    yield "resume", resume
+
+
+def exports(path: Path) -> list[str]:
+    """Return what can be exported; some of it if the file does not say what it is."""
+    try:
+        with open_run(path) as run:
+            return list(writers_of(run))
+    except ClalignError:
+        return ["text", "tsv"]
+
+
+def tried(original: Path, case: Case, more: Callable[[Path], Iterator[tuple[str, Callable[[], object]]]]) -> list[str]:
+    """Damage a copy of a run file, use it, and return what was neither answered nor refused."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(shutil.copy(original, folder))
+        case.damage(path)
+        damaged = path.read_bytes()
+        for name, use in more(path):
+            path.write_bytes(damaged)
+            began = time.monotonic()
+            try:
+                use()
+            except ClalignError:
+                pass
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{Path(place.filename).name}:{place.lineno}"
+                wrong.append(f"{case.name}: {name}: {type(error).__name__}: {str(error)[:80]} at {where}")
+            if time.monotonic() - began > 30:
+                wrong.append(f"{case.name}: {name}: took {time.monotonic() - began:.0f} s")
+    return wrong
+
+
+def main() -> None:
+    """Try many cases."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=10**9)
+    parser.add_argument("--kind", default="")
+    wishes = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, path in make_runs(Path(folder)).items():
+            if wishes.kind not in ("", kind):
+                continue
+            chosen = cases(path)
+            random.Random(wishes.seed).shuffle(chosen)
+            sys.stdout.write(f"{kind}: {min(len(chosen), wishes.count)} of {len(chosen)} cases\n")
+            for case in chosen[: wishes.count]:
+                for line in tried(path, case, uses):
+                    sys.stdout.write(f"{kind}: {line}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""A run file that comes by mail: what is in it is answered or refused, and never runs, fills or freezes anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import shutil
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.cli import main
+from clalign.devices import REFERENCE
+from clalign.errors import DamagedRun, ExitCode, InputError
+from clalign.jobs import QuietContext
+from clalign.run_files import connection as door
+from clalign.run_files.inputs import at_hand, input_of, relocate
+from clalign.runs import open_run
+from clalign.search.export import export
+from clalign.search.profile_search import run_search
+from clalign.specs import SearchSpec
+
+SAMPLE = 8
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("clalign_hostile_runs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Its dataclasses look themselves up there.
+    __import__("sys").modules["clalign_hostile_runs"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+HOSTILE = _load(Path(__file__).with_name("hostile_runs.py"))
+
+
+@pytest.fixture(scope="session")
+def sound_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return HOSTILE.make_runs(tmp_path_factory.mktemp("sound"))
+
+
+@pytest.fixture
+def copied(sound_runs: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
+    return lambda kind: Path(shutil.copy(sound_runs[kind], tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise"])
+def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
+    found = HOSTILE.cases(sound_runs[kind])
+    random.Random(11).shuffle(found)
+    assert len(found) > 1000
+    assert [line for case in found[:SAMPLE] for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise"])
+def test_all_changes_are_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
+    wrong = [line for case in HOSTILE.cases(sound_runs[kind], 600)
+             for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)]  # fmt: skip
+    assert wrong == []
+
+
+@pytest.mark.parametrize("script", HOSTILE.SCRIPTS[:9])
+def test_other_tables_than_ours_are_refused(copied: Callable[[str], Path], script: str) -> None:
+    path = copied("hmmer2")
+    HOSTILE.sql(script)(path)
+    with pytest.raises(DamagedRun):
+        open_run(path)
+    assert main(["export", str(path)]) == ExitCode.UNREADABLE
+
+
+def test_a_sound_file_is_read_as_before(copied: Callable[[str], Path]) -> None:
+    for kind in ("hmmer2", "hmmer3", "pairwise"):
+        path = copied(kind)
+        assert [name for name, use in HOSTILE.uses(path) if use() is Ellipsis] == []
+        with open_run(path) as run:
+            assert run.state == "done"
+            assert run.n_hits() > 0
+
+
+def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], Path]) -> None:
+    path = copied("hmmer2")
+    bomb = zlib.compress(bytes(2**27), 9)
+    HOSTILE.sql("UPDATE batches SET scores = ?, last = first + 200000000", bomb)(path)
+    with open_run(path) as run, pytest.raises(DamagedRun, match="packed numbers"):
+        list(run.scores(0))
+
+
+def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "LEAST_STEPS", 10**6)
+    monkeypatch.setattr(door, "STEPS_PER_BYTE", 1)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    with pytest.raises(DamagedRun, match="interrupted"), open_run(copied("hmmer2")) as run:
+        run.connection.execute(endless).fetchone()
+    with open_run(copied("hmmer2")) as run:
+        for _ in range(40):  # each question has its own time
+            run.connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000)"
+                                   " SELECT max(i) FROM n").fetchone()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "name", None), ("hits", "name", "a\nb"),
+        ("hits", "evalue", float("inf")), ("domains", "ali_end", 2**40), ("domains", "states", "MXM"),
+        ("domains", "model", b"\xff"), ("profiles", "card", "[" * 100_000), ("profiles", "card", "{}"),
+    ],
+)  # fmt: skip
+def test_values_of_another_kind_are_told(
+    copied: Callable[[str], Path], table: str, column: str, value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = copied("hmmer2")
+    HOSTILE.sql(f"UPDATE {table} SET {column} = ?", value)(path)
+    assert main(["export", "--tsv", "-", str(path)]) == ExitCode.UNREADABLE
+    told = capsys.readouterr().err
+    assert "this run file is damaged" in told
+    assert len(told) < 1000
+
+
+def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    path = copied("hmmer2")
+    os.mkfifo(tmp_path / "pipe")
+    with open("/dev/null", "rb") as stream:
+        for place in (
+            "/dev/zero",
+            str(tmp_path / "pipe"),
+            f"/dev/fd/{stream.fileno()}",
+            f"/proc/self/fd/{stream.fileno()}",
+        ):
+            with open_run(path, writable=True) as run:
+                run.set_facts(spec=run.fact("spec") | {"targets": place})
+            for what in ("fasta", "text"):
+                if what == "fasta":
+                    with pytest.raises(InputError, match="is no file"):
+                        export(path, what, tmp_path / "out")
+                else:
+                    export(path, what, tmp_path / "out")  # needs none of it
+            with open_run(path, writable=True) as run, pytest.raises(InputError, match="is no file"):
+                run_search(run, run.spec(SearchSpec), lambda _: REFERENCE, QuietContext())
+    secret = tmp_path / "secret.fasta"
+    secret.write_text(">key\nMKVL\n")
+    with open_run(path, writable=True) as run:
+        run.set_facts(spec=run.fact("spec") | {"targets": str(secret)})
+    with pytest.raises(InputError, match="have changed since this run"):
+        export(path, "fasta", tmp_path / "out")
+
+
+def test_moved_inputs_are_found_by_their_checksum(sound_runs: dict[str, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(sound_runs["hmmer2"].parent, tmp_path / "first"))
+    path, moved = folder / "hmmer2.clalign", tmp_path / "moved"
+    with open_run(path, writable=True) as run:
+        run.set_facts(
+            spec=run.fact("spec") | {"profiles": str(folder / "hmmer2.hmm"), "targets": str(folder / "hmmer2.fasta")}
+        )
+    before = tmp_path / "before.txt"
+    export(path, "text", before)
+    moved.mkdir()
+    (folder / "hmmer2.fasta").rename(moved / "other name.fasta")
+    assert main(["export", "--fasta", str(tmp_path / "a"), str(path)]) == ExitCode.UNREADABLE
+    assert main(["export", "--locate", str(folder / "queries.fasta"), str(path)]) == ExitCode.UNREADABLE
+    assert main(["export", "--locate", str(moved / "other name.fasta"), "--fasta", str(tmp_path / "a"), str(path)]) == 0
+    assert main(["export", "--fasta", str(tmp_path / "b"), str(path)]) == 0, "it is kept with the run"
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    (folder / "hmmer2.hmm").rename(moved / "hmmer2.hmm")
+    with open_run(path, writable=True) as run:
+        assert relocate(run, [str(moved)]) == [(str(folder / "hmmer2.hmm"), str(moved / "hmmer2.hmm"))]
+        assert at_hand(run, run.spec(SearchSpec)).profiles == str(moved / "hmmer2.hmm")
+        assert input_of(run, "targets") == str(moved / "other name.fasta")
+        with pytest.raises(InputError, match="none of the files"):
+            relocate(run, [str(tmp_path)])
+    assert main(["verify", "-q", "--sample", "2", str(path)]) == 0
+    export(path, "text", tmp_path / "after.txt")
+    assert (tmp_path / "after.txt").read_bytes() == before.read_bytes(), "the text names what was asked for"
+
+
+def test_pages_that_lead_to_themselves_end(copied: Callable[[str], Path]) -> None:
+    path = copied("hmmer2")
+    data = np.frombuffer(path.read_bytes(), np.uint8).copy()
+    for page in range(1, len(data) // 4096):  # leaves become pages of branches
+        data[4096 * page] = 5
+    path.write_bytes(data.tobytes())
+    with pytest.raises(InputError), open_run(path) as run:
+        list(run.hits())
