@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,7 @@ class PairFacts:
 
 
 _SAM = str.maketrans("ID", "DI")
+_RUNS = re.compile("M+|I+|D+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +143,18 @@ class Domain:
     pair: PairFacts | None = None
 
     @property
+    def n_identical(self) -> int:
+        """Columns of two equal residues; a profile's are those of its consensus."""
+        if self.pair is not None:
+            return self.pair.n_identical
+        match = self.text.match
+        return len(match) - match.count(" ") - match.count("+")
+
+    @property
     def cigar(self) -> str:
         """The path in SAM's letters, the target being the reference, as in ``12M1D30M``; ``*`` if there is none."""
-        runs = groupby(self.states.translate(_SAM))
-        return "".join(f"{len(list(run))}{letter}" for letter, run in runs) or "*"
+        runs = _RUNS.findall(self.states.translate(_SAM))
+        return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,13 @@ def add_parser(subparsers: Any) -> None:
 
 def add_run_outputs(parser: CommandParser) -> None:
     """Add the flags that name output files, whatever search the run is of."""
+    from clalign.formats.table_columns import columns_of_table
+
     group = parser.add_argument_group("Output")
+    tables = {table: columns_of_table(table) for table in ("tsv", "domtsv")}
     for name, flag, text in FILES:
+        if name in tables:
+            text = f"{text}; columns: {', '.join(column.name for column in tables[name])}"
         flags = ("-A", flag) if name == "stockholm" else (flag,)  # as HMMER has it, too
         group.add_argument(*flags, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
     add_text_options(group)

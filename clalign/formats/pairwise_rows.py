@@ -1,18 +1,18 @@
-"""Alignments of two sequences as the rows of tables: BLAST's columns, and a tab-separated table with a header."""
+"""Alignments of two sequences as the rows of tables: BLAST's columns, and JSON."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from clalign.alphabets import ALPHABETS
 from clalign.errors import OptionError
-from clalign.formats.tables import Card, digits, plain
+from clalign.formats.tables import Card, plain
 from clalign.hits import Domain, Hit, PairFacts
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
@@ -154,13 +154,18 @@ def bits_text(value: float) -> str:
     return str(int(value)) if value > 99.9 else f"{value:.1f}"
 
 
-def _covered(row: PairRow) -> float:
-    """Return the share of the query that any alignment with this target covers, in percent."""
-    covered, reached = 0, 0
-    for start, end in sorted(domain.profile_range for domain in row.hit.domains):
-        covered += max(0, end - max(start, reached))
+def covered(spans: Iterable[tuple[int, int]]) -> int:
+    """Return how many places any of some spans covers (0-based, half open)."""
+    n, reached = 0, 0
+    for start, end in sorted(spans):
+        n += max(0, end - max(start, reached))
         reached = max(reached, end)
-    return percent(covered, row.card["length"])
+    return n
+
+
+def _query_covered(row: PairRow) -> float:
+    """Return the share of the query that any alignment with this target covers, in percent."""
+    return percent(covered(domain.profile_range for domain in row.hit.domains), row.card["length"])
 
 
 COLUMNS: dict[str, tuple[str, Callable[[PairRow], Any]]] = {
@@ -191,7 +196,7 @@ COLUMNS: dict[str, tuple[str, Callable[[PairRow], Any]]] = {
     "ppos": ("residues with a score above 0, percent", lambda row: f"{row.positives:.2f}"),
     "gapopen": ("gaps, of whatever length", lambda row: row.pair.n_gaps),
     "gaps": ("columns in gaps", lambda row: row.pair.n_gap_residues),
-    "qcovs": ("query covered by all alignments with the target, percent", lambda row: f"{_covered(row):.0f}"),
+    "qcovs": ("query covered by all alignments with the target, percent", lambda row: f"{_query_covered(row):.0f}"),
     "qcovhsp": ("query covered by the alignment, percent", lambda row: f"{row.query_coverage:.0f}"),
     "scovhsp": ("target covered by the alignment, percent", lambda row: f"{row.target_coverage:.0f}"),
     "sstrand": ("strand", lambda row: row.strand if row.card["alphabet"] != "amino" else "N/A"),
@@ -227,34 +232,6 @@ def columns_of(text: str) -> tuple[str, ...]:
 def outfmt_line(row: PairRow, names: Sequence[str]) -> str:
     """Return the line of an alignment with BLAST's columns."""
     return "\t".join(str(COLUMNS[name][1](row)) for name in names)
-
-
-TSV_COLUMNS = (
-    "query", "target", "accession", "description", "evalue", "bits", "score", "identity", "positives", "gaps",
-    "gap_residues", "columns", "query_coverage", "target_coverage", "query_from", "query_to", "target_from",
-    "target_to", "strand", "query_length", "target_length", "cigar", "note",
-)  # fmt: skip
-
-
-def tsv_header() -> str:
-    """Return the header line of the table of alignments."""
-    return "\t".join(TSV_COLUMNS)
-
-
-def tsv_line(row: PairRow, note: str = "") -> str:
-    """Return the line of an alignment, with what the user has written beside the target; what is not known is empty."""
-    domain, pair = row.domain, row.pair
-    return "\t".join(
-        (
-            plain(row.card["name"]), plain(row.hit.name), plain(row.hit.accession), plain(row.hit.description),
-            digits(domain.evalue if row.has_statistics else None),
-            digits(domain.score if row.has_statistics else None), str(domain.raw),
-            f"{row.identity:.2f}", f"{row.positives:.2f}", str(pair.n_gaps), str(pair.n_gap_residues),
-            str(row.n_columns), f"{row.query_coverage:.2f}", f"{row.target_coverage:.2f}",
-            *(str(end) for end in (*row.query_ends, *row.target_ends)), row.strand, str(row.card["length"]),
-            str(row.hit.length), domain.cigar, note,
-        )
-    )  # fmt: skip
 
 
 def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:

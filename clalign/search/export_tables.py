@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from clalign.formats import hmmer3_tables, json_lines, tables
+from clalign.formats import hmmer3_tables, json_lines
+from clalign.formats.table_columns import Table, TableRow, header_line, table_lines
+from clalign.formats.tables import PARTIAL
 from clalign.hits import Domain, Hit
 from clalign.search.export_source import (
     Source,
@@ -30,26 +32,39 @@ def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
 
 def write_tsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of hits."""
-    write_lines(stream, [tables.tsv_header()])
-    count = 0
+    return write_table(stream, "tsv", _hit_rows(source), source.origin.partial)
+
+
+def _hit_rows(source: Source) -> Iterator[TableRow]:
     for query in queries(source):
         for number, hit in hits(source, query):
-            note = source.notes.get((number, hit.row), "")
-            count += write_lines(stream, [tables.tsv_row(*sides(source, number, hit), note)])
-    write_lines(stream, [tables.PARTIAL] if source.origin.partial else [])
-    return count
+            is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
+            domains, note = hit.reported_domains, source.notes.get((number, hit.row), "")
+            yield TableRow(
+                *sides(source, number, hit), domains, None, len(domains) if is_hmmer3 else hit.n_domains,
+                source.is_scan, is_significant(source, number, hit), note,
+            )  # fmt: skip
 
 
 def write_domtsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of domains."""
-    write_lines(stream, [tables.domtsv_header()])
-    count = 0
+    return write_table(stream, "domtsv", _domain_rows(source), source.origin.partial)
+
+
+def _domain_rows(source: Source) -> Iterator[TableRow]:
     for query in queries(source):
         for number, hit in hits(source, query):
-            card, target = sides(source, number, hit)
-            found = places(source, number, hit)
-            count += write_lines(stream, (tables.domtsv_row(card, target, domain, place) for place, domain in found))
-    write_lines(stream, [tables.PARTIAL] if source.origin.partial else [])
+            both, is_included = sides(source, number, hit), is_significant(source, number, hit)
+            for place, domain in places(source, number, hit):
+                significant = is_included and is_significant_domain(source, number, domain)
+                yield TableRow(*both, (domain,), *place, source.is_scan, significant)
+
+
+def write_table(stream: TextIO, table: Table, rows: Iterable[TableRow], partial: bool) -> int:
+    """Write a tab-separated table, marked if the search is not complete, and return how many lines it has."""
+    write_lines(stream, [header_line(table)])
+    count = write_lines(stream, table_lines(table, rows))
+    write_lines(stream, [PARTIAL] if partial else [])
     return count
 
 

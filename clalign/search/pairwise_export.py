@@ -18,6 +18,7 @@ from clalign.formats import pairwise_text as text
 from clalign.formats import sam
 from clalign.formats.databases import load_database
 from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.table_columns import TableRow
 from clalign.formats.tables import PARTIAL, Card, Provenance, plain
 from clalign.formats.writers import EXACT, AlignedRow, fasta_record, stockholm_lines, table_stream, whole_file
 from clalign.hits import Domain, Hit
@@ -27,7 +28,7 @@ from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.inputs import input_of
 from clalign.runs import RunFile
 from clalign.search.export_source import Choice
-from clalign.search.export_tables import write_lines
+from clalign.search.export_tables import write_lines, write_table
 from clalign.search.pairwise_inputs import scores_of, scoring_of
 from clalign.search.run_sources import as_given
 from clalign.sequences import SequenceDatabase
@@ -273,10 +274,12 @@ def write_outfmt(source: PairSource, stream: TextIO) -> int:
 
 def write_tsv(source: PairSource, stream: TextIO) -> int:
     """Write the tab-separated table of alignments."""
-    write_lines(stream, [rows.tsv_header()])
-    count = write_lines(stream, (rows.tsv_line(row, source.note(row.card, row.hit)) for row in source.rows()))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
-    return count
+    found = (
+        TableRow(row.card, row.hit, (row.domain,), row.domain.number, len(row.hit.domains),
+                 note=source.note(row.card, row.hit))
+        for row in source.rows()
+    )  # fmt: skip
+    return write_table(stream, "sw", found, source.origin.partial)
 
 
 def write_jsonl(source: PairSource, stream: TextIO) -> int:

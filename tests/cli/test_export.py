@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from Bio import AlignIO
 from clalign.cli import main
 from clalign.control_characters import escaped
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
+from clalign.formats.table_columns import columns_of_table
 from clalign.formats.writers import check_writable, whole_file
 from clalign.runs import open_run
 from clalign.search.export import WRITERS, export
@@ -27,23 +29,39 @@ def words(text: str) -> list[str]:
 
 def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "tsv").splitlines()]
-    assert lines[0] == words(
-        "query target accession description evalue score bias domains best_domain_evalue best_domain_score length note"
-    )
+    assert lines[0] == [column.name for column in columns_of_table("tsv")]
     assert lines[1] == [
-        "motif", "seq1", "Q1", "first one with tab", "1.23457e-05", "21.3457", "0.006", "2", "1.23457e-05", "12.3457",
-        "9", "",
+        "motif", "seq1", "PF1", "Q1", "4", "9", "first one with tab", "2", "1.23457e-05", "21.3457", "0.006",
+        "1.23457e-05", "12.3457", "", "100.00", "100.00", "50.00", "yes", "",
     ]  # fmt: skip
-    assert lines[2] == ["motif", "seq2", "", "second", "5", "-3", "0.006", "1", "5", "-3", "9", ""]
+    assert lines[2][:2] == ["motif", "seq2"]
+    assert lines[2][-5:] == ["50.00", "22.22", "100.00", "no", ""]
     assert len(lines) == 3
+
+
+def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None:
+    def rows(what: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(written(small_run, what).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+    search = {what: rows(what) for what in ("tsv", "domtsv")}
+    with open_run(small_run, writable=True) as found:
+        found.set_facts(spec={**found.fact("spec"), "direction": "scan"}, direction="scan")
+    ends = ("", "_accession", "_length", "_coverage")
+    for what, before in search.items():
+        swapped = [{**row, **{f"query{end}": row[f"target{end}"] for end in ends},
+                    **{f"target{end}": row[f"query{end}"] for end in ends}} for row in before]  # fmt: skip
+        kept = [{k: v for k, v in row.items() if k != "description"} for row in rows(what)]
+        assert kept == [{k: v for k, v in row.items() if k != "description"} for row in swapped]
 
 
 def test_domtsv_leaves_empty_what_hmmer2_does_not_know(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "domtsv").splitlines()]
-    assert lines[0] == words(
-        "query target domain n_domains c_evalue i_evalue score bias hmm_from hmm_to ali_from ali_to env_from env_to"
-    )
-    assert lines[2] == ["motif", "seq1", "2", "2", "", "0.002", "9", "0.006", "1", "4", "5", "9", "", ""]
+    assert lines[0] == [column.name for column in columns_of_table("domtsv")]
+    row = dict(zip(lines[0], lines[2], strict=True))
+    names = "query target domain n_domains c_evalue i_evalue score bias hmm_from hmm_to ali_from ali_to env_from env_to"
+    expected = ["motif", "seq1", "2", "2", "", "0.002", "9", "0.006", "1", "4", "5", "9", "", ""]
+    assert [row[name] for name in words(names)] == expected
+    assert (row["hit_score"], row["accuracy"], row["cigar"], row["columns"]) == ("21.3457", "", "1M2D1M1I1M", "6")
     assert len(lines) == 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -221,10 +222,13 @@ def test_hmmer3_profiles_write_every_output(tmp_path: Path, capfd: pytest.Captur
     tables = {name: (tmp_path / name).read_text() for name in ("tsv", "domtsv", "tblout")}
     assert tables["tsv"].count("\n") == len(hits) + 1
     assert tables["domtsv"].count("\n") == sum(len(hit["domains"]) for hit in hits) + 1
-    row = tables["domtsv"].splitlines()[1].split("\t")
-    assert [float(row[i]) for i in (4, 12, 13)] == pytest.approx(
-        [first["c_evalue"], first["env_from"], first["env_to"]], rel=1e-5
-    )
+    names, row = (line.split("\t") for line in tables["domtsv"].splitlines()[:2])
+    cells = dict(zip(names, row, strict=True))
+    columns = ("c_evalue", "env_from", "env_to", "accuracy")
+    assert [float(cells[name]) for name in columns] == pytest.approx([first[name] for name in columns], rel=1e-5)
+    match = first["alignment"]["match"]
+    assert float(cells["identity"]) == round(100 * sum(map(str.isalpha, match)) / len(match), 2)
+    assert sum(map(int, re.findall(r"(\d+)[MID]", cells["cigar"]))) == int(cells["columns"]) == len(match)
     assert sum(not line.startswith("#") for line in tables["tblout"].splitlines()) == len(hits)
 
 

@@ -18,6 +18,7 @@ from Bio.Seq import reverse_complement
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.formats.table_columns import columns_of_table
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile, open_run
 
@@ -130,12 +131,12 @@ def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: py
     assert sw("-E", "1e-3", *flags, *inputs) == 0
     assert capsys.readouterr().out == ""
     table = [line.split("\t") for line in (tmp_path / "b.tsv").read_text().splitlines()]
-    assert table[0][:7] == ["query", "target", "accession", "description", "evalue", "bits", "score"]
+    assert table[0] == [column.name for column in columns_of_table("sw")]
     assert [row[1] for row in table[1:]] == ["t1", "t4", "t2"]
-    assert {len(row) for row in table} == {23}
+    assert {len(row) for row in table} == {len(columns_of_table("sw"))}
     scores = (tmp_path / "c.tsv").read_text().splitlines()
     assert [line.split("\t")[:2] for line in scores] == [[q, f"t{i}"] for q in ("q1", "q2") for i in (1, 2, 3, 4)]
-    assert scores[0] == f"q1\tt1\t{table[1][6]}"
+    assert scores[0] == f"q1\tt1\t{table[1][table[0].index('score')]}"
     objects = [json.loads(line) for line in (tmp_path / "e.json").read_text().splitlines()]
     assert [(data["query"]["name"], data["target"]["name"]) for data in objects] == [
         ("q1", row[1]) for row in table[1:]
@@ -296,8 +297,9 @@ def test_a_run_is_exported_continued_and_verified(
     assert "A run of `clalign sw` has no --tblout.\nChoose among -o, --fasta, --fasta-matched," in told
     assert told.endswith(", --outfmt.\n")
     assert main(["export", run, "-T", "200", "--tsv", "-"]) == 0
-    few = [int(line.split("\t")[6]) for line in capsys.readouterr().out.splitlines()[1:]]
-    assert few == [score for line in table.splitlines()[1:] if (score := int(line.split("\t")[6])) >= 200]
+    place = [column.name for column in columns_of_table("sw")].index("score")
+    few = [int(line.split("\t")[place]) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert few == [score for line in table.splitlines()[1:] if (score := int(line.split("\t")[place])) >= 200]
     assert 0 < len(few) < 3
     assert main(["export", run, "--outfmt", "6 sseqid"]) == 0
     assert capsys.readouterr().out == "t1\nt4\nt2\n"

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clalign.formats.table_columns import meaning_of
+
 from .. import words
 from .hit_filter import PROFILE_WORDS, FilterWords
 from .hit_pages import HitRow
@@ -124,9 +126,9 @@ COLUMNS = (
            True, 150),
     Column("bias", "Bias", "What the correction for biased composition took, in bits",
            lambda r, m: words.score(r.bias), "bias", True, False, 60),
-    Column("best_evalue", "Best domain E", "E-value of the best domain alone",
+    Column("best_evalue", "Best domain E", meaning_of("best_domain_evalue"),
            lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100, True),
-    Column("best_score", "Best domain (bits)", "Score of the best domain",
+    Column("best_score", "Best domain (bits)", meaning_of("best_domain_score"),
            lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
     Column("coverage", "Profile %", "Share of the profile that the domains cover",
            lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),

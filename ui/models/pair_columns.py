@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import groupby
 
+from clalign.formats.table_columns import meaning_of
 from clalign.hits import PairFacts
 
 from .. import words
@@ -85,29 +86,29 @@ PAIR_COLUMNS = (
     NOTE,
     Column("evalue", "E-value", "Expected number of targets with this score by chance, in a database of this size",
            lambda r, m: words.evalue(r.evalue), "evalue", True, True, 64, True),
-    Column("bits", "Bits", "Score in bits, comparable between matrices; a dash where there are no statistics", _bits,
+    Column("bits", "Bits", meaning_of("bits"), _bits,
            "score", True, True, 48),
     Column("raw", "Score", "Score in units of the matrix", lambda r, m: words.count(r.raw), "raw", True, True, 50),
-    Column("identity", "Identity %", "Share of the columns of the alignment that hold two equal residues",
+    Column("identity", "Identity %", meaning_of("identity"),
            _share(lambda r, s, p, m: identity(s, p)), "identity", True, True, 46, head="Id. %"),
-    Column("positives", "Positives %", "Share of the columns whose residues score above 0 in the matrix",
+    Column("positives", "Positives %", meaning_of("positives"),
            _share(lambda r, s, p, m: positives(s, p)), "positives", True, False, 52, head="Pos. %"),
-    Column("gaps", "Gaps", "Gaps of whatever length", _said(lambda r, s, p, m: words.count(p.n_gaps)), "gaps", True,
+    Column("gaps", "Gaps", meaning_of("gaps"), _said(lambda r, s, p, m: words.count(p.n_gaps)), "gaps", True,
            True, 44, True),
-    Column("query_coverage", "Query %", "Share of the query that is aligned",
+    Column("query_coverage", "Query %", meaning_of("query_coverage"),
            _share(lambda r, s, p, m: query_coverage(r, s, m)), "query_coverage", True, True, 64),
-    Column("target_coverage", "Target %", "Share of the target that is aligned",
+    Column("target_coverage", "Target %", meaning_of("target_coverage"),
            _share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), "target_coverage", True, True, 68),
     Column("query_from_to", "Query from–to", "First and last aligned residue of the query",
            _said(lambda r, s, p, m: _places(s.hmm_start, s.hmm_end)), "query_start", True, False, 110, True),
     Column("target_from_to", "Target from–to",
            "First and last aligned residue of the target; on the minus strand the greater number stands first",
            _said(lambda r, s, p, m: _target_places(s, p)), "target_start", True, False, 110, True),
-    Column("n_columns", "Columns", "Columns of the alignment", _said(lambda r, s, p, m: words.count(len(s.states))),
+    Column("n_columns", "Columns", meaning_of("columns"), _said(lambda r, s, p, m: words.count(len(s.states))),
            "n_columns", True, False, 70),
-    Column("strand", "Strand", "Strand of the query that is aligned",
+    Column("strand", "Strand", meaning_of("strand"),
            _said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), "strand", False, False, 48),
-    Column("cigar", "CIGAR", "Path along the target as in SAM: M both, I query alone, D target alone",
+    Column("cigar", "CIGAR", meaning_of("cigar"),
            _said(lambda r, s, p, m: cigar(s)), "", False, False, 160),
     Column("ranking", "Ranking", f"How alike the two are as a whole: {RANKING}",
            _said(lambda r, s, p, m: f"{ranking(r, s, p, m):.1f}"), "ranking", True, False, 70),
