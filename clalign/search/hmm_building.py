@@ -6,7 +6,9 @@ import dataclasses
 import importlib
 import io
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ from clalign.jobs import JobContext
 from clalign.specs import BuildSpec
 
 INSTALL = "Install it with: pip install 'clalign[hmmbuild]'"
+
+LISTEN_SECONDS = 0.1
+"""While the library builds a profile, a job asks this often whether it was told to stop."""
 
 _ENDING = re.compile(r"(\.(gz|bz2|xz|zst))?$")
 
@@ -72,7 +77,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
                 for number, msa in enumerate(alignments):
                     context.check()
                     msa.name = _name(msa.name, number, alignment, spec)
-                    hmm = _built(pyhmmer, msa, spec)
+                    hmm = _interruptible(partial(_built, pyhmmer, msa, spec), context)
                     stream.write(_text_of(hmm))
                     built.append({"name": _word(hmm.name), "length": hmm.M, "n_sequences": hmm.nseq})
         except (ValueError, RuntimeError) as error:
@@ -123,6 +128,30 @@ def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
     hmm, _, _ = builder.build_msa(msa, pyhmmer.plan7.Background(msa.alphabet))
     hmm.command_line = " ".join(["clalign hmmbuild", *_flags(spec)])
     return hmm
+
+
+def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
+    """Return what a long call of the library gives, asking meanwhile whether to go on.
+
+    The call itself cannot be stopped. It is left to its thread, which ends with the process of the job.
+    """
+    found: list[Any] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(build())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        context.check()
+        thread.join(LISTEN_SECONDS)
+    if raised:
+        raise raised[0]
+    return found[0]
 
 
 def _flags(spec: BuildSpec) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from clalign.errors import InputError
+from clalign.errors import Cancelled, InputError
 from clalign.formats import aligned
 from clalign.jobs import QuietContext
+from clalign.search import hmm_building
 from clalign.search.hmm_building import build_profiles
 from clalign.specs import BuildSpec
 
@@ -101,3 +103,24 @@ def test_large_alignments_are_refused(load, name: str, monkeypatch: pytest.Monke
 def test_lower_case_alone_makes_no_a3m(load) -> None:
     _, report = load(b">a\nACGTac-gtACG\n>b\nACgtACGTACG\n")
     assert report.format == "fasta"
+
+
+def test_a_long_build_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyhmmer")
+    (tmp_path / "x").write_text(FORMATS["clustal"])
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def long_call(*_: object) -> None:
+        begun.set()
+        goes_on.wait()
+
+    class Stopped(QuietContext):
+        def check(self) -> None:
+            if begun.is_set():
+                raise Cancelled
+
+    monkeypatch.setattr(hmm_building, "_built", long_call)
+    with pytest.raises(Cancelled):
+        build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), BuildSpec(alphabet="amino"), Stopped())
+    goes_on.set()
+    assert not (tmp_path / "x.hmm").exists()
