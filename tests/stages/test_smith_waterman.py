@@ -106,7 +106,7 @@ def test_default_shape_and_many_sequences(session: Session, mode: Mode) -> None:
     assert n_differing(SMITH_WATERMAN, session, batch, query_of(codes, typical_matrix(rng), 11, 1, mode)) == 0
 
 
-@pytest.mark.thorough(mode=["local"])
+@pytest.mark.thorough(mode=["local"], shape=["vector"])
 @pytest.mark.parametrize("mode", ["local", "ungapped"])
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_scores_around_the_ends_of_8_and_16_bits(shaped_session: Session, shape: str, mode: Mode) -> None:
@@ -268,7 +268,7 @@ def test_codes_that_stand_for_no_letter(shaped_session: Session, shape: str) -> 
     assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query_of(codes, matrix, 7, 2)) == 0
 
 
-@pytest.mark.thorough(mode=["local"])
+@pytest.mark.thorough(mode=["local"], shape=["vector"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str, mode: Mode) -> None:

@@ -221,7 +221,7 @@ LONG_CUTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.thorough(mode=["local"], shape=["vector"])
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "defines", "others"), LONG_CUTS)
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_long_pair(

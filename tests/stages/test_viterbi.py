@@ -45,7 +45,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
         assert differing(VITERBI, session, random_batch(rng, profile, 13, 70), profile) == 0
 
 
-@pytest.mark.thorough(defines=[{}, GEOMETRIES[-1][1]])
+@pytest.mark.thorough(defines=[{}])
 @pytest.mark.parametrize(("shape", "defines"), GEOMETRIES)
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(5)
@@ -96,6 +96,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.thorough(defines=[{}])
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 8, 24, 41]), local=st.booleans())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
