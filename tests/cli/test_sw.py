@@ -136,7 +136,8 @@ def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: py
     assert {len(row) for row in table} == {len(columns_of_table("sw"))}
     scores = (tmp_path / "c.tsv").read_text().splitlines()
     assert [line.split("\t")[:2] for line in scores] == [[q, f"t{i}"] for q in ("q1", "q2") for i in (1, 2, 3, 4)]
-    assert scores[0] == f"q1\tt1\t{table[1][table[0].index('score')]}"
+    score = table[0].index("score")
+    assert scores[0] == f"q1\tt1\t{table[1][score]}"
     objects = [json.loads(line) for line in (tmp_path / "e.json").read_text().splitlines()]
     assert [(data["query"]["name"], data["target"]["name"]) for data in objects] == [
         ("q1", row[1]) for row in table[1:]
