@@ -6,7 +6,8 @@ the lengths without the ends in which no alignment can begin; l is BLAST's lengt
 the fixed point of ``l = (alpha / lambda) ln(K (m - l)(n - N l)) + beta``.
 
 This is what BLAST did up to 2.2.25. Newer versions of blastp correct the lengths for each score, and scores for
-composition, so their E-values differ a little. As in BLAST, the second strand of a nucleic query does not count.
+composition, so their E-values may differ by orders of magnitude; see `clalign.composition`. As in BLAST, the second
+strand of a nucleic query does not count.
 
 References
 ----------
@@ -17,7 +18,7 @@ Altschul, Bundschuh, Olsen and Hwa, Nucleic Acids Res. 29, 351 (2001).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -269,14 +270,18 @@ class Statistics:
         """The natural logarithm of the E-value of a score of 0."""
         return math.log(self.parameters.k * self.search_space)
 
+    def scaled(self, factor: float) -> Statistics:
+        """Return the statistics of a pair for whose composition lambda is to be multiplied by a factor."""
+        return replace(self, parameters=replace(self.parameters, lambda_=self.parameters.lambda_ * factor))
+
     def bits(self, raw: float) -> float:
         """Return a raw score in bits; as in BLAST, of the score as it is even where the E-value is of a rounded one."""
         return (self.parameters.lambda_ * raw - math.log(self.parameters.k)) / math.log(2.0)
 
     def evalue(self, raw: float) -> float:
-        """Return the E-value of a raw score; 0 where it is too small for a number."""
+        """Return the E-value of a raw score, or of one multiplied by a factor; 0 where it is too small for a number."""
         p = self.parameters
-        return math.exp(self._log_size - p.lambda_ * (raw // p.step * p.step))
+        return math.exp(self._log_size - p.lambda_ * (raw if p.step == 1 else raw // p.step * p.step))
 
     def least_raw(self, evalue: float) -> int:
         """Return the least raw score whose E-value is at most this."""

@@ -75,6 +75,10 @@ class PairwiseSpec:
         "auto", "--statistics", "Statistics", "E-values from published parameters, from a fit to the scores of the run,"
         " or published ones where there are any [auto]", REPORT,
     )  # fmt: skip
+    composition: Literal["off", "scale"] = option(
+        "off", "--composition", "Composition", "adjust E-values and bits of proteins to the composition of query and"
+        " target, which scales lambda [off]", REPORT,
+    )  # fmt: skip
     alphabet: Literal["auto", "amino", "dna", "rna"] = option(
         "auto", "--alphabet", "Sequences are", "take queries and targets for this alphabet", INPUT
     )
@@ -107,6 +111,13 @@ class PairwiseSpec:
             GapCosts(self.gap_first, self.gap_next)
         if self.mode not in MODES:
             raise OptionError(f'There is no mode "{self.mode}".', f"Choose one of {', '.join(MODES)}.")
+        if self.composition == "scale" and self.is_pairs:
+            raise OptionError("Given pairs have no E-values to adjust.", "Leave out --composition scale.")
+        if self.composition == "scale" and self.statistics == "fitted":
+            raise OptionError(
+                "Fitted statistics hold the composition of the query already.",
+                "Leave out --composition scale or --statistics fitted.",
+            )
         if not 0 < self.evalue < math.inf:
             raise OptionError(f"-E is {self.evalue:g}.", "Give a number above 0.")
         if not 0 < self.top <= MOST_HITS:

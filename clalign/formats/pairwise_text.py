@@ -124,7 +124,8 @@ def cut_lists(spec: PairwiseSpec, cut: Sequence[tuple[Card, int, int]]) -> str:
 
 
 def _kept_words(spec: PairwiseSpec, card: Card, n_kept: int, n_passing: int) -> str:
-    return f"{n_kept:,} of {n_passing:,} targets with {limit_words(spec, card) or 'an alignment'}"
+    most = "at most " if spec.composition == "scale" else ""  # counted as if nothing were adjusted
+    return f"{n_kept:,} of {most}{n_passing:,} targets with {limit_words(spec, card) or 'an alignment'}"
 
 
 def hit_heading(card: Card, hit: Hit, names_query: bool) -> Iterator[str]:
@@ -235,6 +236,9 @@ def _arithmetic(value: dict[str, Any]) -> Iterator[str]:
     """Yield how bits and E-value follow from a score."""
     known, raw = value["statistics"], value["score"]
     lambda_, k = f"{known['lambda']:.4g}", f"{known['k']:.3g}"
+    if value["factor"] is not None:
+        usual = f"{known['lambda'] / value['factor']:.4g}"
+        yield f"Lambda:   {usual} x {value['factor']:.4g} = {lambda_}, for the composition of query and target"
     yield f"Bits:     (lambda S - ln K) / ln 2 = ({lambda_} x {raw} - ln {k}) / ln 2 = {value['bits']:.1f}"
     counted = raw // known["step"] * known["step"]
     short, n_sequences = known["length_adjustment"], value["n_sequences"]

@@ -70,12 +70,12 @@ class HitRows:
 
     def add(self, profile: int, hits: Sequence[Hit]) -> None:
         """Write the hits of a profile; the caller has opened a transaction."""
-        limits = self._judge_of(profile).limits
+        limits, by_bits = self._judge_of(profile).limits, bool(self.card(profile).get("is_adjusted"))
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = list(enumerate(hits, last + 1))
         self._connection.executemany(
             f"INSERT INTO hits ({_HIT_COLUMNS}, best_score, best_evalue, sort_key, tie) VALUES ({_marks(28)})",
-            (_row_of(number, profile, hit, limits) for number, hit in numbered),
+            (_row_of(number, profile, hit, limits, by_bits) for number, hit in numbered),
         )
         self._connection.executemany(
             f"INSERT INTO domains ({_DOMAIN_COLUMNS}) VALUES ({_marks(24)})",
@@ -184,10 +184,11 @@ def _marks(n: int) -> str:
     return ",".join("?" * n)
 
 
-def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None) -> tuple[Any, ...]:
+def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None, by_bits: bool) -> tuple[Any, ...]:
     best, said, filters = hit.best_domain, hit.estimates, hit.filters
     by_score = limits is None or limits.sorts_by_score or hit.log_pvalue is None
-    score = hit.score if best is None or best.pair is None else float(hit.raw)  # bits of a pair may be rounded
+    # Pairs are in the order of raw scores, unless these count for more in one pair than in another.
+    score = hit.score if by_bits or best is None or best.pair is None else float(hit.raw)
     estimates = (said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said else None
     scores = (filters.msv, filters.bias, filters.viterbi, filters.forward) if filters else None
     return (

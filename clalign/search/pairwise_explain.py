@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from clalign.alphabets import DECODE
 from clalign.devices import Device
 from clalign.errors import InputError, OptionError
@@ -17,6 +19,7 @@ from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
 from clalign.search.pairwise_hits import checked
 from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, load_inputs
+from clalign.search.pairwise_query import stored_search
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session, open_session
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
@@ -44,8 +47,9 @@ def explain_pair(
     dict
         ``query``, ``query_length``, ``target``, ``length``, ``strand``, ``mode``, ``matrix``, ``gap_first`` and
         ``gap_next``; ``columns``, each with ``query_at`` and ``target_at`` (from 1, None in a gap), ``query`` and
-        ``target`` (letters or ``-``), ``score`` and ``sum``; ``score``, ``statistics`` (as in the query's card, or
-        None), ``statistics_words``, ``bits`` and ``evalue`` (None without statistics), ``n_residues`` and
+        ``target`` (letters or ``-``), ``score`` and ``sum``; ``score``, ``statistics`` (as in the query's card, with
+        the lambda of this pair, or None), ``statistics_words``, ``factor`` (what its composition multiplies lambda
+        by, or None), ``bits`` and ``evalue`` (None without statistics), ``n_residues`` and
         ``n_sequences`` of the database, and ``verdict``.
     """
     if run.fact("scoring") is None:
@@ -62,13 +66,15 @@ def explain_pair(
         zip(inputs.strands, inputs.stranded(number), found, strict=True), key=lambda one: one[2].score
     )
     card, scoring, raw = run.card(number), inputs.chosen.scoring, alignment.score
-    statistics = Statistics.from_dict(card["statistics"]) if card["statistics"] else None
+    search, rows = stored_search(run, inputs, number), np.array([row], np.int64)
+    (statistics,), factor = search.statistics_of(rows), float(search.factors(rows)[0])
     return {
         "query": card["name"], "query_length": card["length"], "target": name, "length": len(residues),
         "strand": STRANDS[strand], "mode": scoring.mode, "matrix": scoring.matrix.name,
         "gap_first": scoring.gaps.first, "gap_next": scoring.gaps.next,
         "columns": _columns(alignment, query, residues, strand), "score": raw,
-        "statistics": card["statistics"], "statistics_words": card["statistics_words"],
+        "statistics": statistics.to_dict() if statistics else None, "statistics_words": card["statistics_words"],
+        "factor": factor if search.is_adjusted else None,
         "bits": statistics.bits(raw) if statistics else None,
         "evalue": statistics.evalue(raw) if statistics else None,
         "n_residues": inputs.targets.n_residues, "n_sequences": len(inputs.targets) - inputs.targets.n_empty,

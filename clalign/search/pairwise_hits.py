@@ -143,7 +143,7 @@ def domains_of_rows(
     strands: Sequence[int],
     database: SequenceDatabase,
     wanted: Sequence[tuple[int, int, int]],
-    statistics: Statistics | None,
+    statistics: Sequence[Statistics | None],
 ) -> Callable[[], list[Domain]]:
     """Start tracing alignments of one query; return what waits for them, in the order in which they are wanted.
 
@@ -157,7 +157,8 @@ def domains_of_rows(
     database : SequenceDatabase
     wanted : sequence of (int, int, int)
         Number of the strand in `strands`, database row, and the score that the search found.
-    statistics : Statistics or None
+    statistics : sequence of Statistics or None
+        Of each wanted pair.
     """
     order = sorted(range(len(wanted)), key=lambda place: wanted[place][0])
     parts: list[tuple[list[int], int]] = []
@@ -188,7 +189,7 @@ def domains_of_rows(
                 _, row, raw = wanted[place]
                 target = database.residues(row)
                 checked(alignment, raw, query, target, (query.sequence.name, database.header(row)[0]))
-                found[place] = domain_of(alignment, query, target, strands[which], statistics)
+                found[place] = domain_of(alignment, query, target, strands[which], statistics[place])
         return [found[place] for place in range(len(wanted))]
 
     return collect

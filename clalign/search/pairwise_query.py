@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.composition import lambda_factors
 from clalign.errors import OptionError
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import JobContext
@@ -25,6 +26,8 @@ from clalign.search.protocol import Scored
 from clalign.sequences import SequenceBatch, SequenceDatabase
 from clalign.sessions import Session
 from clalign.stages.smith_waterman import SMITH_WATERMAN
+
+ADJUSTED = "E-values and bits of each pair are adjusted to its composition: lambda times 0.5 to 1."
 
 LONGEST_CURVE = 1000
 """An expected histogram ends at this score at the latest."""
@@ -45,8 +48,9 @@ class QuerySearch:
         Known before, or fitted at the end.
     finds_early : bool
         Whether hits are found batch by batch.
-    best : int32[n]
-        The highest scores so far, at most `spec.top` of them: what scores less is no hit.
+    best : int32[n] or float64[n]
+        The highest scores so far, at most `spec.top` of them: what scores less is no hit. With an adjustment to the
+        composition they are multiplied by its factors.
     """
 
     queries: tuple[PairwiseQuery, ...]
@@ -55,7 +59,7 @@ class QuerySearch:
     spec: PairwiseSpec
     statistics: Statistics | None
     finds_early: bool
-    best: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    best: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
     def length(self) -> int:
@@ -94,16 +98,49 @@ class QuerySearch:
         """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
         if not self.finds_early:
             return tuple
-        values, least = scored.scores.values, self.least_raw
-        self.note(values)
-        if len(self.best) == self.spec.top:
-            least = max(least, int(self.best.min()))
-        positions = np.flatnonzero(values >= least)
+        positions = self.note(scored.scores.targets, scored.scores.values)
         return self._start_hits(session, scored.scores.targets[positions], scored.details[:, positions])
 
-    def note(self, values: npt.NDArray[np.int32]) -> None:
-        """Keep the highest of scores (int32[n]) that may be hits."""
-        self.best = highest(np.concatenate([self.best, values[values >= self.least_raw]]), self.spec.top)
+    def note(self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Keep the highest of the scores (int32[n]) of database rows; return which of them may be hits."""
+        positions, counted = self._passing(rows, values, max(self.least_raw, self._least_kept))
+        self.best = highest(np.concatenate([self.best, counted]), self.spec.top)
+        return positions[counted >= self._least_kept]
+
+    def _passing(
+        self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32], least: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """Return which of the scores of database rows are within the limits, and what they count for."""
+        positions = np.flatnonzero(values >= least)
+        counted: npt.NDArray[Any] = values[positions]
+        if self.statistics is None or not self.is_adjusted:
+            return positions, counted
+        counted = counted * self.factors(rows[positions])  # no score counts for more than it is
+        passing = np.array([self.statistics.evalue(score) <= self.spec.evalue for score in counted.tolist()], bool)
+        return positions[passing], counted[passing]
+
+    @property
+    def _least_kept(self) -> float:
+        """The least score of the first `spec.top` so far; minus infinity while there are fewer."""
+        return float(self.best.min()) if len(self.best) == self.spec.top else -np.inf
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether E-values are adjusted to the composition of each pair."""
+        return self.spec.composition == "scale" and self.statistics is not None
+
+    def factors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return what lambda is multiplied by for each of some database rows (float64[n])."""
+        if not self.is_adjusted:
+            return np.ones(len(rows))
+        return lambda_factors(self.scoring.matrix, self.queries[0].sequence.codes, self.database.select(rows))
+
+    def statistics_of(self, rows: npt.NDArray[np.int64]) -> list[Statistics | None]:
+        """Return the statistics of the pair that the query makes with each of some database rows."""
+        known = self.statistics
+        if known is None or not self.is_adjusted:
+            return [known] * len(rows)
+        return [known.scaled(factor) for factor in self.factors(rows).tolist()]
 
     def _start_hits(
         self, session: Session, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
@@ -120,7 +157,8 @@ class QuerySearch:
             wanted += [(which, row, int(values[which, place])) for which in [order[0], *passing]]
         if not wanted:
             return tuple
-        wait = domains_of_rows(session, self.queries, self.strands, self.database, wanted, self.statistics)
+        statistics = self.statistics_of(np.array([row for _, row, _ in wanted], np.int64))
+        wait = domains_of_rows(session, self.queries, self.strands, self.database, wanted, statistics)
 
         def collect() -> tuple[Hit, ...]:
             domains = wait()
@@ -138,8 +176,8 @@ class QuerySearch:
     def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
         """Choose the hits among all scores of a run, and return them."""
         scores = scores_of(run, number, len(self.database))
-        rows = np.flatnonzero(scores >= self.least_raw)
-        order = np.lexsort([self.database.order[rows], -scores[rows].astype(np.int64)])[: self.spec.top]
+        rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
+        order = np.lexsort([self.database.order[rows], -counted.astype(np.float64)])[: self.spec.top]
         rows = np.sort(rows[order]).astype(np.int64)
         if not len(rows):
             return ()
@@ -150,7 +188,7 @@ class QuerySearch:
 
     def described(self, raw: int, row: int) -> dict[str, Any]:
         """Return name, score and E-value of a target that need not be a hit."""
-        known = self.statistics
+        (known,) = self.statistics_of(np.array([row], np.int64))
         return {
             "name": self.database.header(row)[0],
             "raw": raw,
@@ -199,15 +237,25 @@ def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: Pairw
     search = QuerySearch(
         inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, statistics is not None
     )
-    for _, _, values in run.scores(number):
-        search.note(values)
+    for first, last, values in run.scores(number):
+        search.note(np.arange(first, last, dtype=np.int64), values)
     return search
 
 
+def stored_search(run: RunFile, inputs: PairwiseInputs, number: int) -> QuerySearch:
+    """Return the search of a query with the statistics that a run has of it."""
+    spec, data = PairwiseSpec.from_dict(run.fact("spec")), run.card(number)["statistics"]
+    statistics = Statistics.from_dict(data) if data else None
+    return QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
+
+
 def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> None:
-    """Raise OptionError if published statistics are asked for and there are none."""
-    scoring = inputs.chosen.scoring
-    if spec.statistics != "published" or spec.is_pairs or known_statistics(scoring, 100, 100, 1) is not None:
+    """Raise OptionError if something is asked for that needs published statistics and there are none."""
+    scoring, is_adjusted = inputs.chosen.scoring, spec.composition == "scale"
+    if is_adjusted and (inputs.queries.alphabet.is_nucleic or scoring.matrix.is_nucleic):
+        raise OptionError("Only statistics of proteins are adjusted.", "Leave out --composition scale.")
+    is_needed = is_adjusted or (spec.statistics == "published" and not spec.is_pairs)
+    if not is_needed or known_statistics(scoring, 100, 100, 1) is not None:
         return
     opening, extension = scoring.gaps.blast
     if not scoring.is_floored:
@@ -216,7 +264,8 @@ def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> Non
         why = f"None are published for {scoring.matrix.name} with gap costs {opening}/{extension}."
     known = [f"{row[0]:g}/{row[1]:g}" for row in PROTEIN.get(scoring.matrix.name, ())]
     with_costs = f" or take gap costs of BLAST's tables ({', '.join(known)})" if known and scoring.is_floored else ""
-    raise OptionError(why, f"Leave out --statistics published{with_costs}.")
+    option = "--composition scale" if is_adjusted else "--statistics published"
+    raise OptionError(why, f"Leave out {option}{with_costs}.")
 
 
 def statistics_at_end(
@@ -279,16 +328,18 @@ def card_with(
         curve = {"first": 0, "counts": [round(float(count), 4) for count in counts]}
     return card | {
         "statistics": statistics.to_dict() if statistics else None,
-        "statistics_words": _words_of(statistics, fitted, search.spec.evalue) if statistics else _why_none(search),
+        "statistics_words": _words_of(statistics, fitted, search.spec) if statistics else _why_none(search),
         "fitted": fitted.to_dict() if fitted else None,
         "histogram_report_score": search.least_raw if statistics else search.spec.score,
         "curve": curve,
+        **({"is_adjusted": True} if search.is_adjusted else {}),
     }
 
 
-def _words_of(statistics: Statistics, fitted: Statistics | None, evalue: float) -> str:
-    """Return where statistics come from, and whether the scores of the run fit them."""
-    return " ".join(text for text in (statistics.words, misfit(statistics, fitted, evalue)) if text)
+def _words_of(statistics: Statistics, fitted: Statistics | None, spec: PairwiseSpec) -> str:
+    """Return where statistics come from, whether they are adjusted, and whether the scores of the run fit them."""
+    adjusted = ADJUSTED if spec.composition == "scale" else ""
+    return " ".join(text for text in (statistics.words, adjusted, misfit(statistics, fitted, spec.evalue)) if text)
 
 
 def _why_none(search: QuerySearch) -> str:

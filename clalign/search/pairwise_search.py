@@ -5,7 +5,8 @@ A run file of it differs from one of profiles in this:
 * The fact ``direction`` is ``pairwise``, ``scoring`` holds matrix and gap costs as they were used, ``queries`` the
   report of the query file, beside ``database``.
 * What profiles are there, queries are here; a query's number is its place in its file. Its card has ``strands``,
-  ``statistics`` (or None), ``statistics_words``, ``fitted`` and ``curve``, written when they are known.
+  ``statistics`` (or None), ``statistics_words``, ``fitted`` and ``curve``, written when they are known, and
+  ``is_adjusted`` where E-values are adjusted to the composition of each pair.
 * Scores, and the histogram, are in units of the matrix, bins 1 wide (``histogram_bin``, ``histogram_unit``). On two
   strands the better score counts.
 * A hit is a target with one alignment, or with one of each strand, as its domains (`clalign.hits.PairFacts`). Its

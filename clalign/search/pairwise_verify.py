@@ -19,6 +19,7 @@ from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
 from clalign.search.pairwise_hits import domain_of
 from clalign.search.pairwise_inputs import PairwiseInputs, load_inputs, scores_of
+from clalign.search.pairwise_query import stored_search
 from clalign.search.verify import SEED, Findings, judge, sample_of_hits
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
@@ -98,8 +99,8 @@ def _length(inputs: PairwiseInputs, number: int) -> int:
 
 def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: Told) -> str:
     """Return in words what differs, or nothing."""
-    data = run.card(number)["statistics"]
-    statistics = Statistics.from_dict(data) if data else None
+    search = stored_search(run, inputs, number)
+    (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
     queries = dict(zip(inputs.strands, inputs.stranded(number), strict=True))
     target = inputs.targets.residues(hit.row)
     for domain in hit.domains:

@@ -18,6 +18,7 @@ LEVELS = (
         "scoring",
         "pair_alignments",
         "pair_batches",
+        "composition",
         "karlin_altschul",
         "karlin_altschul_fit",
         "karlin_altschul_tables",

@@ -47,6 +47,7 @@ CHOICES: Choices = {
         ("published", "published ones only"),
         ("fitted", "fitted to the run"),
     ),
+    "composition": (("off", "does not count"), ("scale", "scales lambda of each pair")),
 }  # fmt: skip
 
 USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
@@ -102,6 +103,9 @@ class PairForm(OptionForm):
         is_ungapped = isinstance(mode, QComboBox) and mode.currentData() == "ungapped"
         is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
         has_match = self._is_given("match") and self._is_given("mismatch")
+        is_fitted = isinstance(how := self._editors["statistics"], QComboBox) and how.currentData() == "fitted"
+        no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
+        no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
         reasons = {
             "strand": "" if self._is_nucleic else "Proteins have one strand.",
             "matrix": "Match and mismatch are given." if has_match else "",
@@ -112,6 +116,7 @@ class PairForm(OptionForm):
                 ("top", "evalue", "score", "statistics"),
                 "All given pairs are reported, without E-values." if is_listed or is_in_step else "",
             ),
+            "composition": "Given pairs have no E-values." if is_listed or is_in_step else no_composition,
         }
         for name, reason in reasons.items():
             self._allow(name, reason)
