@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import random
 import re
 import signal
 import subprocess
@@ -23,9 +21,10 @@ from clalign.errors import ExitCode, WorkerLost
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 
-N_KILLS = 20
-
 COPIES = 25
+
+PATIENCE = 300
+"""Seconds that a process may take to end on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def start(*words: str, **more: object) -> subprocess.Popen[str]:
 
 
 def worker_of(process: subprocess.Popen[str]) -> psutil.Process:
-    for _ in range(200):
+    while process.poll() is None:
         for child in psutil.Process(process.pid).children():
             if "worker" in child.cmdline():
                 return child
@@ -85,44 +84,6 @@ def wait_for_batches(process: subprocess.Popen[str], n: int) -> None:
         if n <= 0:
             return
     raise AssertionError(f"the search ended early ({process.wait()})")
-
-
-@pytest.mark.timeout(600)
-def test_a_worker_killed_at_random_moments_changes_nothing(
-    many: Path, undisturbed: dict[str, str], tmp_path: Path
-) -> None:
-    rng = random.Random(os.environ.get("CLALIGN_SEED", "42"))
-    run = tmp_path / "x.clalign"
-    search = ["hmmsearch", "--device", "reference", *outputs(tmp_path), "--run", str(run), PROFILE, str(many)]
-    kills = kills_of_batches = 0
-    while kills < N_KILLS:
-        words = ["resume", *outputs(tmp_path), str(run)] if run.exists() else search
-        process = start(*words)
-        worker = worker_of(process)
-        time.sleep(rng.uniform(0.2, 1.6))
-        with contextlib.suppress(psutil.NoSuchProcess):  # it was faster
-            worker.kill()
-        _, told = process.communicate()
-        if process.returncode == ExitCode.DONE:
-            assert contents(tmp_path) == undisturbed
-            clear(tmp_path)
-            continue
-        assert process.returncode == ExitCode.STOPPED, told
-        assert "stopped unexpectedly on signal SIGKILL" in told
-        assert (f"clalign resume {run}" in told) == run.exists()
-        assert not (tmp_path / "hits.txt").exists()
-        kills += 1
-        kills_of_batches += run.exists()
-    assert kills_of_batches >= N_KILLS // 4
-    if not run.exists():
-        assert start(*search).wait() == ExitCode.DONE
-    assert resume(run, tmp_path) == 0
-    assert contents(tmp_path) == undisturbed
-
-
-def clear(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
 
 
 def test_a_lost_worker_without_run_names_its_file(
@@ -210,7 +171,7 @@ def test_a_worker_ends_with_its_parent(many: Path, tmp_path: Path) -> None:
     worker = worker_of(process)
     process.kill()
     process.communicate()
-    assert psutil.wait_procs([worker], timeout=20)[1] == []
+    assert psutil.wait_procs([worker], timeout=PATIENCE)[1] == []
 
 
 def test_a_lost_worker_tells_its_last_words() -> None:
@@ -299,7 +260,7 @@ def test_a_worker_that_hangs_ends_with_its_parent(with_lock: bool) -> None:
     worker = child_of(process)
     process.kill()
     process.communicate()
-    assert psutil.wait_procs([worker], timeout=120)[1] == []
+    assert psutil.wait_procs([worker], timeout=PATIENCE)[1] == []
 
 
 def child_of(process: subprocess.Popen[str]) -> psutil.Process:
@@ -328,7 +289,7 @@ ask([sys.executable, "-c", {hanging!r}], 1000)
         while not found:
             found = psutil.Process(process.pid).children()
         process.kill()
-    assert psutil.wait_procs(found, timeout=120)[1] == []
+    assert psutil.wait_procs(found, timeout=PATIENCE)[1] == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

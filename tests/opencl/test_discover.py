@@ -211,7 +211,7 @@ def test_a_wrong_file_of_tunings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_probe_is_a_process_of_its_own() -> None:
-    done = subprocess.run(discover.own_command("probe", "list"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(discover.own_command("probe", "list"), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0
     assert done.stdout.strip().startswith("[")
 

@@ -42,6 +42,6 @@ def test_the_program_that_the_window_offers_runs(tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets), device="reference", evalue=5.0)
     done = subprocess.run(
-        [sys.executable, "-c", as_python(spec)], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", as_python(spec)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True
     )
     assert len(done.stdout.splitlines()) == sum(float(hit.evalue) <= 5 for hit in example.hits)

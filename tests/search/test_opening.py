@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -27,7 +26,7 @@ def test_both_sides_work_at_once() -> None:
     reading = threading.Event()
 
     def open_it() -> Session:
-        assert reading.wait(10)
+        assert reading.wait(120)
         return Noted(REFERENCE)
 
     with Opening(open_it) as opening:
@@ -57,17 +56,15 @@ def test_a_stop_is_heard_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -
     released = threading.Event()
 
     def hang() -> Session:
-        released.wait(30)
+        released.wait()
         return Noted(REFERENCE)
 
     def stop() -> None:
         raise Cancelled
 
-    began = time.monotonic()
     with pytest.raises(Cancelled), Opening(hang) as opening:
         opening.result(stop)
-    assert time.monotonic() - began < 10
-    released.set()
+    released.set()  # not before: who waits for the driver waits for ever
 
 
 def test_a_device_that_fails_is_opened_once_more() -> None:

@@ -20,6 +20,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from pytestqt.qtbot import QtBot
 
 from clalign.runs import create_run
 from clalign.specs import SearchSpec
@@ -48,6 +49,22 @@ PAIRS = _load(Path(__file__).with_name("pair_runs.py"))
 
 
 HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
+
+
+PATIENCE_MS = 180_000
+"""How long any condition is waited for at least: a machine that does much else is slow, not wrong."""
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait longer for conditions and signals than a test says, which is for an idle machine."""
+    for name in ("waitUntil", "waitSignal"):
+        wait = getattr(QtBot, name)
+
+        def patient(bot: QtBot, *what: Any, wait: Any = wait, timeout: int = 0, **more: Any) -> Any:
+            return wait(bot, *what, timeout=max(timeout, PATIENCE_MS), **more)
+
+        monkeypatch.setattr(QtBot, name, patient)
 
 
 @pytest.fixture

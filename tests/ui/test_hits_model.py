@@ -1,5 +1,4 @@
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -180,7 +179,7 @@ def test_answers_come_one_in_a_turn(qtbot: Any, reader: Reader) -> None:
     came: list[str] = []
     for name in ("first", "second"):
         reader.ask(name, lambda name=name: name, came.append)
-    time.sleep(0.2)
+    reader._pool.submit(lambda: None).result()  # both are answered
     QCoreApplication.sendPostedEvents()
     assert not came
     QCoreApplication.processEvents()
