@@ -84,9 +84,12 @@ class each:  # noqa: N801 - a shape, like the others
 _GUMBEL = {"mu": finite, "lambda": positive}
 _PAIR = (None, [finite])
 
+_IF_KNOWN = (None, finite)
+
 _STATISTICS = {
-    "kind": text, "lambda": positive, "k": positive, "h": finite, "alpha": finite, "beta": finite, "step": place,
-    "length_adjustment": finite, "query_length": count, "search_space": positive, "words": text, "n_fitted": count,
+    "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
+    "step": place, "length_adjustment": finite, "query_length": count, "search_space": positive, "words": text,
+    "n_fitted": count,
 }  # fmt: skip
 
 _REPORT = {
