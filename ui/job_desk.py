@@ -48,6 +48,8 @@ def looked_for(spec: Spec) -> str:
 def verify_words(value: dict[str, Any]) -> str:
     """Return the result of a verification in words."""
     checked, differing = value["checked"], value["differing"]
+    if not checked and not differing:
+        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
     head = f"Checked {words.count(checked)} of {words.plural(checked, 'score')} on the reference"
     if not differing:
         return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
@@ -252,7 +254,7 @@ class JobDesk(QObject):
         elif item.kind == "hmmbuild":
             self._conductor.building.end(item)
         else:
-            self._conductor.say("stop" if value["differing"] else "good", verify_words(value))
+            self._conductor.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
     def _end_badly(self, item: JobItem) -> None:

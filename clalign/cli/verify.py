@@ -21,13 +21,16 @@ def add_parser(subparsers: Any) -> None:
     parser: CommandParser = subparsers.add_parser(
         "verify",
         examples=EXAMPLES,
-        description="Compute hits of a run, and scores of other sequences, again on the reference and compare all"
-        " numbers. The exit code is 8 if any differs. Ctrl-C ends it with what was checked so far.",
+        description="Compute hits of a run, and as many sequences that are no hits, again on the reference, from the"
+        " sequence file to the reported line, and compare all numbers and the run's counters. The exit code is 8 if"
+        " any differs, or if there was nothing to check. Ctrl-C ends it with what was checked so far.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
     group = parser.add_argument_group("Checking")
-    group.add_argument("--sample", type=count, default=50, metavar="N", help="how many hits to check [50]")
+    group.add_argument(
+        "--sample", type=count, default=50, metavar="N", help="how many hits, and how many others, to check [50]"
+    )
     group.add_argument("--device", metavar="D", default="reference", help="what to compute them on [reference]")
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -58,8 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
         show(detail)
     checked, differing = value["checked"], value["differing"]
     so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
+    what = f"{value['hits']} hits and {value['others']} other sequences"
     if differing:
-        show(f"{differing} of {checked} results differ. Please report this.{so_far}")
+        show(f"Checked {what}: {differing} differences. Please report this.{so_far}")
         return ExitCode.DIFFERENT
-    show(f"Checked {checked} results: all equal.{so_far}")
+    if not checked:
+        show("Nothing was checked, so nothing is proved: the run holds no results of any sequence.")
+        return ExitCode.DIFFERENT
+    show(f"Checked {what}: all equal.{so_far}")
     return ExitCode.DONE if value["complete"] else interruptions.exit_code

@@ -176,15 +176,19 @@ class QuerySearch:
     def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
         """Choose the hits among all scores of a run, and return them."""
         scores = scores_of(run, number, len(self.database))
-        rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
-        order = np.lexsort([self.database.order[rows], -counted.astype(np.float64)])[: self.spec.top]
-        rows = np.sort(rows[order]).astype(np.int64)
+        rows = self.best_rows(scores)
         if not len(rows):
             return ()
         values = scores[rows][np.newaxis]
         if len(self.queries) > 1:  # runs keep the better score only
             values = self.start_scoring(session, self.database.select(rows))().details
         return self._start_hits(session, rows, values)()
+
+    def best_rows(self, scores: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return the rows of the hits, given the scores of all rows (int32[n])."""
+        rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
+        order = np.lexsort([self.database.order[rows], -counted.astype(np.float64)])[: self.spec.top]
+        return np.sort(rows[order]).astype(np.int64)
 
     def described(self, raw: int, row: int) -> dict[str, Any]:
         """Return name, score and E-value of a target that need not be a hit."""

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.devices import Device
+from clalign.formats.rereading import read_again
 from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext
 from clalign.karlin_altschul import Statistics
 from clalign.pair_batches import PairBatch
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
+from clalign.run_files.contradictions import contradictions
+from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
 from clalign.search.pairwise_hits import domain_of
 from clalign.search.pairwise_inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.search.pairwise_query import stored_search
-from clalign.search.verify import SEED, Findings, judge, sample_of_hits
+from clalign.search.verify import Findings, drawn_rows, judge, other_copy, refuse_standard_input, sample_of_hits
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Session
 from clalign.stages.smith_waterman import SMITH_WATERMAN
@@ -57,38 +62,66 @@ def verify_pairwise(
     run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compute alignments, and scores of as many other pairs, again on a device; see `verify.verify_run`."""
-    spec = run.spec(PairwiseSpec)
-    inputs = load_inputs(run, spec, context)
+    spec = at_hand(run, run.spec(PairwiseSpec), context)
+    refuse_standard_input(run, spec.queries, spec.targets)
+    prepared = load_inputs(run, spec, context)
     chosen = sample_of_hits(run, sample) if hits is None else hits
-    searched = range(len(inputs.query_rows)) if hits is None and not spec.is_pairs else range(0)
-    query_of, n_cells = _queries_of(run, inputs, chosen, context)
-    lengths, others = np.diff(inputs.targets.offsets), dict[int, Rows]()
+    searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
+    query_of, n_cells = _queries_of(run, prepared, chosen, context)
+    lengths, others = np.diff(prepared.targets.offsets), dict[int, Rows]()
     for number in searched:
         context.check()
-        others[number] = _drawn(run, number, sample)
-        n_cells += _length(inputs, number) * len(inputs.strands) * int(lengths[others[number]].sum())
+        others[number] = _drawn(run, number, -(-sample // len(searched)))
+        n_cells += _length(prepared, number) * len(prepared.strands) * int(lengths[others[number]].sum())
+    rows = [np.array([row for _, row in query_of.values()], np.int64), *others.values()]
+    inputs, damaged = _read_again(prepared, spec, np.unique(np.concatenate(rows)).astype(np.int64), context)
     tell = Told(n_cells, context)
 
     def compute(found: Findings, session: Session) -> None:
         for key in chosen:
-            number = query_of[key]
+            number, _ = query_of[key]
             found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
-        for number, rows in others.items():
-            _check_scores(run, number, rows, inputs, session, found, tell)
+        found.details += damaged if hits is None else []
+        for number, drawn in others.items():
+            found.details += _contradictions(run, number, prepared)
+            _check_scores(run, number, drawn, inputs, session, found, tell)
 
     return judge(run, device, context, compute)
 
 
+def _read_again(
+    prepared: PairwiseInputs, spec: PairwiseSpec, rows: Rows, context: JobContext
+) -> tuple[PairwiseInputs, list[str]]:
+    """Return inputs with all queries and some targets as the files hold them, and what is wrong with the copies."""
+    queries = read_again(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
+    targets = read_again(spec.targets, prepared.targets, prepared.target_report, rows, context)
+    damaged = [*other_copy(prepared.queries, queries), *other_copy(prepared.targets, targets)]
+    return replace(prepared, queries=queries.database, targets=targets.database), damaged
+
+
+def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs) -> Iterator[str]:
+    """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
+    card, database, is_done = run.card(number), inputs.targets, run.state == "done"
+    yield from contradictions(run.connection, number, card, len(database), is_done)
+    if not is_done:
+        return
+    expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
+    found = [row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))]
+    for row in np.setxor1d(expected, np.array(found, np.int64)).tolist():
+        words = "is a hit, but by its score it is none" if row in found else "is no hit, but by its score it is one"
+        yield f"{card['name']} and {database.header(row)[0]}: it {words}."
+
+
 def _queries_of(
     run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
-) -> tuple[dict[int, int], int]:
-    """Return the number of the query of each hit, and how many cells are computed for all hits."""
-    words = "SELECT profile, length, n_domains FROM hits WHERE id = ?"
+) -> tuple[dict[int, tuple[int, int]], int]:
+    """Return the number of the query and the row of each hit, and how many cells are computed for all hits."""
+    words = "SELECT profile, row, length, n_domains FROM hits WHERE id = ?"
     found, total = {}, 0
     for key in hits:
         context.check()
-        number, length, n_alignments = run.connection.execute(words, (key,)).fetchone()
-        found[key] = int(number)
+        number, row, length, n_alignments = run.connection.execute(words, (key,)).fetchone()
+        found[key] = int(number), int(row)
         total += n_alignments * cells_by_rows(_length(inputs, number), length)
     return found, total
 
@@ -135,10 +168,14 @@ def _equal(domain: Domain, again: Domain) -> bool:
 
 
 def _drawn(run: RunFile, number: int, sample: int) -> Rows:
-    """Return some of the rows that a query was compared with, drawn at random."""
-    finished = [np.arange(first, last) for first, last in run.finished(number)]
-    scored = np.concatenate([np.empty(0, np.int64), *finished])
-    return np.sort(np.random.default_rng(SEED).permutation(scored)[:sample]).astype(np.int64)
+    """Return some of the rows that a query was compared with and that are no hits (see `verify.drawn_rows`)."""
+    every, scores = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for first, last, values in run.scores(number):
+        every.append(np.arange(first, last))
+        scores.append(values)
+    known = np.concatenate(every)
+    near = known[np.argsort(-np.concatenate(scores).astype(np.int64), kind="stable")]
+    return drawn_rows(run, number, near, known, sample)
 
 
 def _check_scores(

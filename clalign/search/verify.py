@@ -1,26 +1,36 @@
-"""Computing results again on another device, normally the reference, and comparing every number."""
+"""Computing results again on another device, normally the reference, and comparing every number.
+
+What is computed again is read from the sequence file itself: neither the prepared copy in the cache nor the device
+that searched has a part in it. Since what was lost is not among the results, sequences that are no hits go through
+everything, too: first those that nearly were hits, then some of every batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.devices import Device
-from clalign.errors import Cancelled
+from clalign.errors import Cancelled, OptionError
 from clalign.formats.databases import load_database
 from clalign.formats.profile_library import load_library
-from clalign.hits import Domain, Hit
+from clalign.formats.rereading import Reread, read_again
+from clalign.hits import Domain, Hit, Survivors
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE
+from clalign.run_files.contradictions import contradictions
+from clalign.run_files.funnel import FILTERS, survivors_of
 from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile
 from clalign.search.hmmer2_search import Hmmer2Search
 from clalign.search.hmmer3_search import Hmmer3Search
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
+from clalign.search.protocol import Scored
 from clalign.search.targets import targets_of
 from clalign.sequences import SequenceDatabase
 from clalign.sessions import Session, open_session
@@ -32,6 +42,7 @@ TOLERANCE = 0.005
 """So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
 
 Search = Hmmer2Search | Hmmer3Search
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -45,7 +56,7 @@ class Findings:
     details : list of str
         A sentence for each difference.
     others : int
-        Scores of other sequences that were compared.
+        Other sequences that were computed again.
     """
 
     verdicts: dict[int, bool] = field(default_factory=dict)
@@ -76,24 +87,35 @@ def judge(
     checked = len(found.verdicts) + found.others
     if not complete and not checked:
         raise Cancelled
-    run.add_verification(device.name, found.verdicts, found.details, found.others)
+    if checked or found.details:
+        run.add_verification(device.name, found.verdicts, found.details, found.others)
     return {
-        "checked": checked, "differing": len(found.details), "details": found.details, "device": device.name,
-        "complete": complete,
+        "checked": checked, "hits": len(found.verdicts), "others": found.others, "differing": len(found.details),
+        "details": found.details, "device": device.name, "complete": complete,
     }  # fmt: skip
+
+
+def refuse_standard_input(run: RunFile, *paths: str) -> None:
+    """Raise `OptionError` if a file of a run was standard input, which cannot be read again."""
+    if "-" in paths:
+        raise OptionError(
+            f"{run.path} cannot be verified, because its input came from standard input.",
+            "Search again with the input in a file.",
+        )
 
 
 def verify_run(
     run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
 ) -> dict[str, Any]:
-    """Compute hits, and the scores of as many other sequences, again on a device.
+    """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
 
     Parameters
     ----------
     run : RunFile
         Open for writing: the verdicts are kept in it.
     hits : list of int or None
-        Ids of the hits; None takes the best `sample` / 2 and as many drawn at random (seed 42).
+        Ids of the hits; None takes the best `sample` / 2 and as many drawn at random (seed 42), as many other
+        sequences of all profiles together (one of each at least), and compares the run's counters.
     sample : int
         Number of hits and of other sequences, if `hits` is None.
     device : Device
@@ -102,8 +124,8 @@ def verify_run(
     Returns
     -------
     dict
-        ``checked``, ``differing`` and ``details``, a sentence for each difference; ``complete`` is False if it was
-        stopped on the way.
+        ``checked`` (``hits`` and ``others``), ``differing`` and ``details``, a sentence for each difference;
+        ``complete`` is False if it was stopped on the way. Who checked nothing has proved nothing.
 
     Raises
     ------
@@ -111,26 +133,97 @@ def verify_run(
         If it was stopped before anything was checked.
     """
     spec = at_hand(run, run.spec(SearchSpec), context)
+    refuse_standard_input(run, spec.targets, spec.profiles)
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
     profiles, digest = load_library(spec.profiles, context.check, keep=False)
     check_unchanged(run, spec, report, digest)
-    targets = targets_of(spec, database, profiles, report)
-    searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
     chosen = sample_of_hits(run, sample) if hits is None else hits
+    share = -(-sample // len(profiles))
+    others = [_drawn(run, number, share) for number in range(len(profiles) if hits is None else 0)]
+    rows = np.unique(np.concatenate([np.array([_place(run, key)[1] for key in chosen], np.int64), *others]))
+    reread = read_again(spec.targets, database, report, rows, context)
+    targets = replace(targets_of(spec, database, profiles, report), database=reread.database)
+    searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
+    n_all = len(chosen) + sum(map(len, others))
 
     def compute(found: Findings, session: Session) -> None:
-        for done, number in enumerate(chosen, 1):
+        for key in chosen:
             context.check()
-            profile = int(run.connection.execute("SELECT profile FROM hits WHERE id = ?", (number,)).fetchone()[0])
-            found.add_hit(number, _difference(run.hit(number), searches[profile], session, context))
-            context.progress("verify", done, len(chosen), "hits")
-        for number, search in enumerate(searches if hits is None else ()):
-            context.check()
-            found.add_others(*_check_scores(run, number, search, session, sample))
+            found.add_hit(key, _difference(run.hit(key), searches[_place(run, key)[0]], session, context))
+            context.progress("verify", len(found.verdicts), n_all, "sequences")
+        found.details += _contradictions(run, database, reread, len(others))
+        for number, of_profile in enumerate(others):
+            for n_checked, texts in _check_others(run, number, searches[number], of_profile, session, context):
+                found.add_others(n_checked, texts)
+                context.progress("verify", len(found.verdicts) + found.others, n_all, "sequences")
 
     return judge(run, device, context, compute)
+
+
+def _place(run: RunFile, key: int) -> tuple[int, int]:
+    """Return the number of the profile of a hit, and its row."""
+    profile, row = run.connection.execute("SELECT profile, row FROM hits WHERE id = ?", (key,)).fetchone()
+    return int(profile), int(row)
+
+
+def _contradictions(run: RunFile, database: SequenceDatabase, reread: Reread, n_profiles: int) -> Iterator[str]:
+    """Yield what the run says and contradicts, and whether its sequences are those of the file."""
+    yield from other_copy(database, reread)
+    for number in range(n_profiles):
+        yield from contradictions(run.connection, number, run.card(number), len(database), run.state == "done")
+
+
+def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
+    """Yield a sentence if what was prepared of a file has sequences of other lengths than the file."""
+    found = np.empty(len(database), np.int64)
+    found[database.order] = np.diff(database.offsets)
+    if not np.array_equal(found, reread.lengths):
+        yield f"The copy of {database.source} that was prepared for searches holds other sequences than the file."
+
+
+def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) -> Rows:
+    """Return rows that are no hits: half of them those that nearly were, the others at random from all batches alike.
+
+    Parameters
+    ----------
+    run : RunFile
+    number : int
+        Of the profile or query.
+    near : int64[n]
+        Those that nearly were hits, the nearest first.
+    known : int64[n]
+        All that have a score.
+    sample : int
+        How many are drawn.
+    """
+    hits = np.array([row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))])
+    first = near[~np.isin(near, hits)][: sample // 2]
+    rest = known[~np.isin(known, np.concatenate([hits.astype(np.int64), first]))]
+    rest = np.random.default_rng(SEED).permutation(rest)
+    batch = np.searchsorted([begin for begin, _ in run.finished(number)], rest, side="right")
+    turns = np.empty(len(rest), np.int64)
+    order = np.argsort(batch, kind="stable")
+    begins = np.searchsorted(batch[order], batch[order], side="left")
+    turns[order] = np.arange(len(rest)) - begins
+    rest = rest[np.argsort(turns, kind="stable")][: sample - len(first)]
+    return np.sort(np.concatenate([first, rest])).astype(np.int64)
+
+
+def _drawn(run: RunFile, number: int, sample: int) -> Rows:
+    """Return the rows to compute again that are no hits of a profile."""
+    rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for first, last, values in run.scores(number):
+        rows.append(np.arange(first, last))
+        scores.append(values)
+    every, values = np.concatenate(rows), np.concatenate(scores)
+    every, values = every[values > IMPOSSIBLE], values[values > IMPOSSIBLE]
+    near = every[np.argsort(-values.astype(np.int64), kind="stable")]
+    if run.card(number).get("origin") == "hmmer3":
+        passed = survivors_of(run.connection, number)
+        near = passed.rows[np.lexsort([-np.nan_to_num(passed.forward, nan=-np.inf), -passed.reached.astype(int)])]
+    return drawn_rows(run, number, near, every, sample)
 
 
 def sample_of_hits(run: RunFile, sample: int) -> list[int]:
@@ -156,9 +249,11 @@ def _difference(hit: Hit, search: Search, session: Session, context: JobContext)
 
 
 def _agree(hit: Hit, again: Hit) -> bool:
-    """Return whether two devices found the same of a HMMER3 hit."""
+    """Return whether two devices found the same of a HMMER3 hit, and whether it is told of the same sequence."""
+    told = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
     same = [(h.n_domains, h.estimates and h.estimates.n_envelopes, len(h.domains)) for h in (hit, again)]
-    if same[0] != same[1] or not _close(hit.score, again.score) or not _close(hit.bias, again.bias):
+    close = _close(hit.score, again.score) and _close(hit.bias, again.bias)
+    if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
         return False
     pairs = [(h.filters.viterbi, h.filters.forward) for h in (hit, again) if h.filters]
     filters = all(a == b or (a and b and _close(a, b)) for a, b in zip(*pairs, strict=True))
@@ -166,32 +261,74 @@ def _agree(hit: Hit, again: Hit) -> bool:
 
 
 def _domains_agree(a: Domain, b: Domain) -> bool:
-    spans = [(d.envelope, d.target_range, d.profile_range) for d in (a, b)]
-    close = _close(a.score, b.score) and _close(a.bias, b.bias) and _close(a.accuracy or 0.0, b.accuracy or 0.0)
-    return spans[0] == spans[1] and close
+    spans = [(d.envelope, d.target_range, d.profile_range, d.states, d.text.target) for d in (a, b)]
+    pairs = ((a.score, b.score), (a.bias, b.bias), (a.accuracy or 0.0, b.accuracy or 0.0))
+    return spans[0] == spans[1] and _close_logs(a, b) and all(_close(*pair) for pair in pairs)
 
 
 def _close(a: float, b: float) -> bool:
     return abs(a - b) <= TOLERANCE
 
 
+def _close_logs(a: Hit | Domain, b: Hit | Domain) -> bool:
+    """Return whether P-values, and E-values beside them, are of scores that are close."""
+    logs = (a.log_pvalue or 0.0) - (b.log_pvalue or 0.0)
+    ratio = abs(np.log(max(a.evalue, 1e-300)) - np.log(max(b.evalue, 1e-300)))
+    return bool(abs(logs) <= 2 * TOLERANCE and ratio <= 2 * TOLERANCE)
+
+
 def _database_of(search: Search) -> SequenceDatabase:
     return search.database if isinstance(search, Hmmer2Search) else search.targets.database
 
 
-def _check_scores(run: RunFile, number: int, search: Search, session: Session, sample: int) -> tuple[int, list[str]]:
-    """Compute the scores of sequences drawn at random again."""
-    database = _database_of(search)
-    kept = np.full(len(database), IMPOSSIBLE, np.int32)
+def _check_others(
+    run: RunFile, number: int, search: Search, rows: Rows, session: Session, context: JobContext
+) -> Iterator[tuple[int, list[str]]]:
+    """Compute sequences that are no hits again, all the way; yield how many were checked, and what differs."""
+    kept = dict(_kept_scores(run, number, rows))
+    passed = survivors_of(run.connection, number) if isinstance(search, Hmmer3Search) else None
+    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
+    for start in range(0, len(rows), at_once):
+        context.check()
+        some = rows[start : start + at_once]
+        scored = search.start_scoring(session, _database_of(search).select(some))()
+        name = [_database_of(search).header(int(row))[0] for row in some]
+        texts = [
+            f"{name[place]}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
+            for place, (row, again) in enumerate(zip(some.tolist(), scored.scores.values.tolist(), strict=True))
+            if again != kept[row]
+        ]
+        if passed is not None:
+            texts += _filtered_otherwise(search, passed, scored)
+        texts += [
+            f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
+            for hit in search.start_hits(session, scored, context)()
+        ]
+        yield len(some), texts
+
+
+def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, int]]:
+    """Yield the score that a run keeps of each row."""
     for first, last, values in run.scores(number):
-        kept[first:last] = values
-    scored = np.flatnonzero(kept > IMPOSSIBLE)
-    rows = np.sort(np.random.default_rng(SEED).permutation(scored)[:sample]).astype(np.int64)
-    again = search.start_scoring(session, database.select(rows))().scores
-    wrong = np.flatnonzero(again.values != kept[rows])
-    texts = [
-        f"{database.header(int(rows[w]))[0]}: score {kept[rows[w]] / 1000:.3f},"
-        f" computed again {again.values[w] / 1000:.3f} bits."
-        for w in wrong
-    ]
-    return len(rows), texts
+        inside = rows[(rows >= first) & (rows < last)]
+        yield from zip(inside.tolist(), values[inside - first].tolist(), strict=True)
+
+
+def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored) -> list[str]:
+    """Return which targets came otherwise through HMMER3's filters."""
+    texts = []
+    assert scored.survivors is not None
+    columns = ("msv", "bias", "viterbi", "forward")
+    for row in scored.scores.targets.tolist():
+        kept, again = (
+            [(int(table.reached[p]), *(float(getattr(table, c)[p]) for c in columns))
+             for p in np.flatnonzero(table.rows == row)]
+            for table in (passed, scored.survivors)
+        )  # fmt: skip
+        before, now = (found[0] if found else (0, *[np.nan] * 4) for found in (kept, again))
+        close = np.allclose(before[1:], now[1:], rtol=0, atol=TOLERANCE, equal_nan=True)
+        is_at_limit = min(before[0], now[0]) == len(FILTERS) - 1  # Forward scores differ a little
+        if not close or (before[0] != now[0] and not is_at_limit):
+            name = _database_of(search).header(row)[0]
+            texts.append(f"{name}: passed {before[0]} filters, computed again {now[0]}, or has other scores there.")
+    return texts
