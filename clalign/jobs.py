@@ -18,6 +18,9 @@ from clalign.errors import Cancelled
 
 EventKind = Literal["started", "progress", "partial", "warning", "finished", "cancelled", "failed"]
 
+BUILD = "build"
+"""The stage in which a driver compiles a kernel; a job cannot be asked anything meanwhile."""
+
 PROGRESS_SECONDS = 0.1
 """Progress is told at most ten times a second."""
 
@@ -64,6 +67,11 @@ class JobContext(Protocol):
         """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
 
 
+def building(context: JobContext, seconds: float) -> None:
+    """Tell how long a driver has been compiling a kernel."""
+    context.progress(BUILD, seconds, None, "s")
+
+
 class QuietContext:
     """A context for callers that do not watch."""
 
@@ -96,6 +104,11 @@ class Job:
         self._running.set()
         self._told = 0.0
         self._stage = ""
+
+    @property
+    def stage(self) -> str:
+        """The stage of which progress was told last."""
+        return self._stage
 
     def cancel(self) -> None:
         """Ask the job to stop at the end of its batch."""

@@ -20,9 +20,16 @@ Result = TypeVar("Result")
 
 Check = Callable[[], None]
 
+Building = Callable[[float], None]
+"""Told, in a thread of its own, how many seconds the compiler has been at work on a kernel."""
+
 
 def nothing_to_check() -> None:
     """Let a computation that nobody may stop go on."""
+
+
+def nobody_told(seconds: float) -> None:
+    """Let a compiler work in silence."""
 
 
 class Stage(Protocol[Result_co]):
@@ -134,7 +141,7 @@ class ReferenceSession:
         pass
 
 
-def open_session(device: Device, check: Check = nothing_to_check) -> Session:
+def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
     """Open a device; pyopencl is only loaded if it is an OpenCL one.
 
     Parameters
@@ -142,6 +149,8 @@ def open_session(device: Device, check: Check = nothing_to_check) -> Session:
     device : Device
     check : callable
         Called by long computations; it may raise `Cancelled`.
+    building : callable
+        Told again and again while a kernel is being compiled for long.
 
     Raises
     ------
@@ -152,4 +161,4 @@ def open_session(device: Device, check: Check = nothing_to_check) -> Session:
         return ReferenceSession(device, check)
     from clalign.opencl.session import OpenCLSession
 
-    return OpenCLSession(device, check)
+    return OpenCLSession(device, check, building)

@@ -14,7 +14,8 @@ PLAIN_SECONDS = 10.0
 BAR_SECONDS = 0.1
 BAR_WIDTH = 30
 
-STAGES = {"read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking", "ladder": "Measuring",
+STAGES = {"build": "Building kernels for this device, once",
+          "read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking", "ladder": "Measuring",
           "bench": "Measuring", "calibrate": "Calibrating", "tune": "Trying"}  # fmt: skip
 
 

@@ -61,12 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
         show(detail)
     checked, differing = value["checked"], value["differing"]
     so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
-    what = f"{value['hits']} hits and {value['others']} other sequences"
+    what = f"{_counted(value['hits'], 'hit')} and {_counted(value['others'], 'other sequence')}"
     if differing:
-        show(f"Checked {what}: {differing} differences. Please report this.{so_far}")
+        show(f"Checked {what}: {_counted(differing, 'difference')}. Please report this.{so_far}")
         return ExitCode.DIFFERENT
     if not checked:
         show("Nothing was checked, so nothing is proved: the run holds no results of any sequence.")
         return ExitCode.DIFFERENT
     show(f"Checked {what}: all equal.{so_far}")
     return ExitCode.DONE if value["complete"] else interruptions.exit_code
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"

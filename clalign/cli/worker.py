@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import time
@@ -25,7 +26,10 @@ from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, OptionError
-from clalign.jobs import Event, Job
+from clalign.jobs import BUILD, Event, Job
+
+BUILD_PATIENCE = 0.7
+"""So many seconds a job that is to stop is left to its compiler."""
 
 
 def worker_command() -> list[str]:
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         ) from None
-    threading.Thread(target=_obey, args=(job,), daemon=True).start()
+    threading.Thread(target=_obey, args=(job, request.get("run")), daemon=True).start()
     code = perform(request, job)
     with contextlib.suppress(OSError):
         events.close()
@@ -70,14 +74,37 @@ def run(arguments: argparse.Namespace) -> int:
     os._exit(code)
 
 
-def _obey(job: Job) -> None:
-    commands: dict[str, Callable[[], None]] = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
+def _obey(job: Job, run: str | None) -> None:
+    def cancel() -> None:
+        job.cancel()
+        threading.Thread(target=_end_while_building, args=(job, run), daemon=True).start()
+
+    commands: dict[str, Callable[[], None]] = {"cancel": cancel, "pause": job.pause, "continue": job.resume}
     for line in sys.stdin:
         if line.strip():
             commands.get(json.loads(line).get("command"), lambda: None)()
     job.cancel()  # nobody listens any more
     time.sleep(GRACE_SECONDS)
     os._exit(ExitCode.STOPPED)  # it hangs in a driver
+
+
+def _end_while_building(job: Job, run: str | None) -> None:
+    """End the process if the job that was asked to stop does not hear it, since a driver compiles a kernel.
+
+    What is finished is in the run file.
+    """
+    while True:
+        time.sleep(BUILD_PATIENCE)
+        if job.stage != BUILD:
+            continue
+        if run:
+            with contextlib.suppress(ClalignError, sqlite3.Error):
+                from clalign.runs import open_run
+
+                with open_run(Path(run), writable=True) as file:
+                    file.set_facts(state="stopped")
+        job.send("cancelled", run=run)
+        os._exit(ExitCode.STOPPED)
 
 
 def perform(request: dict[str, Any], job: Job) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +26,7 @@ from clalign.opencl.kernels import build
 from clalign.opencl.residents import Residents
 from clalign.opencl.transfers import DamagedCopy, Shape, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.sequences import SequenceBatch
-from clalign.sessions import Check, Result, Stage, nothing_to_check
+from clalign.sessions import Building, Check, Result, Stage, nobody_told, nothing_to_check
 
 _OUT_OF_MEMORY = {
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -32,6 +34,9 @@ _OUT_OF_MEMORY = {
     cl.status_code.OUT_OF_HOST_MEMORY,
     cl.status_code.INVALID_BUFFER_SIZE,
 }
+
+TELL_SECONDS = 0.5
+"""A compiler that is at work for longer than this is told of, and again as often."""
 
 RESIDENT_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
@@ -54,9 +59,10 @@ class OpenCLSession:
     outside this room sees a driver's object but as something to hand back.
     """
 
-    def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
+    def __init__(self, device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> None:
         self.device = device
         self.check = check
+        self._building = building
         self._residents = Residents(int(device.memory_bytes * RESIDENT_SHARE), self._size_of)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
@@ -269,10 +275,26 @@ class OpenCLSession:
         key = (source, entry, *sorted(defines.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            with self._translated():
+            with self._translated(), self._told_of():
                 program = build(self._context, self.device.name, source, defines)
                 kernel = self._kernels[key] = cl.Kernel(program, entry)
         return kernel
+
+    @contextlib.contextmanager
+    def _told_of(self) -> Iterator[None]:
+        """Tell that a kernel is being compiled, if it takes long: some drivers need minutes."""
+        is_done, began = threading.Event(), time.monotonic()
+
+        def tell() -> None:
+            while not is_done.wait(TELL_SECONDS):
+                self._building(time.monotonic() - began)
+
+        if self._building is not nobody_told:
+            threading.Thread(target=tell, daemon=True).start()
+        try:
+            yield
+        finally:
+            is_done.set()
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
         """Return what the compiler made of a kernel (see `clalign.opencl.build_reports.build_report`)."""

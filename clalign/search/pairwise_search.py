@@ -27,7 +27,7 @@ from typing import Any
 from clalign.batching import BatchCutter, fits, residue_limit, typical_length
 from clalign.devices import Device
 from clalign.formats.packed import VERSION as PACKING
-from clalign.jobs import JobContext, QuietContext
+from clalign.jobs import JobContext, QuietContext, building
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile, create_run
 from clalign.search.opening import Opening
@@ -110,7 +110,7 @@ def run_pairwise(
 def _search(
     run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
-    with Opening(lambda: open_session(pick_device(spec.device), context.check)) as opening:
+    with Opening(lambda: open_session(pick_device(spec.device), context.check, partial(building, context))) as opening:
         inputs = load_inputs(run, spec, context)
         refuse_unknown_statistics(inputs, spec)
 

@@ -19,7 +19,7 @@ from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import repeated_names
 from clalign.formats.reports import InputReport
-from clalign.jobs import JobContext, QuietContext
+from clalign.jobs import JobContext, QuietContext, building
 from clalign.profiles import Hmm
 from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, create_run
@@ -206,7 +206,7 @@ def _rounded(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def _opened(spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext) -> Session:
-    return open_session(pick_device(spec.device), context.check)
+    return open_session(pick_device(spec.device), context.check, partial(building, context))
 
 
 def _compute(

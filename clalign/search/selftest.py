@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from clalign.formats.databases import load_database
 from clalign.formats.examples import Example, load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.hits import Hit
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, building
 from clalign.local_profiles import LN_2
 from clalign.reference.cases import random_batch, random_local_profile, random_profile
 from clalign.search.hmmer3_domains import define_domains
@@ -53,7 +54,7 @@ def self_test(device: Device, context: JobContext) -> dict[str, Any]:
     examples = [example for example in load_examples() if example.targets is not None]
     if device.kind == "reference":
         examples = [example for example in examples if example.seconds <= REFERENCE_SECONDS]
-    with open_session(device, context.check) as session:
+    with open_session(device, context.check, partial(building, context)) as session:
         for done, example in enumerate(examples):
             context.progress("self-test", done, len(examples) + 2, "checks")
             checks.append(_check_example(example, session, context))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from clalign.formats.databases import load_database
 from clalign.formats.profile_library import load_library
 from clalign.formats.rereading import Reread, read_again
 from clalign.hits import Domain, Hit, Survivors
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, building
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.contradictions import contradictions
 from clalign.run_files.funnel import FILTERS, survivors_of
@@ -80,7 +81,7 @@ def judge(
     """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way."""
     found, complete = Findings(), True
     try:
-        with open_session(device, context.check) as session:
+        with open_session(device, context.check, partial(building, context)) as session:
             compute(found, session)
     except Cancelled:
         complete = False

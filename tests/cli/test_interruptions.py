@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -17,6 +18,8 @@ from clalign.cli import main
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
 from clalign.errors import ExitCode, WorkerLost
+from clalign.formats.examples import load_examples
+from clalign.runs import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
@@ -332,3 +335,40 @@ def test_what_nohup_has_switched_off_stays_so() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_job_that_is_stopped_while_a_kernel_is_built_ends_at_once(tmp_path: Path) -> None:
+    """A driver's compiler hears nothing for minutes; what is in the run file stays, and the run can be continued."""
+    run = tmp_path / "run.clalign"
+    script = (
+        "import sys, threading, time\n"
+        "from pathlib import Path\n"
+        "from clalign.cli import worker\n"
+        "from clalign.opencl import kernels, session\n"
+        "compiled = threading.Event()\n"
+        "def compile_for_ever(*words):\n"
+        "    compiled.wait(600)\n"
+        "session.build = compile_for_ever\n"
+        "worker.run(None)\n"
+    )
+    example = next(example for example in load_examples() if example.id == "motif")
+    spec = {"profiles": str(example.profiles), "targets": str(example.targets), "device": "cpu"}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps({"job": "search", "spec": spec, "run": str(run)}) + "\n")
+        process.stdin.flush()
+        kinds = []
+        for line in process.stdout:
+            event = json.loads(line)
+            kinds.append(event["kind"])
+            if event["kind"] == "progress" and event["value"]["stage"] == "build":
+                assert event["value"]["done"] > 0
+                process.stdin.write('{"command": "cancel"}\n')
+                process.stdin.flush()
+        assert kinds[-1] == "cancelled"
+        assert process.wait(60) == ExitCode.STOPPED
+    with open_run(run) as opened:
+        assert opened.state == "stopped"

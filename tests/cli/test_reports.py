@@ -63,7 +63,7 @@ def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytes
         run.connection.execute("UPDATE hits SET score = score + 0.001 WHERE name = 's3'")
     assert main(["verify", "--sample", "100", str(kept_run)]) == ExitCode.DIFFERENT
     told = capsys.readouterr().out
-    assert "1 of " in told
+    assert "1 difference." in told
     assert "s3" in told
 
 

@@ -16,7 +16,7 @@ from filelock import FileLock
 from clalign.devices import REFERENCE, Device, choose_device
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.formats.checksums import checked_json
-from clalign.opencl import discover, tunings
+from clalign.opencl import announce_intel_runtime, discover, tunings
 from clalign.opencl.choice import all_devices, pick_device
 from clalign.opencl.discover import discover_devices, driver_device
 from clalign.opencl.discover import test_in_child as judge_in_child
@@ -287,3 +287,28 @@ def test_a_library_that_shows_nothing_is_no_matter(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(discover.ctypes, "CDLL", refuse)
     assert discover.wake_drivers() == 0
     assert [number for number, _ in discover.driver_devices()] == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems find drivers in another way")
+def test_intels_processor_driver_is_found_where_pip_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its own file of registration names a folder that is nowhere; drivers of the system stay known."""
+    system, prefix = tmp_path / "vendors", tmp_path / "venv"
+    system.mkdir()
+    (system / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
+    announce_intel_runtime(str(prefix), system)
+    assert "OCL_ICD_VENDORS" not in os.environ, "it is not installed"
+    library = prefix / "lib" / "libintelocl.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    announce_intel_runtime(str(prefix), system)
+    found = {path.name: path.read_text().strip() for path in Path(os.environ["OCL_ICD_VENDORS"]).iterdir()}
+    assert found == {"nvidia.icd": "libnvidia-opencl.so.1", "clalign-intel-cpu.icd": str(library)}
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/mine")
+    announce_intel_runtime(str(prefix), system)
+    assert os.environ["OCL_ICD_VENDORS"] == "/mine", "what a user has chosen stays"
+    monkeypatch.delenv("OCL_ICD_VENDORS")
+    (system / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
+    announce_intel_runtime(str(prefix), system)
+    assert "OCL_ICD_VENDORS" not in os.environ, "the system knows it"

@@ -26,7 +26,9 @@ from clalign.opencl.choice import all_devices
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile, create_run
 from clalign.search.pairwise_search import run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
 from clalign.search.profile_search import run_search
+from clalign.search.verify import verify_run
 from clalign.specs import SearchSpec
 
 CALLS = (
@@ -51,9 +53,10 @@ class SpoiledDriver:
     Parameters
     ----------
     kind : str
-        One of `CALLS`, or a key of `DAMAGES` for copies that are damaged.
+        One of `CALLS`, a key of `DAMAGES` for copies that are damaged, or ``emptied`` for buffers that lose their
+        content after a kernel has used them.
     number : int
-        Which call of that kind, from 1; 0 for none.
+        Which call, copy or buffer, from 1; 0 for none.
     """
 
     def __init__(self, kind: str = "", number: int = 0, code: int = CODES[0]) -> None:
@@ -104,7 +107,18 @@ class SpoiledDriver:
     def Kernel(self, program: Any, entry: str) -> Callable[..., Any]:
         self.call("kernel")
         kernel = cl.Kernel(program, entry)
-        return self.counted("launch", kernel)
+
+        def launched(queue: Any, size: Any, group: Any, *arguments: Any, **more: Any) -> Any:
+            self.call("launch")
+            event = kernel(queue, size, group, *arguments, **more)
+            for argument in arguments:
+                if isinstance(argument, cl.MemoryObjectHolder) and not argument.flags & cl.mem_flags.USE_HOST_PTR:
+                    self.counts["emptied"] += 1
+                    if (self.kind, self.number) == ("emptied", self.counts["emptied"]):
+                        cl.enqueue_fill_buffer(queue, argument, np.zeros(1, np.uint8), 0, argument.size)
+            return event
+
+        return launched
 
     def is_damaged(self) -> bool:
         """Count a copy, and return whether it is the one to be damaged."""
@@ -195,10 +209,10 @@ def search(
     """Runs a job with a spoiled driver; returns what it found or why not, what was told, and the calls."""
     numbers = itertools.count()
 
-    def search(name: str, *spoiled: Any) -> Outcome:
+    def search(name: str, *spoiled: Any, then: Callable[[RunFile], None] = lambda run: None) -> Outcome:
         driver, context, spec = SpoiledDriver(*spoiled), Listening(), jobs[name]
         work = run_pairwise if isinstance(spec, PairwiseSpec) else run_search
-        facts = {"direction": spec.direction} if isinstance(spec, PairwiseSpec) else {}
+        facts = {"spec": spec.to_dict(), "direction": spec.direction}
         with monkeypatch.context() as patched, create_run(tmp_path / f"{next(numbers)}.clalign", **facts) as run:
             for module in (session, transfers, kernels, binaries, discover):
                 patched.setattr(module, "cl", driver)
@@ -206,6 +220,8 @@ def search(
                 work(run, spec, lambda words: opened, context)
             except ClalignError as error:
                 return error, context.texts, driver.counts
+            patched.undo()
+            then(run)
             return content(run), context.texts, driver.counts
 
     return search
@@ -249,3 +265,20 @@ def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_th
             assert found == expected, f"copy {number} of {counts['copies']} with {damage} made another result"
             n_told += any("once more" in text for text in texts)
     assert n_told > 0
+
+
+@pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
+@pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_a_buffer_that_is_emptied(search: Callable[..., Outcome], opened: Device, name: str, is_thorough: bool) -> None:
+    """What a device loses is noticed at once, or `verify` finds it."""
+    expected, _, counts = search(name)
+    verify = verify_pairwise if name == "sw" else verify_run
+    for number in chosen(counts["emptied"], is_thorough, 6):
+        verdicts: list[int] = []
+
+        def judge(run: RunFile, into: list[int] = verdicts) -> None:
+            into.append(verify(run, None, 10**6, opened, QuietContext())["differing"])
+
+        found, _, _ = search(name, "emptied", number, then=judge)
+        if not isinstance(found, ClalignError) and found != expected:
+            assert verdicts[0] > 0, f"buffer {number} of {counts['emptied']} made another result that nothing notices"

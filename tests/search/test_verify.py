@@ -168,7 +168,7 @@ def test_the_command_says_that_the_user_stopped_it(
     value = {"checked": 3, "hits": 2, "others": 1, "differing": 0, "details": [], "complete": False}
     monkeypatch.setattr(watch, "watch_job", lambda *words, **more: value)
     assert main(["verify", str(run.path)]) == ExitCode.INTERRUPTED
-    assert capsys.readouterr().out.startswith("Checked 2 hits and 1 other sequences: all equal. The others were not")
+    assert capsys.readouterr().out.startswith("Checked 2 hits and 1 other sequence: all equal. The others were not")
 
 
 def test_nothing_checked_is_no_success(

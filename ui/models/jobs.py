@@ -27,7 +27,8 @@ MEASUREMENTS = ("ladder", "smith_waterman_ladder", "bench")
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may do."""
 
-STAGES = {"read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
+STAGES = {"build": "Building kernels for this device; next time this step is skipped",
+          "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
           "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
