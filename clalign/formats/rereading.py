@@ -60,7 +60,7 @@ def read_again(path: str, database: SequenceDatabase, report: InputReport, rows:
     n = len(database)
     codes, offsets = _joined([codes for codes, _ in found], ordered, n)
     text, text_offsets = _joined([text for _, text in found], ordered, n)
-    filled = replace(database, codes=codes, offsets=offsets, text=text, text_offsets=text_offsets, maps=())
+    filled = replace(database, codes=codes, offsets=offsets, text=text, text_offsets=text_offsets, release=_nothing)
     return Reread(filled, lengths)
 
 
@@ -92,3 +92,7 @@ def _joined(parts: list[bytes], rows: Rows, n: int) -> tuple[npt.NDArray[np.uint
     lengths[rows] = [len(part) for part in parts]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.frombuffer(b"".join(parts), np.uint8), offsets
+
+
+def _nothing() -> None:
+    """Give nothing back."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from clalign.formats.cache import cache_root, write_whole
+from clalign.formats.cache import cache_root, make_folder, write_whole
 
 SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
 """Where drivers register with the loader on Linux."""
@@ -34,7 +34,7 @@ def announce_intel_runtime(prefix: str, system: Path = SYSTEM_DRIVERS) -> None:
 def _registry(drivers: Iterable[tuple[str, str]]) -> Path:
     """Return a folder that registers drivers, by name and content of their files, and no others."""
     folder = cache_root() / "drivers"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     wanted = dict(drivers)
     for path in folder.glob("*.icd"):
         if path.name not in wanted:
