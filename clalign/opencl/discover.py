@@ -37,6 +37,9 @@ LINKER_HINT = (
     " (or your system's C compiler package)."
 )
 
+SILENT = "did not answer within"
+"""What is said of a driver whose test had to be ended."""
+
 FINAL = ("ready", "self-test failed")
 """Verdicts that are kept."""
 
@@ -271,8 +274,8 @@ def test_in_child(device: Device) -> Device:
     try:
         done = ask(own_command("probe", "test", device.id), TEST_SECONDS)
     except subprocess.TimeoutExpired:
-        text = f'The driver "{device.platform}" did not answer within {TEST_SECONDS} s and was skipped.'
-        return device.judged("not usable", f"{text} Other devices work.")
+        text = f'The driver "{device.platform}" {SILENT} {TEST_SECONDS} s and was skipped.'
+        return device.judged("not usable", f"{text} Other devices work. To test it again: clalign devices --refresh")
     verdict = None
     if done.returncode == 0:
         with contextlib.suppress(ValueError, RecursionError):
@@ -288,7 +291,12 @@ def _crash_text(device: Device, done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _is_final(device: Device) -> bool:
-    return device.health in FINAL
+    return _is_kept(device.health, device.problem)
+
+
+def _is_kept(health: str, problem: str) -> bool:
+    """Return whether a verdict holds until somebody asks for another; nobody waits twice for a driver that hangs."""
+    return health in FINAL or (health == "not usable" and SILENT in problem)
 
 
 def device_key(device: Device) -> str:
@@ -319,7 +327,9 @@ def _read_verdicts() -> dict[str, Verdict]:
     except (OSError, ValueError, RecursionError):
         return {}
     found = {key: _checked_verdict(value) for key, value in data.items()} if isinstance(data, dict) else {}
-    return {key: verdict for key, verdict in found.items() if verdict and verdict["health"] in FINAL}
+    return {
+        key: verdict for key, verdict in found.items() if verdict and _is_kept(verdict["health"], verdict["problem"])
+    }
 
 
 def _write_verdicts(verdicts: dict[str, Verdict]) -> None:

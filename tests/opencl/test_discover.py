@@ -312,3 +312,22 @@ def test_intels_processor_driver_is_found_where_pip_puts_it(monkeypatch: pytest.
     (system / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
     announce_intel_runtime(str(prefix), system)
     assert "OCL_ICD_VENDORS" not in os.environ, "the system knows it"
+
+
+def test_nobody_waits_twice_for_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(discover, "verdicts_path", lambda: discover.cache_root() / "devices.json")
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(discover, "_list_in_child", lambda: ([replace(CARD, health="not tested")], ""))
+    tested = []
+
+    def hang(*words: Any, **more: Any) -> None:
+        tested.append(words)
+        raise subprocess.TimeoutExpired("probe", 1)
+
+    monkeypatch.setattr(discover.subprocess, "run", hang)
+    for _ in range(2):
+        assert discover_devices()[0].health == "not usable"
+    assert len(tested) == 1
+    assert "--refresh" in discover_devices()[0].problem
+    discover_devices(refresh=True)
+    assert len(tested) == 2
