@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from clalign.hits import Survivors
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.batches import BIN, unpack_scores, unpack_survivors
+from clalign.run_files.connection import RunConnection
 from clalign.run_files.funnel import FILTERS, Card, limit_of, pvalues_of, was_run
 
 SCORE_SLACK = np.float32(0.002)
@@ -20,12 +21,12 @@ SCORE_SLACK = np.float32(0.002)
 Columns = tuple[int, int, bytes, bytes | None, int | None, int | None, int | None, int | None]
 
 
-def contradictions(connection: sqlite3.Connection, profile: int, card: Card, n_rows: int, is_done: bool) -> list[str]:
+def contradictions(connection: RunConnection, profile: int, card: Card, n_rows: int, is_done: bool) -> list[str]:
     """Return in words what a run says of a profile, or query, that contradicts something else that it says.
 
     Parameters
     ----------
-    connection : sqlite3.Connection
+    connection : RunConnection
         Of the run file.
     profile : int
         Its number.
@@ -49,12 +50,12 @@ def contradictions(connection: sqlite3.Connection, profile: int, card: Card, n_r
     n_known = 0
     for batch in batches:
         first, last = batch[:2]
-        values = unpack_scores(batch[2], last - first)
+        values = unpack_scores(batch[2], first, last, connection.path)
         inside = {row: raw for row, raw in hits.items() if first <= row < last}
         n_known += len(inside)
         texts += _of_hits(values, first, inside)
         if card.get("origin") == "hmmer3":
-            texts += _of_filters(batch, values, inside, card)
+            texts += _of_filters(batch, values, inside, card, connection.path)
     if n_known != len(hits):
         texts.append(f"{len(hits) - n_known:,} hits lie outside of what was searched")
     return [f"{card['name']}: {text}." for text in texts]
@@ -69,12 +70,12 @@ def _of_ranges(batches: list[Columns], n_rows: int, is_done: bool) -> Iterator[s
         yield f"{n_searched:,} of {n_rows:,} sequences were searched, but it counts as complete"
 
 
-def _of_histogram(connection: sqlite3.Connection, profile: int, card: Card, batches: list[Columns]) -> Iterator[str]:
+def _of_histogram(connection: RunConnection, profile: int, card: Card, batches: list[Columns]) -> Iterator[str]:
     rows = connection.execute("SELECT bin, count FROM histogram WHERE profile = ?", (profile,)).fetchall()
     width = int(card.get("histogram_bin", BIN))
     counted: dict[int, int] = {}
     for first, last, blob, *_ in batches:
-        values = unpack_scores(blob, last - first)
+        values = unpack_scores(blob, first, last, connection.path)
         if len(values) != last - first:
             yield f"there are {len(values):,} scores of {last - first:,} sequences"
         bins, counts = np.unique(values[values > IMPOSSIBLE] // width, return_counts=True)
@@ -90,9 +91,11 @@ def _of_hits(values: npt.NDArray[np.int32], first: int, hits: dict[int, int]) ->
         yield f"{len(wrong):,} hits have another score than their sequence"
 
 
-def _of_filters(batch: Columns, values: npt.NDArray[np.int32], hits: dict[int, int], card: Card) -> Iterator[str]:
+def _of_filters(
+    batch: Columns, values: npt.NDArray[np.int32], hits: dict[int, int], card: Card, path: Path
+) -> Iterator[str]:
     first, last, _, blob, *counts = batch
-    passed = unpack_survivors(blob) if blob is not None else None
+    passed = unpack_survivors(blob, first, last, path) if blob is not None else None
     if passed is None:
         yield "what passed the filters is missing"
         return
