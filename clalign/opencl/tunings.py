@@ -13,8 +13,8 @@ log = logging.getLogger(__name__)
 
 Tunings = dict[str, dict[str, int]]
 
-MOST = 2**20
-"""No choice is greater."""
+MOST = 2**40
+"""No choice is greater; some are amounts of memory in bytes."""
 
 
 def tunings_path() -> Path:
