@@ -24,6 +24,7 @@ from clalign.opencl.choice import pick_device
 from clalign.profiles import IMPOSSIBLE
 from clalign.reference import smith_waterman_rows
 from clalign.run_files.batches import pack_scores
+from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, create_run, open_run
 from clalign.search import pairwise_verify, verify
 from clalign.search.pairwise_inputs import load_inputs
@@ -153,6 +154,7 @@ def test_drawing_of_many_queries_can_be_stopped(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "a.fa").write_text("".join(rows))
     drawn: list[int] = []
     monkeypatch.setattr(pairwise_verify, "load_inputs", lambda run, spec, _: load_inputs(run, spec, QuietContext()))
+    monkeypatch.setattr(pairwise_verify, "at_hand", lambda run, spec, _: at_hand(run, spec, QuietContext()))
     monkeypatch.setattr(pairwise_verify, "_drawn", lambda run, number, sample: drawn.append(number) or [])
     files = tmp_path / "a.fa", tmp_path / "a.fa"
     with pairwise_search(*files, tmp_path / "run", device="cpu", score=10_000) as run:
