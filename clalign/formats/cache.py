@@ -143,11 +143,15 @@ def prepare(folder: Path) -> None:
     """Make a folder of the cache, and remove what processes left there that have died, at the latest after a day."""
     with writable(folder):
         make_folder(folder)
-    for left in folder.iterdir():
-        if _LEFT.fullmatch(left.name):
-            with suppress(OSError):
-                if scratch.is_orphan(left) or time.time() - left.stat().st_mtime > DAY:
-                    remove(left)
+    _sweep(folder)
+    _sweep(cache_root())
+
+
+def _sweep(folder: Path) -> None:
+    with suppress(OSError):
+        for left in folder.iterdir():
+            if _LEFT.fullmatch(left.name) and (scratch.is_orphan(left) or time.time() - left.stat().st_mtime > DAY):
+                remove(left)
 
 
 def is_own(path: Path) -> bool:
@@ -204,7 +208,7 @@ def checksums_of(source: Source, context: JobContext) -> Checksums:
         with suppress(OSError):
             make_folder(place.parent)
             write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
-            limit_files(place.parent, MOST_INDEXED)
+            limit_number(place.parent, MOST_INDEXED, MOST_INDEXED // 2)
     return found
 
 
@@ -246,13 +250,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
             raise
 
 
-def limit_files(folder: Path, most: int) -> None:
-    """Remove the half of the files of a folder of the cache that was used least recently, if there are too many."""
-    with suppress(OSError):
-        files = list(folder.iterdir())
-        if len(files) > most:
-            for file in sorted(files, key=lambda file: file.stat().st_mtime)[: most // 2]:
-                remove(file)
+def limit_number(folder: Path, most: int, at_once: int = 1) -> None:
+    """Remove what was used least recently of a folder of the cache that keeps more than so many things."""
+    _sweep(folder)
+    kept = _kept(folder.name)
+    if len(kept) > most:
+        with suppress(OSError):
+            for path in sorted(kept, key=_last_use)[: max(at_once, len(kept) - most)]:
+                discard(path) if path.is_dir() else remove(path)
 
 
 def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
@@ -378,12 +383,12 @@ def sizes() -> dict[str, int]:
     root = cache_root()
     if not (root / MARK).is_file():
         return {}
-    parts = {
-        "prepared sequences": _size(root / _DATABASES),
-        "decoded profiles": _size(root / _PROFILES),
-        "compiled kernels": _size(root / _KERNELS),
-    }
-    return {**parts, "other": _size(root) - sum(parts.values())}
+    parts = {_DATABASES: "prepared sequences", _PROFILES: "decoded profiles", _KERNELS: "compiled kernels"}
+    found = {**dict.fromkeys(parts.values(), 0), "other": 0}
+    with suppress(OSError):
+        for path in root.iterdir():
+            found[parts.get(path.name, "other")] += _size(path)
+    return found
 
 
 def clear_cache() -> int:

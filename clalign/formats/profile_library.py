@@ -89,9 +89,7 @@ def _keep(models: list[Hmm], place: Path) -> None:
     except OSError:
         cache.remove(working)
         raise
-    kept = sorted(place.parent.iterdir(), key=lambda entry: -entry.stat().st_mtime)
-    for entry in kept[MOST_LIBRARIES:]:
-        cache.discard(entry)
+    cache.limit_number(place.parent, MOST_LIBRARIES)
 
 
 def _bytes(file: Path) -> npt.NDArray[np.uint8]:

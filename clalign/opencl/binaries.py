@@ -17,7 +17,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clalign.formats.cache import kernel_folder, limit_files, make_folder, write_whole
+from clalign.formats.cache import kernel_folder, limit_number, make_folder, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -66,4 +66,4 @@ def keep(program: cl.Program, place: Path) -> None:
             return
         make_folder(place.parent)
         write_whole(place, hashlib.sha256(binary).digest() + binary)
-        limit_files(place.parent, MOST_FILES)
+        limit_number(place.parent, MOST_FILES, MOST_FILES // 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clalign.errors import OptionError, OutputError
-from clalign.formats import cache
+from clalign.formats import cache, profile_library
 from clalign.formats.profile_library import load_library
 from clalign.formats.scratch import OWNER, Scratch
 
@@ -67,12 +67,17 @@ def test_a_folder_of_that_name_that_is_somebody_elses_is_refused(
 
 def test_files_of_the_user_stay_in_the_cache_itself(load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
+    monkeypatch.setattr(profile_library, "MOST_LIBRARIES", 0)
+    monkeypatch.setattr(cache, "MOST_INDEXED", 0)
+    monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
     load(b">a\nACDEFGHIKL\n")
     names = [name for name in FOREIGN if not name.startswith(("old-", "new-", "input-"))]
     for name in names[:-1]:
         (cache.cache_root() / name).parent.mkdir(exist_ok=True)
         (cache.cache_root() / name).write_text(name)
+    (cache.profile_folder() / "mine").mkdir()
     use(load)
+    assert (cache.profile_folder() / "mine").is_dir()
     assert [name for name in names[:-1] if not (cache.cache_root() / name).is_file()] == []
 
 
