@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import io
 import lzma
-import multiprocessing
 import os
 import shutil
 import subprocess
@@ -402,15 +401,13 @@ def test_a_cache_that_is_no_folder_is_told(load, tmp_path: Path, monkeypatch: py
         load(EXAMPLE)
 
 
-def load_in_child(path: str) -> int:
-    return len(load_database(path)[0])
-
-
-def test_two_processes_may_encode_the_same_file(tmp_path: Path, cache_folder: Path) -> None:
+def test_processes_may_encode_the_same_file(tmp_path: Path, cache_folder: Path) -> None:
     path = tmp_path / "x.fasta"
     path.write_bytes(EXAMPLE * 200)
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        assert pool.map(load_in_child, [str(path)] * 4, chunksize=1) == [200 * 200] * 4
+    load = "import sys; from clalign.formats.databases import load_database; print(len(load_database(sys.argv[1])[0]))"
+    command = [sys.executable, "-P", "-c", load, str(path)]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [child.communicate()[0] for child in children] == ["40000\n"] * 4
     assert len(entries(cache_folder)) == 1
 
 
