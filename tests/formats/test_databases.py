@@ -343,8 +343,8 @@ def test_the_alphabet_can_be_chosen_without_encoding_again(load) -> None:
 def test_unknown_options_are_refused(load) -> None:
     with pytest.raises(OptionError, match="klingon"):
         load(EXAMPLE, alphabet="klingon")
-    with pytest.raises(OptionError, match="msf"):
-        load(EXAMPLE, sequence_format="msf")
+    with pytest.raises(OptionError, match="pdb"):
+        load(EXAMPLE, sequence_format="pdb")
 
 
 def test_a_format_can_be_named(load) -> None:
