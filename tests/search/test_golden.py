@@ -65,7 +65,7 @@ def check_hits(rows: list[dict[str, str]], hits: tuple[GoldenHit, ...]) -> None:
     assert len(rows) == len(hits)
     rows = sorted(rows, key=lambda row: (row["target"], -float(row["score"])))
     for row, hit in zip(rows, sorted(hits, key=lambda hit: (hit.name, -float(hit.score))), strict=True):
-        assert (row["target"], int(row["domains"])) == (hit.name, hit.n_domains)
+        assert (row["target"], int(row["n_domains"])) == (hit.name, hit.n_domains)
         assert rounds_to(row["score"], hit.score, ".1f"), (row, hit)
         assert rounds_to(row["evalue"], hit.evalue, ".2g"), (row, hit)
 
