@@ -188,7 +188,7 @@ class OpenCLSession:
         """Return a buffer for what a kernel writes and `fetch` returns, marked so that what is lost is noticed."""
         self._refuse_large(marked_size(n_bytes))
         with self._translated():
-            return self._transfers.results(self._queue, n_bytes)
+            return self._transfers.results(n_bytes)
 
     def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
         """Return a buffer of at least so many bytes for what a launch needs while it runs.

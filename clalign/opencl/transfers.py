@@ -70,6 +70,7 @@ class Transfers:
         self._queue = cl.CommandQueue(context, properties=timed)
         self._downloads = cl.CommandQueue(context, properties=timed)
         self._uploads: list[cl.Event] = []
+        self._fills: list[cl.Event] = []
         self._unread: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
         self._seconds = 0.0
 
@@ -112,8 +113,11 @@ class Transfers:
             for start in (0, (len(sent) - SAMPLED_BYTES) // 2, len(sent) - SAMPLED_BYTES):
                 self._compare(buffer, sent[start : start + SAMPLED_BYTES], start)
 
-    def results(self, queue: cl.CommandQueue, n_bytes: int) -> cl.Buffer:
-        """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`."""
+    def results(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`.
+
+        Kernels of several queues may write it, so it is filled like an upload: each of them waits for `pending` first.
+        """
         size = marked_size(n_bytes)
         if self.in_place:
             flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -121,14 +125,16 @@ class Transfers:
             buffer = cl.Buffer(self._context, flags, hostbuf=marks)
         else:
             buffer = new_buffer(self._context, self._pool, size)
-            cl.enqueue_fill_buffer(queue, buffer, np.array([MARK]), 0, size)
+            self._fills.append(cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size))
+            self._queue.flush()
         cast(Any, buffer).is_marked = True
         return buffer
 
     def pending(self) -> list[cl.Event]:
-        """Return the uploads that are not known to be done."""
+        """Return the uploads and the fillings of results that are not known to be done."""
         self._uploads = self._left(self._uploads)
-        return list(self._uploads)
+        self._fills = [event for event in self._fills if not is_over(event)]
+        return [*self._uploads, *self._fills]
 
     def download(
         self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
@@ -139,7 +145,8 @@ class Transfers:
         launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
         need the shape be known before it is asked for.
         """
-        computed = cl.enqueue_marker(queue)
+        self._fills = [event for event in self._fills if not is_over(event)]
+        computed = [cl.enqueue_marker(queue), *self._fills]  # what no kernel writes is to be marked all the same
 
         def fetched() -> npt.NDArray[Any]:
             wanted = shape() if callable(shape) else shape
@@ -160,13 +167,13 @@ class Transfers:
 
         return fetched
 
-    def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: cl.Event) -> list[npt.NDArray[np.uint8]]:
+    def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> list[npt.NDArray[np.uint8]]:
         """Return the first bytes of a buffer twice; copies that leave some out differ there.
 
         Both are enqueued before either is waited for, so that no later kernel comes between them.
         """
         found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
-        copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=[after]) for into in found]
+        copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after) for into in found]
         cl.wait_for_events(copies)
         self._seconds += sum(seconds_of(copied) for copied in copies)
         return found

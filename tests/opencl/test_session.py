@@ -153,6 +153,21 @@ def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None
     assert event.command_execution_status == cl.command_execution_status.COMPLETE
 
 
+def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession) -> None:
+    """Queues may share results, and the one that they were made in may still be busy with something else."""
+    beside, gate = session.beside(), cl.UserEvent(session._context)
+    cl.enqueue_marker(session._queue, wait_for=[gate])
+    try:
+        shared = session.results(40)
+        waits = session._transfers.pending() or None
+        cl.enqueue_fill_buffer(beside._queue, shared, np.array([7], np.int32), 0, 40, wait_for=waits)
+        beside.finish()
+    finally:
+        gate.set_status(cl.command_execution_status.COMPLETE)
+    session.finish()
+    assert session.download(shared, 10, np.int32).tolist() == [7] * 10
+
+
 def test_scratch_memory_is_kept_for_its_queue(session: OpenCLSession) -> None:
     kept = session.scratch("edges", 5000)
     assert kept.size >= 8192
