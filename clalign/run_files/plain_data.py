@@ -49,6 +49,11 @@ def finite(value: Any) -> bool:
     return number(value) and not math.isinf(value)
 
 
+def not_negative(value: Any) -> bool:
+    """Tell whether a value is a number of at least 0, such as a size that may be nothing."""
+    return finite(value) and value >= 0
+
+
 def positive(value: Any) -> bool:
     """Tell whether a value is a number above 0."""
     return finite(value) and value > 0
@@ -88,7 +93,7 @@ _IF_KNOWN = (None, finite)
 
 _STATISTICS = {
     "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
-    "step": place, "length_adjustment": finite, "query_length": count, "search_space": positive, "words": text,
+    "step": place, "length_adjustment": finite, "query_length": count, "search_space": not_negative, "words": text,
     "n_fitted": count,
 }  # fmt: skip
 
@@ -107,7 +112,7 @@ FACTS: dict[str, Shape] = {
     "queries": (None, _REPORT),
     "device": (None, {"name?": text, "id?": text}),
     "versions": each(text),
-    "n_targets": positive,
+    "n_targets": not_negative,
     "finished": (None, {"n_hits": count, "n_sequences": count, "seconds": finite, "gcups": number, "device": text}),
     "scoring": (
         None,
@@ -131,7 +136,7 @@ _ALPHABET = one_of("amino", "dna", "rna")
 _ANY_CARD = {
     "name": line, "accession": line, "description": line, "length": place, "alphabet": _ALPHABET,
     "origin": one_of("hmmer2", "hmmer3", "pairwise"), "report_score?": number, "include_score?": number,
-    "n_targets?": positive, "histogram_report_score?": number, "histogram_pass_score?": finite,
+    "n_targets?": not_negative, "histogram_report_score?": number, "histogram_pass_score?": finite,
     "histogram_bin?": positive, "histogram_unit?": positive, "cells_per_residue?": finite,
 }  # fmt: skip
 
@@ -149,7 +154,7 @@ _CARDS: dict[str, Shape] = {
         "filter_limits": {"f1": finite, "f2": finite, "f3": finite, "bias": truth},
         "domain_limits?": {
             "evalue": number, "score?": number, "inclusion_evalue": number, "inclusion_score?": number,
-            "n_targets?": positive, "sorts_by_score": truth,
+            "n_targets?": not_negative, "sorts_by_score": truth,
         },
     },
     "pairwise": _ANY_CARD

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import clalign
 from clalign.cli import main
 from clalign.devices import REFERENCE
 from clalign.errors import DamagedRun, ExitCode, InputError
@@ -190,3 +191,14 @@ def test_pages_that_lead_to_themselves_end(copied: Callable[[str], Path]) -> Non
     path.write_bytes(data.tobytes())
     with pytest.raises(InputError), open_run(path) as run:
         list(run.hits())
+
+
+def test_a_search_with_nothing_to_score_is_sound(sound_runs: dict[str, Path], tmp_path: Path) -> None:
+    path, targets = tmp_path / "run.clalign", tmp_path / "targets.fasta"
+    targets.write_text(f">long\n{'A' * 100_010}\n>bad\n!!\n")
+    profile = sound_runs["hmmer3"].with_name("hmmer3.hmm")
+    clalign.hmmsearch(profile, targets, path, device="reference", skip_bad=True).close()
+    for what in HOSTILE.exports(path):
+        export(path, what, tmp_path / "out")
+    with open_run(path) as run:
+        assert (run.state, run.n_hits(), run.fact("n_targets")) == ("done", 0, 0)
