@@ -28,7 +28,7 @@ from clalign.run_files.funnel import FILTERS, survivors_of
 from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile
 from clalign.search.hmmer2_search import Hmmer2Search
-from clalign.search.hmmer3_search import Hmmer3Search
+from clalign.search.hmmer3_search import FORWARD_SHARE, Hmmer3Search
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged
 from clalign.search.protocol import Scored
@@ -41,6 +41,9 @@ SEED = 42
 
 TOLERANCE = 0.005
 """So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
+
+SHARE = float(FORWARD_SHARE)
+"""Or by this share of the score, if that is more: the scores of long targets are sums of many rounded numbers."""
 
 Search = Hmmer2Search | Hmmer3Search
 Rows = npt.NDArray[np.int64]
@@ -253,7 +256,7 @@ def _agree(hit: Hit, again: Hit) -> bool:
     """Return whether two devices found the same of a HMMER3 hit, and whether it is told of the same sequence."""
     told = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
     same = [(h.n_domains, h.estimates and h.estimates.n_envelopes, len(h.domains)) for h in (hit, again)]
-    close = _close(hit.score, again.score) and _close(hit.bias, again.bias)
+    close = _close(hit.score, again.score) and _close(hit.bias, again.bias, hit.score)
     if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
         return False
     pairs = [(h.filters.viterbi, h.filters.forward) for h in (hit, again) if h.filters]
@@ -263,19 +266,21 @@ def _agree(hit: Hit, again: Hit) -> bool:
 
 def _domains_agree(a: Domain, b: Domain) -> bool:
     spans = [(d.envelope, d.target_range, d.profile_range, d.states, d.text.target) for d in (a, b)]
-    pairs = ((a.score, b.score), (a.bias, b.bias), (a.accuracy or 0.0, b.accuracy or 0.0))
-    return spans[0] == spans[1] and _close_logs(a, b) and all(_close(*pair) for pair in pairs)
+    close = _close(a.score, b.score) and _close(a.bias, b.bias, a.score) and _close(a.accuracy or 0, b.accuracy or 0)
+    return spans[0] == spans[1] and _close_logs(a, b) and close
 
 
-def _close(a: float, b: float) -> bool:
-    return abs(a - b) <= TOLERANCE
+def _close(a: float, b: float, scale: float = 0.0) -> bool:
+    """Return whether numbers are close for two devices; the difference of two scores has their `scale`."""
+    return a == b or bool(np.isfinite(a) and abs(a - b) <= max(TOLERANCE, SHARE * max(abs(a), abs(scale))))
 
 
 def _close_logs(a: Hit | Domain, b: Hit | Domain) -> bool:
     """Return whether P-values, and E-values beside them, are of scores that are close."""
     logs = (a.log_pvalue or 0.0) - (b.log_pvalue or 0.0)
     ratio = abs(np.log(max(a.evalue, 1e-300)) - np.log(max(b.evalue, 1e-300)))
-    return bool(abs(logs) <= 2 * TOLERANCE and ratio <= 2 * TOLERANCE)
+    most = 2 * max(TOLERANCE, SHARE * abs(a.log_pvalue or 0.0))
+    return bool(abs(logs) <= most and ratio <= most)
 
 
 def _database_of(search: Search) -> SequenceDatabase:
@@ -327,7 +332,7 @@ def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored) -> li
             for table in (passed, scored.survivors)
         )  # fmt: skip
         before, now = (found[0] if found else (0, *[np.nan] * 4) for found in (kept, again))
-        close = np.allclose(before[1:], now[1:], rtol=0, atol=TOLERANCE, equal_nan=True)
+        close = all(_close(a, b) or (np.isnan(a) and np.isnan(b)) for a, b in zip(before[1:], now[1:], strict=True))
         is_at_limit = min(before[0], now[0]) == len(FILTERS) - 1  # Forward scores differ a little
         if not close or (before[0] != now[0] and not is_at_limit):
             name = _database_of(search).header(row)[0]

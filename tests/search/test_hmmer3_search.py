@@ -8,6 +8,7 @@ import math
 import weakref
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 from clalign.alphabets import AMINO, encode
 from clalign.cli.processes import WorkerProcess
 from clalign.devices import REFERENCE, Device
-from clalign.errors import Cancelled, InputError, OptionError, WorkerLost
+from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
 from clalign.formats.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
@@ -26,6 +27,7 @@ from clalign.runs import RunFile, create_run, open_run
 from clalign.search import pipeline, profile_search
 from clalign.search.explain import explain, explain_in_run
 from clalign.search.export import export
+from clalign.search.hmmer3_search import _demand_agreement
 from clalign.search.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.search.profile_search import run_search
 from clalign.search.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
@@ -444,3 +446,15 @@ def test_without_targets_every_score_is_significant() -> None:
     limits = hmmer3_thresholds(hmm, SearchSpec("p", "t", evalue=0.0), 0.0)
     assert limits.report_score == limits.include_score == -(2.0**30) / 1000.0
     assert limits.reports(np.float32(-5.0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("forward", "again", "agree"),
+    [(10.0, 10.04, True), (10.0, 10.1, False), (24_710.0, 24_710.2, True), (66_856.0, 66_854.8, True),
+     (24_710.0, 24_720.0, False), (-24_710.0, -24_710.2, True), (10.0, math.inf, True)],
+)  # fmt: skip
+def test_forward_scores_may_differ_by_a_share_of_them(forward: float, again: float, agree: bool) -> None:
+    session: Any = SimpleNamespace(device=REFERENCE)
+    found: Any = [SimpleNamespace(forward=again)]
+    with contextlib.nullcontext() if agree else pytest.raises(DeviceError, match="two different Forward scores"):
+        _demand_agreement(session, np.array([forward], np.float32), found)

@@ -71,6 +71,16 @@ def test_a_planted_difference_is_found(run: RunFile, damage: str) -> None:
     assert run.connection.execute("SELECT verified FROM hits WHERE id = 1").fetchone() == ("differs",)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "close"),
+    [((20.0, 20.004), True), ((20.0, 20.006), False), ((35_000.0, 35_000.6), True), ((35_000.0, 35_004.0), False),
+     ((1.5, 2.0, 35_000.0), True), ((1.5, 1.51, 20.0), False), ((np.inf, np.inf), True), ((np.inf, 20.0), False),
+     ((20.0, np.inf), False)],
+)  # fmt: skip
+def test_scores_of_long_targets_may_differ_by_a_share_of_them(numbers: tuple[float, ...], close: bool) -> None:
+    assert verify._close(*numbers) is close
+
+
 def test_other_profiles_are_refused(run: RunFile, files: tuple[Path, Path]) -> None:
     files[0].write_text(files[0].read_text().replace("NAME  ", "NAME  x"))
     with pytest.raises(InputError, match="profiles have changed"):
