@@ -59,7 +59,7 @@ _DATABASES, _PROFILES, _KERNELS, _INDEX, _LOCKS = "databases", "profiles", "kern
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LEFT = re.compile(f"(?:{WORKING}|{_LEAVING}|{scratch.PREFIX}).+")
 _NAMES = {
-    _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z_]+-\d+"),
+    _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z0-9_]+-\d+"),
     _PROFILES: re.compile(r"[0-9a-f]{64}-\d+"),
     _KERNELS: _DIGEST,
     _INDEX: _DIGEST,

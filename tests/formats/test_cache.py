@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clalign.errors import OptionError, OutputError
-from clalign.formats import cache, profile_library
+from clalign.formats import cache, databases, profile_library
 from clalign.formats.profile_library import load_library
 from clalign.formats.scratch import OWNER, Scratch
 
@@ -130,6 +130,13 @@ def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch:
     assert database[0].text == "MKVMKV"
     assert cache.clear_cache() > 0
     assert cache.cached_databases() == []
+
+
+@pytest.mark.parametrize("name", databases.READERS)
+def test_databases_of_every_format_are_known_as_such(name: str) -> None:
+    for form in (name, f"given {name}"):
+        entry = cache.entry_folder(cache.cache_folder(), "0" * 64, form)
+        assert cache._NAMES["databases"].fullmatch(entry.name)
 
 
 def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
