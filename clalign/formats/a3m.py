@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clalign.errors import InputError
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading, text_of
 from clalign.formats.fasta import WHOLE_LINES
@@ -17,21 +18,51 @@ def is_a3m(text: TextReader) -> bool:
     """Return whether the rows of a FASTA file differ in length, but not in columns: upper-case letters and ``-``."""
     columns: set[int] = set()
     lengths: set[int] = set()
-    n_columns = length = 0
-    begun = False
+    for _, n_columns, length in _sizes(text):
+        columns.add(n_columns)
+        lengths.add(length)
+        if len(columns) > 1:
+            return False
+    return len(columns) == 1 and 0 not in columns and len(lengths) > 1
+
+
+def check_columns(text: TextReader) -> None:
+    """Refuse a file whose rows differ in columns.
+
+    Raises
+    ------
+    InputError
+        With the line in which the row begins.
+    """
+    expected: int | None = None
+    for line, n_columns, _ in _sizes(text):
+        if expected not in (None, n_columns):
+            raise _unequal(text, n_columns, line)
+        expected = n_columns
+
+
+def _unequal(text: TextReader, n_columns: int, line: int) -> InputError:
+    return text.error(f"the rows differ in their number of columns: this one has {n_columns:,}.", line=line)
+
+
+def _sizes(text: TextReader) -> Iterator[tuple[int, int, int]]:
+    """Yield of each row the line in which it begins, its columns, and its letters."""
+    begun = n_columns = length = 0
+    within = False
     for piece in text.chunks(whole=WHOLE_LINES, longest=LONGEST_HEADER):
-        for line in piece.split(b"\n"):
-            if line.startswith(b">"):
+        lines = piece.split(b"\n")
+        for number, line in enumerate(lines, text.line):
+            if line.startswith(b">") and not within:
                 if begun:
-                    columns.add(n_columns)
-                    lengths.add(length)
-                if len(columns) > 1:
-                    return False
-                n_columns, length, begun = 0, 0, True
-            else:
+                    yield begun, n_columns, length
+                begun, n_columns, length = number, 0, 0
+            elif within or not line.startswith(b";"):
                 n_columns += len(line.translate(None, _NO_COLUMN))
                 length += len(line)
-    return columns == {n_columns} and n_columns > 0 and len(lengths | {length}) > 1
+            within = False
+        within = bool(lines[-1])  # a line may go on in the next piece
+    if begun:
+        yield begun, n_columns, length
 
 
 def a3m_rows(reading: Reading) -> AlignedRows:
@@ -55,9 +86,7 @@ def a3m_rows(reading: Reading) -> AlignedRows:
     rows = AlignedRows(reading)
     for place, (number, name, columns) in enumerate(parted):
         if len(columns) != len(widths):
-            raise reading.text.error(
-                f"the rows differ in their number of columns: this one has {len(columns) - 1:,}.", line=number
-            )
+            raise _unequal(reading.text, len(columns) - 1, number)
         text = b"".join(part.ljust(width, b".") for part, width in zip(columns, widths, strict=True))
         unique = name if name and name not in rows else f"{name or 'unnamed'}_{place + 1}"
         rows.add(unique, number, text)

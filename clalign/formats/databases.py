@@ -10,7 +10,7 @@ from pathlib import Path
 from clalign.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats import cache, packed
-from clalign.formats.a3m import is_a3m
+from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.aligned import AlignedRows, blocks_of
 from clalign.formats.alignments import ALIGNED
 from clalign.formats.blocks import Block, Reading
@@ -41,8 +41,9 @@ READERS: dict[str, BLOCK_READER] = {
     "uniprot": read_embl_blocks,
     "stockholm": read_stockholm_blocks,
     **{name: partial(_read_rows, rows) for name, rows in ALIGNED.items()},
+    "a3m": read_fasta_blocks,  # of rows that are only to lose their gaps none need be gathered
 }
-"""The reader of each sequence format."""
+"""The reader of each sequence format; gaps are dropped by a `Reading` that is told so."""
 
 MOST_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
@@ -171,6 +172,8 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
 
     `checksum` is the CRC-32 of the content that the entry stands for.
     """
+    if name == "a3m":
+        check_columns(TextReader(source, context))
     with cache.new_entry(entry) as working, cache.writable(entry.parent):
         reading, lengths = _pack(source, name, working, context, name in ALIGNMENTS, checksum)
         aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None

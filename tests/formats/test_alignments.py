@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clalign.errors import Cancelled, InputError
@@ -98,6 +99,16 @@ def test_large_alignments_are_refused(load, name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(aligned, "MOST_MEMORY", 1000)
     with pytest.raises(InputError, match="kept in memory"):
         load(FORMATS[name].encode())
+
+
+def test_rows_given_as_a3m_keep_their_headers_and_need_equal_columns(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aligned, "MOST_MEMORY", 10)
+    database, _ = load(b">a one\nAC-GTa.c\n>a two\nACGGT\n>b\nAC\n-GT\n", sequence_format="a3m")
+    assert [database.header(row)[2] for row in np.argsort(database.order)] == ["one", "two", ""]
+    assert sorted(database[row].text.upper() for row in range(3)) == ["ACGGT", "ACGT", "ACGTAC"]
+    with pytest.raises(InputError, match="columns: this one has 3") as refused:
+        load(b">a\nACaGT\n>b\nAC-\n", sequence_format="a3m")
+    assert refused.value.line == 3
 
 
 def test_lower_case_alone_makes_no_a3m(load) -> None:

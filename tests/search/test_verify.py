@@ -295,6 +295,7 @@ def test_rows_are_read_again_from_every_format(tmp_path: Path, rows: list[int]) 
         "a.fa": ">x one\nACGT\nAC\n>y\n>z two\nACGTACGTAC\n>w\nGG\n",
         "a.fq": "@x one\nACGTAC\n+\nIIIIII\n@y\nA\n+\nI\n@z\nACG\n+\nIII\n@w\nGG\n+\nII\n",
         "b.fa": ">x\nAC-GT\n>y\nACGT-\n>z\n--AAA\n>w\nACGTA\n",
+        "a.a3m": ">x one\nAC-GT\n>y two\nACaGT-\n>x\n--A.AA\n>w four\nACGTA\n",
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
