@@ -121,10 +121,12 @@ def _of_msv(passed: Survivors, values: npt.NDArray[np.int32], first: int, card: 
     limit, scored = limit_of(card, "msv"), values > IMPOSSIBLE
     sure = scored & (pvalues_of(card, "msv", scores - SCORE_SLACK) <= limit)
     possible = scored & (pvalues_of(card, "msv", scores + SCORE_SLACK) <= limit)
+    finite = np.isfinite(passed.msv)
+    over = passed.rows[np.isposinf(passed.msv)] - first
+    possible[over] = True  # its P-value is 0, while the highest finite score is kept of it
     lost, gained = int((sure & ~is_in).sum()), int((is_in & ~possible).sum())
     if lost or gained:
         yield f"by their scores {lost:,} more and {gained:,} fewer sequences pass the MSV filter"
-    finite = np.isfinite(passed.msv)
     far = np.abs(passed.msv[finite] - scores[passed.rows[finite] - first]) > SCORE_SLACK
     if far.any():
         yield f"{int(far.sum()):,} sequences have two different MSV scores"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.evalues import hmmer3_gumbel, hmmer3_log_tail
+from clalign.evalues import LEAST_NORMAL, hmmer3_gumbel, hmmer3_log_tail
 from clalign.hits import Survivors
 from clalign.profiles import IMPOSSIBLE, Calibration
 from clalign.run_files.batches import unpack_scores, unpack_survivors
@@ -51,7 +51,8 @@ def pvalues_of(card: Card, stage: str, scores: npt.NDArray[np.float32]) -> npt.N
     """Return the P-values of scores in bits in a filter."""
     calibration = calibration_of(card, stage)
     if stage == "forward":
-        return np.exp(hmmer3_log_tail(scores, calibration))
+        pvalues = np.exp(hmmer3_log_tail(scores, calibration))
+        return np.where(pvalues < LEAST_NORMAL, 0.0, pvalues)  # as in `evalues.exponential_survival`
     return hmmer3_gumbel(scores, calibration)
 
 

@@ -23,6 +23,7 @@ from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
 from clalign.opencl.choice import pick_device
 from clalign.profiles import IMPOSSIBLE
+from clalign.run_files.funnel import pvalues_of
 from clalign.runs import RunFile, create_run, open_run
 from clalign.search import pipeline, profile_search
 from clalign.search.explain import explain, explain_in_run
@@ -330,6 +331,19 @@ def test_verify_on_the_reference(tmp_path: Path) -> None:
         run.connection.execute("UPDATE domains SET ali_start = ali_start + 1 WHERE hit = 2")
         result = verify_run(run, [1, 2, 3], 0, REFERENCE, QuietContext())
         assert (result["checked"], result["differing"]) == (3, 2)
+
+
+@pytest.mark.parametrize("f1", [0.0, 1e-40])
+def test_verify_knows_that_an_overflow_passes_every_limit(tmp_path: Path, f1: float) -> None:
+    with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(BUILT), f1=f1)) as run:
+        assert np.isposinf([row["msv"] for row in run.survivors(0, "msv")]).any()
+        assert verify_run(run, None, 2, pick_device("cpu"), QuietContext())["details"] == []
+
+
+def test_a_pvalue_below_the_smallest_normal_number_is_0() -> None:
+    card = {"calibration3": {"forward": {"tau": 0.0, "lambda": 1.0}}}
+    found = pvalues_of(card, "forward", np.array([-1.0, 700.0, 720.0, 800.0], np.float32))
+    assert (found > 0.0).tolist() == [True, True, False, False]
 
 
 def test_explain(tmp_path: Path) -> None:
