@@ -17,6 +17,8 @@ SEQUENCES = ("dna", "rna", "nucleotide", "protein")
 
 _QUOTED_OR_BRACKET = re.compile(r"('[^']*'|[\[\]])")
 
+_MATRIX = re.compile(r"\s*matrix(?=[\s;]|$)\s*", re.IGNORECASE)
+
 _NAME = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\S+))(.*)", re.DOTALL)
 
 
@@ -44,20 +46,21 @@ def nexus_rows(reading: Reading) -> AlignedRows:
     command: list[str] = []
     lines = _without_comments(reading)
     for number, line in lines:
-        words = line.split()
-        if not command and words and words[0].lower() == "matrix":
-            _check(reading, form, number)
-            _read_matrix(reading, rows, form, lines, line.split(None, 1)[1:], number)
-            for _ in lines:  # to the end of the file, of which the checksum is wanted
-                pass
-            return rows
-        command.append(line)
-        while ";" in command[-1]:
-            whole_command, _, rest = " ".join(command).partition(";")
-            _take(form, whole_command)
-            command = [rest] if rest.strip() else []
-            if not command:
-                break
+        start = 0
+        for piece in line.split(";"):
+            found = _MATRIX.match(line, start) if not command else None
+            if found:
+                _check(reading, form, number)
+                _read_matrix(reading, rows, form, lines, line[found.end() :], number)
+                for _ in lines:  # to the end of the file, of which the checksum is wanted
+                    pass
+                return rows
+            start += len(piece) + 1
+            if piece.strip():
+                command.append(piece)
+            if start <= len(line):  # a semicolon ends it
+                _take(form, " ".join(command))
+                command = []
     raise reading.text.error("there is no matrix of sequences in this NEXUS file.", "Choose the file with the data.")
 
 
@@ -107,7 +110,7 @@ def _check(reading: Reading, form: _Format, number: int) -> None:
 
 
 def _read_matrix(
-    reading: Reading, rows: AlignedRows, form: _Format, lines: Iterator[tuple[int, str]], rest: list[str], number: int
+    reading: Reading, rows: AlignedRows, form: _Format, lines: Iterator[tuple[int, str]], rest: str, number: int
 ) -> None:
     begun, left = "", 0
     for line_number, line in _matrix_lines(reading, lines, rest, number):
@@ -129,11 +132,11 @@ def _read_matrix(
 
 
 def _matrix_lines(
-    reading: Reading, lines: Iterator[tuple[int, str]], rest: list[str], number: int
+    reading: Reading, lines: Iterator[tuple[int, str]], rest: str, number: int
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a matrix up to its semicolon."""
     last = number
-    text = rest[0] if rest else ""
+    text = rest
     while True:
         before, end, _ = text.partition(";")
         if before.strip():
@@ -149,8 +152,8 @@ def _matrix_lines(
 def _spelled(reading: Reading, rows: AlignedRows, name: str, letters: bytes, form: _Format, number: int) -> bytes:
     """Return letters with gaps as ``-`` and with those of the first row where they match it."""
     if form.match and form.match in letters:
-        first: AlignedRow = rows.first
         start = rows.row(name).n_columns
+        first: AlignedRow = rows.first  # this one, if there was none
         above = first.text[start : start + len(letters)]
         if first.name == name or len(above) < len(letters):
             raise reading.text.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,11 @@ REFUSED = {
     "nexus: traits": ("#NEXUS\nformat datatype=standard;\nmatrix\na 01\n;\n", 3, "standard"),
     "nexus: no end": (FORMATS["nexus"].split("\n;")[0], 7, "ends within the matrix"),
     "nexus: unequal": (FORMATS["nexus"].replace("nchar=12", "nchar=13"), 10, "columns"),
+    "nexus: nothing to match": (
+        "#NEXUS\nbegin data;\nformat datatype=dna matchchar=.;\nmatrix\na AC.T\n;\n",
+        5,
+        "match that of the first",
+    ),
     "selex: other rows": (FORMATS["selex"].replace("second", "fourth", 1), 7, "other rows"),
 }
 
@@ -99,6 +105,22 @@ def test_large_alignments_are_refused(load, name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(aligned, "MOST_MEMORY", 1000)
     with pytest.raises(InputError, match="kept in memory"):
         load(FORMATS[name].encode())
+
+
+def test_a_nexus_matrix_may_begin_within_a_line(load) -> None:
+    database, _ = load(
+        b"#NEXUS\nbegin data; dimensions nchar=6; format datatype=dna; matrix\na ACGTAC\nb AC-TAC\n;\nend;\n"
+    )
+    assert sorted(database[row].text for row in range(len(database))) == ["ACGTAC", "ACTAC"]
+    database, _ = load(b"#NEXUS\nbegin data;format\ndatatype=dna;MATRIX a ACGT\nb AC-T;end;\n")
+    assert sorted(database[row].text for row in range(len(database))) == ["ACGT", "ACT"]
+
+
+def test_a_nexus_line_of_many_semicolons_takes_no_long_time(load) -> None:
+    begun = time.process_time()
+    with pytest.raises(InputError, match="no matrix"):
+        load(b"#NEXUS\nbegin data;\n" + b";" * 200_000 + b"\n")
+    assert time.process_time() - begun < 1.5
 
 
 def test_rows_given_as_a3m_keep_their_headers_and_need_equal_columns(load, monkeypatch: pytest.MonkeyPatch) -> None:
