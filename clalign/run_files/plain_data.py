@@ -276,7 +276,8 @@ def made_from(kind: type[Kind], data: Any, path: Path) -> Kind:
         if wrong is not None:
             raise DamagedRun(path, f"the {wrong} that was asked for is not what it should be")
     try:
-        return kind(**data)
+        made: Kind = kind.from_dict(data)  # type: ignore[attr-defined]
+        return made
     except TypeError as error:
         raise DamagedRun(path, f"what was asked for is not known: {error}") from None
     except ClalignError as error:
