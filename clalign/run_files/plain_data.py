@@ -34,19 +34,34 @@ def line(value: Any) -> bool:
     return type(value) is str and not any(end in value for end in "\n\r\0")
 
 
+def path_or_word(value: Any) -> bool:
+    """Tell whether a value is a text that a command line can hold; names of files may have line ends."""
+    return type(value) is str and "\0" not in value
+
+
 def truth(value: Any) -> bool:
     """Tell whether a value is true or false."""
     return type(value) is bool
 
 
+def any_number(value: Any) -> bool:
+    """Tell whether a value is a number that an option may have, however large."""
+    return value == value if type(value) is float else type(value) is int and abs(value) < 2**1023
+
+
 def number(value: Any) -> bool:
     """Tell whether a value is a number, which may be infinite."""
-    return type(value) in (int, float) and not math.isnan(value) and (math.isinf(value) or abs(value) < 1e300)
+    return any_number(value) and (math.isinf(value) or abs(value) < 1e300)
 
 
 def finite(value: Any) -> bool:
     """Tell whether a value is a number of any use."""
     return number(value) and not math.isinf(value)
+
+
+def size(value: Any) -> bool:
+    """Tell whether a value is a number of at least 0, as of an option."""
+    return any_number(value) and value >= 0
 
 
 def not_negative(value: Any) -> bool:
@@ -117,7 +132,7 @@ FACTS: dict[str, Shape] = {
     "scoring": (
         None,
         {
-            "matrix": line, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
+            "matrix": path_or_word, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
             "gap_first": place, "gap_next": place, "gaps_source": text, "mode": text,
         },
     ),
@@ -127,7 +142,7 @@ FACTS: dict[str, Shape] = {
     "created": moment,
     "command": (None, text),
     "error": (None, {"message": text, "hint?": text}),
-    "relocated": each(line),
+    "relocated": each(path_or_word),
 }  # fmt: skip
 """Shapes of the facts of a run."""
 
@@ -135,8 +150,8 @@ _ALPHABET = one_of("amino", "dna", "rna")
 
 _ANY_CARD = {
     "name": line, "accession": line, "description": line, "length": place, "alphabet": _ALPHABET,
-    "origin": one_of("hmmer2", "hmmer3", "pairwise"), "report_score?": number, "include_score?": number,
-    "n_targets?": not_negative, "histogram_report_score?": number, "histogram_pass_score?": finite,
+    "origin": one_of("hmmer2", "hmmer3", "pairwise"), "report_score?": any_number, "include_score?": any_number,
+    "n_targets?": size, "histogram_report_score?": any_number, "histogram_pass_score?": any_number,
     "histogram_bin?": positive, "histogram_unit?": positive, "cells_per_residue?": finite,
 }  # fmt: skip
 
@@ -151,10 +166,10 @@ _CARDS: dict[str, Shape] = {
     "hmmer3": _PROFILE_CARD
     | {
         "calibration3": {"msv": _GUMBEL, "viterbi": _GUMBEL, "forward": {"tau": finite, "lambda": positive}},
-        "filter_limits": {"f1": finite, "f2": finite, "f3": finite, "bias": truth},
+        "filter_limits": {"f1": any_number, "f2": any_number, "f3": any_number, "bias": truth},
         "domain_limits?": {
-            "evalue": number, "score?": number, "inclusion_evalue": number, "inclusion_score?": number,
-            "n_targets?": not_negative, "sorts_by_score": truth,
+            "evalue": any_number, "score?": any_number, "inclusion_evalue": any_number, "inclusion_score?": any_number,
+            "n_targets?": size, "sorts_by_score": truth,
         },
     },
     "pairwise": _ANY_CARD
@@ -248,8 +263,8 @@ def _misfit_of_keys(value: Any, shape: dict[str, Shape], what: str) -> str | Non
     return None
 
 
-_OF_TYPE: dict[Any, Shape] = {float: number, int: lambda value: count(abs(value)) if type(value) is int else False,
-                              bool: truth, str: line, type(None): None}  # fmt: skip
+_OF_TYPE: dict[Any, Shape] = {float: any_number, int: lambda value: count(abs(value)) if type(value) is int else False,
+                              bool: truth, str: path_or_word, type(None): None}  # fmt: skip
 
 
 def _shape_of(annotation: Any) -> Shape:

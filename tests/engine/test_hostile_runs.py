@@ -211,3 +211,29 @@ def test_a_run_of_an_older_version_computes_compositions(copied: Callable[[str],
         del spec["compute_composition"]
         run.set_facts(spec=spec)
         assert run.spec(SearchSpec).compute_composition
+
+
+def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], tmp_path: Path) -> None:
+    folder, path = tmp_path / "new\nline", tmp_path / "run.clalign"
+    folder.mkdir()
+    profile, targets = (
+        shutil.copy(sound_runs["hmmer3"].with_name(f"hmmer3.{end}"), folder) for end in ("hmm", "fasta")
+    )
+    large = dict.fromkeys(("evalue", "domain_evalue", "inclusion_evalue", "n_targets", "f1"), 1e305)
+    clalign.hmmsearch(profile, targets, path, device="reference", **large).close()
+    for what in HOSTILE.exports(path):
+        export(path, what, tmp_path / "out")
+    with open_run(path) as run:
+        assert run.n_hits() > 0
+        assert at_hand(run, run.spec(SearchSpec)).targets == str(targets)
+    with open_run(path, writable=True) as run:
+        moved = shutil.move(targets, folder / "moved")
+        relocate(run, [str(moved)])
+        assert input_of(run, "targets") == str(moved)
+
+
+def test_whole_numbers_beyond_all_others_are_refused(copied: Callable[[str], Path]) -> None:
+    with open_run(copied("hmmer2"), writable=True) as run:
+        run.set_facts(spec=run.fact("spec") | {"evalue": 10**400})
+        with pytest.raises(DamagedRun):
+            run.fact("spec")
