@@ -22,8 +22,11 @@ from clalign.specs import SearchSpec
 ROLES = {"profiles": "profiles_digest", "queries": "queries", "targets": "database"}
 """Fields of a spec that name files, and the facts with their checksums."""
 
-DEVICES = ("/dev/", "/proc/")
-"""What lies there is no file of a user, though it may look like one: ``/dev/fd/3`` is whatever stands open."""
+DEVICES = ("/dev/fd/", "/dev/std", "/proc/")
+"""What lies there is no file of a user, though it may look like one: ``/dev/fd/3`` is whatever stands open.
+
+Files in memory do, in ``/dev/shm``; devices themselves are no plain files.
+"""
 
 LOCATE = "--locate PATH on the command line, Locate file… in the window"
 """How a person tells where a file of a run lies now."""

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import random
 import shutil
+import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from clalign.devices import REFERENCE
 from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
 from clalign.run_files import connection as door
-from clalign.run_files.inputs import at_hand, input_of, relocate
+from clalign.run_files.inputs import at_hand, check_regular, input_of, relocate
 from clalign.runs import open_run
 from clalign.search.export import export
 from clalign.search.profile_search import run_search
@@ -237,3 +238,12 @@ def test_whole_numbers_beyond_all_others_are_refused(copied: Callable[[str], Pat
         run.set_facts(spec=run.fact("spec") | {"evalue": 10**400})
         with pytest.raises(DamagedRun):
             run.fact("spec")
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this system has no files in memory there")
+def test_files_in_memory_are_files() -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as stream:
+        check_regular(stream.name)
+        for place in ("/dev/fd", "/proc/self/fd"):
+            with pytest.raises(InputError, match="is no file"):
+                check_regular(f"{place}/{stream.fileno()}")
