@@ -12,11 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event as Flag
+from threading import RLock
 from typing import Any, Literal, Protocol
 
 from clalign.errors import Cancelled
 
 EventKind = Literal["started", "progress", "partial", "warning", "finished", "cancelled", "failed"]
+
+LAST: tuple[EventKind, ...] = ("finished", "cancelled", "failed")
+"""A job ends with one of these."""
 
 BUILD = "build"
 """The stage in which a driver compiles a kernel; a job cannot be asked anything meanwhile."""
@@ -67,9 +71,9 @@ class JobContext(Protocol):
         """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
 
 
-def building(context: JobContext, seconds: float) -> None:
-    """Tell how long a driver has been compiling a kernel."""
-    context.progress(BUILD, seconds, None, "s")
+def building(context: JobContext, seconds: float, is_over: bool) -> None:
+    """Tell how long a driver has been compiling a kernel, or took in all."""
+    context.progress(BUILD, seconds, seconds if is_over else None, "s")
 
 
 class QuietContext:
@@ -104,11 +108,12 @@ class Job:
         self._running.set()
         self._told = 0.0
         self._stage = ""
+        self._is_building = self._is_over = False
+        self._sending = RLock()
 
-    @property
-    def stage(self) -> str:
-        """The stage of which progress was told last."""
-        return self._stage
+    def is_building(self) -> bool:
+        """Whether a driver compiles a kernel, so that the job hears nothing."""
+        return self._is_building
 
     def cancel(self) -> None:
         """Ask the job to stop at the end of its batch."""
@@ -123,15 +128,21 @@ class Job:
         """Let a paused job go on."""
         self._running.set()
 
-    def send(self, kind: EventKind, /, **value: Any) -> None:
-        """Send an event to the listener."""
-        self._listener(Event(kind, value))
+    def send(self, kind: EventKind, /, **value: Any) -> bool:
+        """Send an event to the listener; return False if the job's last event was sent before, and send nothing."""
+        with self._sending:
+            if self._is_over:
+                return False
+            self._is_over = kind in LAST
+            self._listener(Event(kind, value))
+        return True
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
         """Send progress, unless the last was sent less than `PROGRESS_SECONDS` ago.
 
         The first and the last message of a stage always pass.
         """
+        self._is_building = stage == BUILD and done != total
         now = time.monotonic()
         if stage == self._stage and now - self._told < PROGRESS_SECONDS and done != total:
             return

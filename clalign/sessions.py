@@ -20,15 +20,15 @@ Result = TypeVar("Result")
 
 Check = Callable[[], None]
 
-Building = Callable[[float], None]
-"""Told, in a thread of its own, how many seconds the compiler has been at work on a kernel."""
+Building = Callable[[float, bool], None]
+"""Told, in a thread of its own, for how many seconds a compiler is at work, and in the end that this is over."""
 
 
 def nothing_to_check() -> None:
     """Let a computation that nobody may stop go on."""
 
 
-def nobody_told(seconds: float) -> None:
+def nobody_told(seconds: float, is_over: bool) -> None:
     """Let a compiler work in silence."""
 
 
@@ -150,7 +150,7 @@ def open_session(device: Device, check: Check = nothing_to_check, building: Buil
     check : callable
         Called by long computations; it may raise `Cancelled`.
     building : callable
-        Told again and again while a kernel is being compiled for long.
+        Told again and again while a kernel is being compiled for long, and once when that is over.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, OptionError
-from clalign.jobs import BUILD, Event, Job
+from clalign.jobs import Event, Job
 
 BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
@@ -95,16 +95,19 @@ def _end_while_building(job: Job, run: str | None) -> None:
     """
     while True:
         time.sleep(BUILD_PATIENCE)
-        if job.stage != BUILD:
+        if not job.is_building():
             continue
         if run:
             with contextlib.suppress(ClalignError, sqlite3.Error):
                 from clalign.runs import open_run
 
                 with open_run(Path(run), writable=True) as file:
-                    file.set_facts(state="stopped")
-        job.send("cancelled", run=run)
-        os._exit(ExitCode.STOPPED)
+                    if not job.is_building():
+                        continue
+                    if file.state in ("new", "running"):  # not of one that is complete and only verified
+                        file.set_facts(state="stopped")
+        if job.is_building() and job.send("cancelled", run=run):
+            os._exit(ExitCode.STOPPED)
 
 
 def perform(request: dict[str, Any], job: Job) -> int:

@@ -282,19 +282,27 @@ class OpenCLSession:
 
     @contextlib.contextmanager
     def _told_of(self) -> Iterator[None]:
-        """Tell that a kernel is being compiled, if it takes long: some drivers need minutes."""
+        """Tell that a kernel is being compiled, if it takes long, and when it is over: some drivers need minutes."""
         is_done, began = threading.Event(), time.monotonic()
 
         def tell() -> None:
+            is_told = False
             while not is_done.wait(TELL_SECONDS):
-                self._building(time.monotonic() - began)
+                self._building(time.monotonic() - began, False)
+                is_told = True
+            if is_told:
+                self._building(time.monotonic() - began, True)
 
-        if self._building is not nobody_told:
-            threading.Thread(target=tell, daemon=True).start()
+        if self._building is nobody_told:
+            yield
+            return
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
         try:
             yield
         finally:
             is_done.set()
+            teller.join()  # whoever asks now is to hear that the compiler is done
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
         """Return what the compiler made of a kernel (see `clalign.opencl.build_reports.build_report`)."""

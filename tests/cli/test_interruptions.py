@@ -10,16 +10,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 import pytest
 
-from clalign.cli import main
+from clalign.cli import main, worker
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
 from clalign.errors import ExitCode, WorkerLost
 from clalign.formats.examples import load_examples
-from clalign.runs import open_run
+from clalign.jobs import Job
+from clalign.runs import create_run, open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
@@ -274,7 +276,7 @@ def child_of(process: subprocess.Popen[str]) -> psutil.Process:
 def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
     hanging = """
 import sys, time
-from clalign.cli import main
+from clalign.cli import main, worker
 from clalign.opencl import probe
 probe.list_devices = lambda: time.sleep(1000)
 sys.exit(main(["probe", "list"]))
@@ -372,3 +374,22 @@ def test_a_job_that_is_stopped_while_a_kernel_is_built_ends_at_once(tmp_path: Pa
         assert process.wait(60) == ExitCode.STOPPED
     with open_run(run) as opened:
         assert opened.state == "stopped"
+
+
+def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left(code: int) -> NoReturn:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(os, "_exit", left)
+    monkeypatch.setattr(worker, "BUILD_PATIENCE", 0.0)
+    run = tmp_path / "run.clalign"
+    with create_run(run, state="done"):
+        pass
+    job = Job(lambda event: None)
+    job.progress("build", 1, None, "s")
+    with pytest.raises(SystemExit):
+        worker._end_while_building(job, str(run))
+    with open_run(run) as opened:
+        assert opened.state == "done"

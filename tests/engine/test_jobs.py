@@ -31,6 +31,15 @@ def test_progress_is_rare_but_complete() -> None:
     assert events[-1].value["stage"] == "other", "the first message of a stage always passes"
 
 
+def test_nothing_is_told_after_the_last_event() -> None:
+    events: list[Event] = []
+    job = Job(events.append)
+    assert job.send("finished")
+    assert not job.send("cancelled")
+    job.progress("build", 1, None, "s")
+    assert [event.kind for event in events] == ["finished"]
+
+
 def test_cancel_is_answered_at_the_next_check() -> None:
     job = Job(lambda event: None)
     job.check()

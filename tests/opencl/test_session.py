@@ -6,6 +6,7 @@ import mmap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 
 from clalign.devices import REFERENCE, Device
 from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.jobs import Job, building
+from clalign.opencl import session as opencl_session
 from clalign.opencl.build_reports import parse_log
 from clalign.opencl.choice import all_devices
 from clalign.opencl.session import OpenCLSession
@@ -313,6 +316,18 @@ def test_times_are_counted(session: OpenCLSession) -> None:
         assert beside.kernel_seconds > 0
     assert session.kernel_seconds == after
     assert session.copy_seconds > 0
+
+
+def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opencl_session, "TELL_SECONDS", 0.01)
+    job = Job(lambda event: None)
+    with OpenCLSession(opened, building=partial(building, job)) as session:
+        with session._told_of():
+            ends = time.monotonic() + 30
+            while not job.is_building() and time.monotonic() < ends:
+                time.sleep(0.01)
+            assert job.is_building()
+        assert not job.is_building()
 
 
 def test_offset_of_the_first_item(session: OpenCLSession, monkeypatch: pytest.MonkeyPatch) -> None:
