@@ -108,7 +108,9 @@ def tell_faults(window: MainWindow) -> None:
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.__excepthook__(kind, error, trace)
         text = "".join(traceback.format_exception(kind, error, trace))
-        window.conductor.say_fault(f"The window met a fault of its own ({kind.__name__}: {error}).", REPORT, text)
+        told = f"The window met a fault of its own ({kind.__name__}: {error})."
+        # In a turn of its own: a fault may come while something is painted.
+        QTimer.singleShot(0, window, lambda: window.conductor.say_fault(told, REPORT, text))
 
     sys.excepthook = tell
 

@@ -9,6 +9,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from clalign.control_characters import escaped
 from clalign.sizes import size_text
 
 THIN = "\u202f"
@@ -21,6 +22,7 @@ TIP_LETTERS, TIP_LINES = 100, 20
 
 def tip(text: str) -> str:
     """Return a text as lines of a tooltip, which Qt does not break itself."""
+    text = escaped(text)
     lines = [line for part in text[: TIP_LETTERS * TIP_LINES].split("\n") for line in textwrap.wrap(part, TIP_LETTERS)]
     is_whole = len(lines) <= TIP_LINES and len(text) <= TIP_LETTERS * TIP_LINES
     return "\n".join(lines if is_whole else [*lines[: TIP_LINES - 1], "…"])

@@ -67,7 +67,10 @@ class RunConnection(sqlite3.Connection):
     def execute(self, *question: Any) -> sqlite3.Cursor:
         """Ask, or write; each question has its own time."""
         self._steps_left = LEAST_STEPS + STEPS_PER_BYTE * size_of(self.path)
-        return super().execute(*question)
+        try:
+            return super().execute(*question)
+        except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says
+            raise sqlite3.DatabaseError("its tables are not readable") from None
 
     def executemany(self, *question: Any) -> sqlite3.Cursor:
         """Write many rows, which may take any time."""
@@ -191,7 +194,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
 
 def refuse_busy(path: Path, error: sqlite3.DatabaseError) -> None:
     """Raise `RunBusy` if the error is that others had the file all the time."""
-    if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
         raise RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.") from error
 
 

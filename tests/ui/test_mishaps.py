@@ -223,8 +223,14 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
     try:
         1 / 0  # noqa: B018
     except ZeroDivisionError as error:
-        sys.excepthook(ZeroDivisionError, error, error.__traceback__)
+        for _ in range(3):  # as one of what is painted
+            sys.excepthook(ZeroDivisionError, error, error.__traceback__)
+    bar = window.messages
+    qtbot.waitUntil(lambda: bool(bar.messages))
     assert "ZeroDivisionError" in fault_shown(window)
+    shown = bar.findChildren(QPlainTextEdit)
+    qtbot.wait(50)
+    assert bar.findChildren(QPlainTextEdit) == shown
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

@@ -15,6 +15,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToo
 from clalign.runs import open_run
 from clalign.ui import words
 from clalign.ui.main_window import MainWindow
+from clalign.ui.models.text_table import TextColumn, TextTable
+from clalign.ui.views.message_bar import MessageBar
+from clalign.ui.views.parts import ElidedLabel, label
 from clalign.ui.views.pictures import readable_svg
 
 IMAGE = '<img src="{}">EVIL'
@@ -95,6 +98,19 @@ def test_a_tip_is_broken_into_lines_and_never_endless() -> None:
     assert broken.split() == ["word"] * 100
     endless = words.tip("x" * 1_000_000)
     assert (len(endless.split("\n")), endless[-1]) == (words.TIP_LINES, "…")
+
+
+def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
+    bar, line = MessageBar(), ElidedLabel("a\u202eb")
+    qtbot.addWidget(bar)
+    qtbot.addWidget(line)
+    bar.say("stop", "fa\u202eke\x1b[31m")
+    table = TextTable((TextColumn("Name", "", lambda row: row["name"]),))
+    table.set_rows([{"name": "x\x1b[2J"}])
+    shown = [found.text() for found in bar.findChildren(QLabel)]
+    assert r"fa\u202eke\x1b[31m" in shown
+    assert (line.text(), label("\x07").text(), words.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
+    assert table.index(0, 0).data() == r"x\x1b[2J"
 
 
 def test_an_svg_holds_no_control_characters() -> None:

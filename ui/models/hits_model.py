@@ -11,6 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
+from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs import write_note
 
@@ -209,7 +210,8 @@ class HitsModel(QAbstractTableModel):
         try:
             return pages.rows(page * PAGE, PAGE)
         except (sqlite3.DatabaseError, DamagedRun) as error:
-            self.problem = f"{self.query.path}: the hits are not readable because: {error}."
+            is_told = isinstance(error, DamagedRun)
+            self.problem = str(error) if is_told else f"{self.query.path}: the hits are not readable: {error}."
             # In a turn of its own: views ask for rows while they paint.
             QTimer.singleShot(0, self, self.shown_changed.emit)
             return []
@@ -322,7 +324,9 @@ class HitsModel(QAbstractTableModel):
         if row is None:
             return None
         column = self.table.columns[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+        if role == Qt.ItemDataRole.DisplayRole:
+            return escaped(column.text(row, self))
+        if role == Qt.ItemDataRole.EditRole:
             return column.text(row, self)
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column.key)

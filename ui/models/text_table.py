@@ -8,6 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from clalign.control_characters import escaped
+
 from .. import theme, words
 
 Row = dict[str, Any]
@@ -98,7 +100,7 @@ class TextTable(QAbstractTableModel):
             return None
         row, column = self.rows[index.row()], self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(row)
+            return escaped(column.text(row))
         if role == Qt.ItemDataRole.ToolTipRole:
             return words.tip(row.get("tip") or column.text(row))
         if role == Qt.ItemDataRole.DecorationRole and column.mark is not None and column.mark(row):

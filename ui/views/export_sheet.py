@@ -125,6 +125,7 @@ class ExportSheet(Sheet):
         self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
         self.is_safe.setToolTip("Puts ' before names that begin with =, +, - or @")
         self.body.addWidget(self.is_safe)
+        self.body.addSpacing(8)
 
     def _add_column(self, name: str) -> None:
         self.columns.setText(f"{self.columns.text().strip()} {name}".strip())

@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from clalign.control_characters import escaped
+
 from .. import theme, words
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
@@ -41,12 +43,16 @@ class MessageBar(QWidget):
 
     def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message; the same text is shown once. Details are a long text below it that can be copied."""
+        text = escaped(text)
+        if details and any((m.text, m.details) == (text, details) for m in self.messages):
+            return  # a fault of what is painted comes again with every message that is
         self.messages = [m for m in self.messages if m.text != text]
         self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
 
     def take_back(self, text: str) -> None:
         """Close a message that no longer holds."""
+        text = escaped(text)
         self.messages = [m for m in self.messages if m.text != text]
         self._rebuild()
 

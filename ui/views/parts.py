@@ -21,12 +21,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from clalign.control_characters import escaped
+
 from .. import theme
 
 
 def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
     """Return a label in one of the roles of the style sheet."""
-    made = QLabel(text)
+    made = QLabel(escaped(text))
     made.setTextFormat(Qt.TextFormat.PlainText)
     if role:
         made.setProperty("role", role)
@@ -186,6 +188,7 @@ class ElidedLabel(QWidget):
 
     def __init__(self, text: str = "", role: str = "text", middle: bool = False) -> None:
         super().__init__()
+        text = escaped(text)
         self._text, self._role = text, role
         self._mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -193,6 +196,7 @@ class ElidedLabel(QWidget):
 
     def setText(self, text: str) -> None:
         """Show another text."""
+        text = escaped(text)
         if text != self._text:
             self._text = text
             self.setToolTip(text)
