@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +21,9 @@ SCORE_SLACK = np.float32(0.002)
 Columns = tuple[int, int, bytes, bytes | None, int | None, int | None, int | None, int | None]
 
 
-def contradictions(connection: RunConnection, profile: int, card: Card, n_rows: int, is_done: bool) -> list[str]:
+def contradictions(
+    connection: RunConnection, profile: int, card: Card, n_rows: int, is_done: bool, check: Callable[[], None]
+) -> list[str]:
     """Return in words what a run says of a profile, or query, that contradicts something else that it says.
 
     Parameters
@@ -36,6 +38,8 @@ def contradictions(connection: RunConnection, profile: int, card: Card, n_rows: 
         Targets of the run.
     is_done : bool
         Whether all of them have to be there.
+    check : callable
+        Called before each batch; raises `Cancelled` if the job was asked to stop.
     """
     batches = connection.execute(
         "SELECT first, last, scores, survivors, n_msv, n_bias, n_viterbi, n_forward FROM batches"
@@ -44,11 +48,12 @@ def contradictions(connection: RunConnection, profile: int, card: Card, n_rows: 
     ).fetchall()
     hits = dict(connection.execute("SELECT row, raw FROM hits WHERE profile = ?", (profile,)).fetchall())
     n_hits = connection.execute("SELECT count(*) FROM hits WHERE profile = ?", (profile,)).fetchone()[0]
-    texts = [*_of_ranges(batches, n_rows, is_done), *_of_histogram(connection, profile, card, batches)]
+    texts = [*_of_ranges(batches, n_rows, is_done), *_of_histogram(connection, profile, card, batches, check)]
     if n_hits != len(hits):
         texts.append(f"{n_hits - len(hits):,} targets are hits twice")
     n_known = 0
     for batch in batches:
+        check()
         first, last = batch[:2]
         values = unpack_scores(batch[2], first, last, connection.path)
         inside = {row: raw for row, raw in hits.items() if first <= row < last}
@@ -70,11 +75,14 @@ def _of_ranges(batches: list[Columns], n_rows: int, is_done: bool) -> Iterator[s
         yield f"{n_searched:,} of {n_rows:,} sequences were searched, but it counts as complete"
 
 
-def _of_histogram(connection: RunConnection, profile: int, card: Card, batches: list[Columns]) -> Iterator[str]:
+def _of_histogram(
+    connection: RunConnection, profile: int, card: Card, batches: list[Columns], check: Callable[[], None]
+) -> Iterator[str]:
     rows = connection.execute("SELECT bin, count FROM histogram WHERE profile = ?", (profile,)).fetchall()
     width = int(card.get("histogram_bin", BIN))
     counted: dict[int, int] = {}
     for first, last, blob, *_ in batches:
+        check()
         values = unpack_scores(blob, first, last, connection.path)
         if len(values) != last - first:
             yield f"there are {len(values):,} scores of {last - first:,} sequences"

@@ -83,7 +83,7 @@ def verify_pairwise(
             found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
         found.details += damaged if hits is None else []
         for number, drawn in others.items():
-            found.details += _contradictions(run, number, prepared)
+            found.details += _contradictions(run, number, prepared, context)
             _check_scores(run, number, drawn, inputs, session, found, tell)
 
     return judge(run, device, context, compute)
@@ -99,10 +99,10 @@ def _read_again(
     return replace(prepared, queries=queries.database, targets=targets.database), damaged
 
 
-def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs) -> Iterator[str]:
+def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
     """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
     card, database, is_done = run.card(number), inputs.targets, run.state == "done"
-    yield from contradictions(run.connection, number, card, len(database), is_done)
+    yield from contradictions(run.connection, number, card, len(database), is_done, context.check)
     if not is_done:
         return
     expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))

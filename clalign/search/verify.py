@@ -145,7 +145,7 @@ def verify_run(
     check_unchanged(run, spec, report, digest)
     chosen = sample_of_hits(run, sample) if hits is None else hits
     share = -(-sample // len(profiles))
-    others = [_drawn(run, number, share) for number in range(len(profiles) if hits is None else 0)]
+    others = [_drawn(run, number, share, context) for number in range(len(profiles) if hits is None else 0)]
     rows = np.unique(np.concatenate([np.array([_place(run, key)[1] for key in chosen], np.int64), *others]))
     reread = read_again(spec.targets, database, report, rows, context)
     targets = replace(targets_of(spec, database, profiles, report), database=reread.database)
@@ -157,7 +157,7 @@ def verify_run(
             context.check()
             found.add_hit(key, _difference(run.hit(key), searches[_place(run, key)[0]], session, context))
             context.progress("verify", len(found.verdicts), n_all, "sequences")
-        found.details += _contradictions(run, database, reread, len(others))
+        found.details += _contradictions(run, database, reread, len(others), context)
         for number, of_profile in enumerate(others):
             for n_checked, texts in _check_others(run, number, searches[number], of_profile, session, context):
                 found.add_others(n_checked, texts)
@@ -172,11 +172,14 @@ def _place(run: RunFile, key: int) -> tuple[int, int]:
     return int(profile), int(row)
 
 
-def _contradictions(run: RunFile, database: SequenceDatabase, reread: Reread, n_profiles: int) -> Iterator[str]:
+def _contradictions(
+    run: RunFile, database: SequenceDatabase, reread: Reread, n_profiles: int, context: JobContext
+) -> Iterator[str]:
     """Yield what the run says and contradicts, and whether its sequences are those of the file."""
     yield from other_copy(database, reread)
     for number in range(n_profiles):
-        yield from contradictions(run.connection, number, run.card(number), len(database), run.state == "done")
+        is_done = run.state == "done"
+        yield from contradictions(run.connection, number, run.card(number), len(database), is_done, context.check)
 
 
 def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
@@ -215,10 +218,11 @@ def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) 
     return np.sort(np.concatenate([first, rest])).astype(np.int64)
 
 
-def _drawn(run: RunFile, number: int, sample: int) -> Rows:
+def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
     """Return the rows to compute again that are no hits of a profile."""
     rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for first, last, values in run.scores(number):
+        context.check()
         rows.append(np.arange(first, last))
         scores.append(values)
     every, values = np.concatenate(rows), np.concatenate(scores)

@@ -24,6 +24,7 @@ from clalign.opencl.choice import pick_device
 from clalign.profiles import IMPOSSIBLE
 from clalign.reference import smith_waterman_rows
 from clalign.run_files.batches import pack_scores
+from clalign.run_files.contradictions import contradictions
 from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, create_run, open_run
 from clalign.search import pairwise_verify, verify
@@ -131,6 +132,17 @@ class Listening(StopAfter):
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         super().progress(stage, done, total, unit)
         self.told += [done / total] if stage == "verify" and total else []
+
+
+def test_comparing_what_a_run_says_can_be_stopped(run: RunFile) -> None:
+    words = run.connection, 0, run.card(0), 10, False
+    calls: list[int] = []
+    contradictions(*words, lambda: calls.append(1))
+    assert len(calls) == 2 * len(run.finished(0)), "for the histogram and for the hits"
+    with pytest.raises(Cancelled):
+        verify._drawn(run, 0, 5, StopAfter(0))
+    with pytest.raises(Cancelled):
+        contradictions(*words, StopAfter(0).check)
 
 
 def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
