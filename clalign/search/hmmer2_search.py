@@ -312,7 +312,8 @@ class Hmmer2Search:
     def _is_included(self, score: np.float32, evalue: float) -> bool:
         limits = self.thresholds
         if limits.inclusion_score is not None:
-            return bool(score >= limits.inclusion_score)
+            with np.errstate(over="ignore"):  # a limit beyond all float32 is beyond all scores
+                return bool(score >= limits.inclusion_score)
         return evalue <= limits.inclusion_evalue
 
     def _domain(self, number: int, domain: ScoredDomain, row: int) -> Domain:
