@@ -150,8 +150,13 @@ def prepare(folder: Path) -> None:
 def _sweep(folder: Path) -> None:
     with suppress(OSError):
         for left in folder.iterdir():
-            if _LEFT.fullmatch(left.name) and (scratch.is_orphan(left) or time.time() - left.stat().st_mtime > DAY):
+            if _LEFT.fullmatch(left.name) and (scratch.is_orphan(left) or _is_old(left)):
                 remove(left)
+
+
+def _is_old(left: Path) -> bool:
+    """Return whether something was left a day ago or longer, and no process is known to work on it."""
+    return time.time() - left.stat().st_mtime > DAY and not scratch.is_in_use(left)
 
 
 def is_own(path: Path) -> bool:
@@ -352,11 +357,11 @@ def _kept(name: str) -> list[Path]:
 
 
 def _left() -> list[Path]:
-    """Return what interrupted jobs left in the cache, and what other ones are working on."""
+    """Return what interrupted jobs left in the cache, but not what others are working on."""
     found = []
     for folder in (cache_root(), *(cache_root() / name for name in _NAMES)):
         with suppress(OSError):
-            found += [path for path in folder.iterdir() if _LEFT.fullmatch(path.name)]
+            found += [path for path in folder.iterdir() if _LEFT.fullmatch(path.name) and not scratch.is_in_use(path)]
     return found
 
 

@@ -91,18 +91,37 @@ def is_orphan(folder: Path) -> bool:
             return False
         if sys.platform != "win32" and {facts.st_uid for facts in found} != {os.getuid()}:
             return False
-        if time.time() - found[1].st_mtime < NEW_SECONDS:
-            return False
-        if sys.platform == "win32":
-            mark.unlink()  # not possible while it is open
-            return True
-        number = os.open(mark, os.O_RDONLY | os.O_NOFOLLOW)
-        try:
-            return _locked(number)
-        finally:
-            os.close(number)
+        return time.time() - found[1].st_mtime >= NEW_SECONDS and not _is_held(mark)
     except OSError:
         return False
+
+
+def is_in_use(folder: Path) -> bool:
+    """Return whether a process that lives holds the mark of a folder; one without a mark is not known to be in use."""
+    mark = folder / OWNER
+    try:
+        facts = mark.lstat()
+        is_new = time.time() - facts.st_mtime < NEW_SECONDS  # its process may not have come to lock it
+        return stat.S_ISREG(facts.st_mode) and (is_new or _is_held(mark))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return not folder.is_file()  # it cannot be told
+
+
+def _is_held(mark: Path) -> bool:
+    """Return whether a process holds a mark open and locked; on Windows the mark goes if none does."""
+    if sys.platform == "win32":
+        try:
+            mark.unlink()  # not possible while it is open
+        except PermissionError:
+            return True
+        return False
+    number = os.open(mark, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        return not _locked(number)
+    finally:
+        os.close(number)
 
 
 def _locked(number: int) -> bool:

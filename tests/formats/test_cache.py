@@ -160,3 +160,18 @@ def test_what_a_process_left_that_died_is_removed(load, cache_folder: Path) -> N
     assert [path.exists() for path in (dead.path, busy.path)] == [False, True]
     assert [(cache_folder / name).exists() for name in ("new-old", "new-fresh")] == [False, True]
     busy.remove()
+
+
+def test_what_a_living_process_works_on_stays(load, cache_folder: Path) -> None:
+    cache.make_folder(cache_folder)
+    busy, dead = Scratch(cache_folder, cache.WORKING), Scratch(cache_folder, cache.WORKING)
+    dead._mark.close()
+    (cache_folder / "new-unmarked").mkdir()
+    long_ago = time.time() - 2 * cache.DAY
+    for path in (busy.path / OWNER, dead.path / OWNER, busy.path):
+        os.utime(path, (long_ago, long_ago))
+    load(b">a\nACDEFGHIKL\n")
+    assert busy.path.exists()
+    cache.clear_cache()
+    assert [path.name for path in cache_folder.iterdir()] == [busy.path.name]
+    busy.remove()
