@@ -31,6 +31,8 @@ from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
 
 Kind = Literal["published", "computed", "fitted"]
 
+BitsOf = Literal["score", "rounded"]
+
 ROBINSON = {
     "A": 0.07805, "C": 0.01925, "D": 0.05364, "E": 0.06295, "F": 0.03856, "G": 0.07377, "H": 0.02199, "I": 0.05142,
     "K": 0.05744, "L": 0.09019, "M": 0.02243, "N": 0.04487, "P": 0.05203, "Q": 0.04264, "R": 0.05129, "S": 0.07120,
@@ -255,6 +257,9 @@ class Statistics:
         Where they come from, in a sentence.
     n_fitted : int
         Scores that a fit rests on.
+    bits_of : str
+        ``score`` (as in BLAST, bits are those of the score as it is), or ``rounded``: of the score rounded down as for
+        the E-value, as the first versions had it, in whose runs nothing says which.
     """
 
     kind: Kind
@@ -264,6 +269,7 @@ class Statistics:
     search_space: float
     words: str
     n_fitted: int = 0
+    bits_of: BitsOf = "score"
 
     @property
     def _log_size(self) -> float:
@@ -275,13 +281,17 @@ class Statistics:
         return replace(self, parameters=replace(self.parameters, lambda_=self.parameters.lambda_ * factor))
 
     def bits(self, raw: float) -> float:
-        """Return a raw score in bits; as in BLAST, of the score as it is even where the E-value is of a rounded one."""
-        return (self.parameters.lambda_ * raw - math.log(self.parameters.k)) / math.log(2.0)
+        """Return a raw score in bits; see `bits_of`."""
+        counted = raw if self.bits_of == "score" else self._rounded(raw)
+        return (self.parameters.lambda_ * counted - math.log(self.parameters.k)) / math.log(2.0)
 
     def evalue(self, raw: float) -> float:
         """Return the E-value of a raw score, or of one multiplied by a factor; 0 where it is too small for a number."""
-        p = self.parameters
-        return math.exp(self._log_size - p.lambda_ * (raw if p.step == 1 else raw // p.step * p.step))
+        return math.exp(self._log_size - self.parameters.lambda_ * self._rounded(raw))
+
+    def _rounded(self, raw: float) -> float:
+        step = self.parameters.step
+        return raw if step == 1 else raw // step * step
 
     def least_raw(self, evalue: float) -> int:
         """Return the least raw score whose E-value is at most this."""
@@ -324,6 +334,7 @@ class Statistics:
             "kind": self.kind, "lambda": p.lambda_, "k": p.k, "h": p.h, "alpha": p.alpha, "beta": p.beta,
             "step": p.step, "length_adjustment": self.adjustment, "query_length": self.query_length,
             "search_space": self.search_space, "n_fitted": self.n_fitted, "words": self.words,
+            "bits_of": self.bits_of,
         }  # fmt: skip
 
     @classmethod
@@ -332,7 +343,7 @@ class Statistics:
         parameters = Parameters(*(data[name] for name in ("lambda", "k", "h", "alpha", "beta", "step")))
         return cls(
             data["kind"], parameters, data["length_adjustment"], data["query_length"], data["search_space"],
-            data["words"], data["n_fitted"],
+            data["words"], data["n_fitted"], data.get("bits_of") or "rounded",
         )  # fmt: skip
 
 

@@ -227,7 +227,7 @@ def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
 
 
 def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statistics | None:
-    """Return the statistics of a query that are known before the search."""
+    """Return the statistics of a query that are known before its search; a begun run has them in its card."""
     if spec.statistics == "fitted":
         return None
     targets = inputs.targets
@@ -237,7 +237,9 @@ def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statis
 
 def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> QuerySearch:
     """Return the search of the `number`-th query from 0, with what a run knows of it already."""
-    statistics = known_for(inputs, number, spec)
+    # Not those of today's tables: hits were found, or left for the end, by what was known when the run began.
+    known = _stored_statistics(run, number)
+    statistics = known if known is not None and known.kind != "fitted" else None
     search = QuerySearch(
         inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, statistics is not None
     )
@@ -248,9 +250,13 @@ def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: Pairw
 
 def stored_search(run: RunFile, inputs: PairwiseInputs, number: int) -> QuerySearch:
     """Return the search of a query with the statistics that a run has of it."""
-    spec, data = PairwiseSpec.from_dict(run.fact("spec")), run.card(number)["statistics"]
-    statistics = Statistics.from_dict(data) if data else None
+    spec, statistics = PairwiseSpec.from_dict(run.fact("spec")), _stored_statistics(run, number)
     return QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
+
+
+def _stored_statistics(run: RunFile, number: int) -> Statistics | None:
+    data = run.card(number).get("statistics")
+    return Statistics.from_dict(data) if data else None
 
 
 def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> None:

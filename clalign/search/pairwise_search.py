@@ -112,7 +112,8 @@ def _search(
 ) -> dict[str, Any]:
     with Opening(lambda: open_session(pick_device(spec.device), context.check, partial(building, context))) as opening:
         inputs = load_inputs(run, spec, context)
-        refuse_unknown_statistics(inputs, spec)
+        if run.fact("scoring") is None:  # a begun run has its statistics
+            refuse_unknown_statistics(inputs, spec)
 
         def tell_cautions(device: Device) -> None:
             _tell_cautions(run, inputs, device, context)

@@ -1,0 +1,84 @@
+"""Pairwise runs that an earlier version began: with its statistics they are verified and go on."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.devices import REFERENCE
+from clalign.errors import Cancelled
+from clalign.jobs import QuietContext
+from clalign.karlin_altschul import Statistics, known_statistics
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import RunFile, open_run
+from clalign.search import pairwise_query, pipeline
+from clalign.search.pairwise_search import run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pairwise_cases import Watching, make_inputs, search
+
+
+def go_on(path: Path, inputs: tuple[Path, Path]) -> list[str]:
+    with open_run(path, writable=True) as run:
+        run_pairwise(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
+        return hits_of(run)
+
+
+def hits_of(run: RunFile) -> list[str]:
+    return [repr(list(run.hits(number))) for number in range(3)]
+
+
+def test_bits_of_the_rounded_score_are_those_of_a_run_that_does_not_say_of_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_rounded(*about: Any) -> Statistics | None:
+        found = known_statistics(*about)
+        return found and replace(found, bits_of="rounded")
+
+    monkeypatch.setattr(pairwise_query, "known_statistics", of_rounded)
+    with search(make_inputs(tmp_path, "dna"), tmp_path / "a.clalign") as run:
+        for number in range(3):
+            card = run.card(number)
+            assert card["statistics"].pop("bits_of") == "rounded"
+            run.set_card(number, card)
+        monkeypatch.undo()
+        known = Statistics.from_dict(run.card(0)["statistics"])
+        assert known.bits(41) == known.bits(40) < replace(known, bits_of="score").bits(41)
+        assert any(hit.raw % 2 for hit in run.hits())
+        assert verify_pairwise(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
+
+
+def test_a_run_without_statistics_keeps_what_it_has_scored_where_there_are_some_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = make_inputs(tmp_path, "amino")
+    with monkeypatch.context() as before:
+        before.setattr(pairwise_query, "known_statistics", lambda *about: None)
+        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        with search(inputs, tmp_path / "a.clalign") as run:
+            whole = hits_of(run)
+        with pytest.raises(Cancelled):
+            search(inputs, tmp_path / "b.clalign", context=Watching(1))
+    assert go_on(tmp_path / "b.clalign", inputs) == whole
+
+
+def test_a_run_with_other_statistics_goes_on_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = make_inputs(tmp_path, "amino")
+
+    def other(*about: Any) -> Statistics | None:
+        found = known_statistics(*about)
+        return found and replace(found, search_space=found.search_space / 3)
+
+    with monkeypatch.context() as before:
+        before.setattr(pairwise_query, "known_statistics", other)
+        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        with search(inputs, tmp_path / "a.clalign") as run:
+            whole = hits_of(run)
+        with pytest.raises(Cancelled):
+            search(inputs, tmp_path / "b.clalign", context=Watching(1))
+    assert go_on(tmp_path / "b.clalign", inputs) == whole
