@@ -387,6 +387,8 @@ class OpenCLSession:
             if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
                 self._settle()
                 self._residents.give_way()
+                if hasattr(self, "_transfers"):  # not while the device is being opened
+                    self._transfers.give_way()
                 if self._pool is not None:
                     self._pool.free_held()
                 raise OutOfDeviceMemory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -112,6 +113,12 @@ class Transfers:
             sent = _bytes_of(array)
             for start in (0, (len(sent) - SAMPLED_BYTES) // 2, len(sent) - SAMPLED_BYTES):
                 self._compare(buffer, sent[start : start + SAMPLED_BYTES], start)
+
+    def give_way(self) -> None:
+        """Let go what was copied and nobody has looked at yet, because memory was short: its batch comes again."""
+        with contextlib.suppress(cl.Error):
+            self._queue.finish()  # these buffers may be given to others
+        self._unread.clear()
 
     def results(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`.

@@ -171,6 +171,16 @@ def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession
     assert session.download(shared, 10, np.int32).tolist() == [7] * 10
 
 
+def test_short_memory_lets_go_what_was_copied_for_a_batch(opened: Device) -> None:
+    record = cl._cl._ErrorRecord(msg="short", code=cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, routine="a call")
+    with OpenCLSession(replace(opened, kind="gpu", vendor="nobody")) as session:
+        session.upload(np.zeros(SMALL_BYTES + 1, np.uint8))
+        assert session._transfers._unread
+        with pytest.raises(OutOfDeviceMemory), session._translated():
+            raise cl.MemoryError(record)
+        assert not session._transfers._unread
+
+
 def test_scratch_memory_is_kept_for_its_queue(session: OpenCLSession) -> None:
     kept = session.scratch("edges", 5000)
     assert kept.size >= 8192
