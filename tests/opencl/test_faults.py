@@ -2,12 +2,15 @@
 
 A small job of each engine runs with a driver that counts its calls and spoils one of them. The job must end as if
 nothing had been, because it was tried once more, or with an error that a user can act on. Everyday runs spoil a few
-calls of each kind; with ``--thorough`` every one of them in turn.
+calls of each kind; with ``--thorough`` also the first, the last and others, and every one of them in turn where the
+environment variable ``CLALIGN_EVERY_FAULT`` is set.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -228,7 +231,10 @@ def search(
 
 
 def chosen(n: int, is_thorough: bool, few: int) -> Iterator[int]:
-    """Yield the numbers of the calls to spoil: all, or few that are spread."""
+    """Yield the numbers of the calls to spoil: few that are spread, or the first, the last and few between, or all."""
+    if is_thorough and not os.environ.get("CLALIGN_EVERY_FAULT"):
+        yield from sorted({1, n, *random.Random(n).sample(range(1, n + 1), min(n, few))} if n else ())
+        return
     step = 1 if is_thorough else max(1, n // few)
     yield from range(1 + n % step, n + 1, step)
 
