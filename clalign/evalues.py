@@ -277,6 +277,9 @@ class CensoredFit:
 PEAK_ODDS = 0.58198
 """How many scores lie below the mode of a Gumbel distribution for each one above it: 1 / (e - 1)."""
 
+LEAST_BINS = 5
+"""From the fullest one on: fewer hmmcalibrate does not fit (seen in its answers on narrow histograms)."""
+
 FIRST_SLOPE = 0.2
 LEAST_SLOPE = 0.001
 NEAR_ROOT = 1e-5
@@ -339,7 +342,7 @@ def _censored_likelihood(
     Newton's method; its first and last slope are hmmcalibrate's, and both results in single precision, since printed
     digits depend on them.
     """
-    if np.count_nonzero(counts) < 3:
+    if len(counts) < LEAST_BINS:
         return None
     n, mean = float(counts.sum()), float((counts * scores).sum() / counts.sum())
     # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.

@@ -8,11 +8,12 @@ continue, or into a folder that goes with the command.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clalign.errors import ClalignError, InputError, OutputError
+from clalign.errors import ClalignError, InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from clalign.cli.watch import RunPlace
@@ -50,12 +51,17 @@ def in_file(path: str, place: RunPlace) -> str:
 
     if is_plain(path):
         return str(Path(path).absolute())
-    copy = copy_beside(place.path, path)
+    copy, pipe = copy_beside(place.path, path), os.path.realpath(path)
     if copy not in place.copies:  # a pipe may be named twice
         if copy.exists():
             raise OutputError(f"{copy} exists already, where the input would be kept.", "Choose another name (--run).")
-        place.copies.append(copy)
+        place.copies[copy] = pipe
         _copied(path, copy)
+    elif place.copies[copy] != pipe:
+        raise OptionError(
+            f"{place.copies[copy]} and {pipe} are two pipes of one name, by which their copies are kept.",
+            "Give one of them another name.",
+        )
     return str(copy)
 
 

@@ -34,14 +34,14 @@ class RunPlace:
         The temporary folder that holds it; None if the user named the file.
     is_new : bool
         Whether this command makes it.
-    copies : list of Path
-        Copies of standard input and pipes beside it that this command made.
+    copies : dict
+        Copies of standard input and pipes beside it that this command made, and of which input each is one.
     """
 
     path: Path
     scratch: Scratch | None = None
     is_new: bool = False
-    copies: list[Path] = field(default_factory=list)
+    copies: dict[Path, str] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Remove a temporary run."""

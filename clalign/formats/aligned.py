@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
+from clalign.sizes import size_text
 
 MOST_MEMORY = 512 << 20
 """Bytes that the rows of one alignment may take; a larger one is refused."""
@@ -78,7 +79,7 @@ class AlignedRows:
         self._size += size
         if self._size > MOST_MEMORY:
             raise self._reading.text.error(
-                f"this alignment takes more than {MOST_MEMORY >> 20} MB, which is more than is kept in memory.",
+                f"this alignment takes more than {size_text(MOST_MEMORY)}, which is more than is kept in memory.",
                 "Convert its sequences to FASTA, or take fewer of them.",
                 line,
             )

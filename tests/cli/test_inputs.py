@@ -64,6 +64,17 @@ def test_everything_of_sw(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "q\t38\n"
 
 
+def test_two_pipes_of_one_name_are_not_taken_for_one(
+    pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+    given = pipe("a/p", QUERY.encode()), pipe("b/p", QUERY.encode())
+    assert quiet("sw", *given) == ExitCode.INPUT
+    assert "two pipes of one name" in capsys.readouterr().err
+    Path(given[1]).read_bytes()  # nobody waits for its reader any more
+
+
 def test_calibrate_reads_three_times(pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, written = ("--num", "600", "--fixed", "20", "-o"), [tmp_path / name for name in "ab"]
     assert quiet("calibrate", *words, str(written[0]), str(PROFILE)) == 0

@@ -81,6 +81,12 @@ def test_fit_of_little() -> None:
     assert fit_gumbel(np.empty(0), np.empty(0, np.int64)) is None
 
 
+def test_a_narrow_histogram_is_not_fitted() -> None:
+    # hmmcalibrate of HMMER 2.3.2 says "fit failed" of all with fewer than five bins from the fullest on.
+    assert fit_right_side(0, np.array([70, 3, 189, 36, 0, 2])) is None
+    assert fit_right_side(0, np.array([70, 3, 189, 36, 4, 1, 1])) is not None
+
+
 def test_density_and_tail_agree() -> None:
     x = np.linspace(-60, 200, 200_001)
     density = gumbel_density(x, -10.0, 0.3)
