@@ -32,7 +32,6 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "calibrate -o - p.hmm", "calibrate --num 0 -o n.hmm p.hmm", "logo -o l.xyz p.hmm",
         "verify --sample 0 run.clalign",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
-        "explain - s.fa s1",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),

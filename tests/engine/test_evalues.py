@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clalign.evalues import (
     bits,
     fit_gumbel,
+    fit_right_side,
     gumbel_density,
     gumbel_tail,
     hmmer2_least_score,
@@ -84,7 +85,9 @@ def test_fit_of_little() -> None:
 def test_a_narrow_histogram_is_not_fitted() -> None:
     # hmmcalibrate of HMMER 2.3.2 says "fit failed" of all with fewer than five bins from the fullest on.
     assert fit_right_side(0, np.array([70, 3, 189, 36, 0, 2])) is None
-    assert fit_right_side(0, np.array([70, 3, 189, 36, 4, 1, 1])) is not None
+    fit = fit_right_side(-13, np.array([5, 46, 52, 49, 21, 12, 9, 3, 3]))
+    assert fit is not None
+    assert (f"{fit.mu:.4f}", f"{fit.slope:.4f}") == ("-10.5589", "0.7623")
 
 
 def test_density_and_tail_agree() -> None:
