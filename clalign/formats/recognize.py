@@ -321,24 +321,26 @@ def _fastq_like(text: bytes, path: str) -> Identity | None:
 
 
 def _is_selex(text: bytes) -> bool:
-    """Return whether each line is a name and residues, and lines that follow each other end at the same column."""
+    """Return whether each line is a name of its own and residues, and lines that follow each other end alike."""
     names: list[bytes] = []
     widths: list[int] = []
+
+    def is_block() -> bool:
+        return len(set(names)) == len(names) > 1 and min(widths) == max(widths)
+
     for line in text[: text.rfind(b"\n") + 1].split(b"\n"):
         if line.startswith((b"#", b"%")):
             continue
         if not line.strip():
-            if len(names) > 1 and min(widths) == max(widths):
-                return True
             if names:
-                return False
+                return is_block()
             continue
         name, *rest = line.split(None, 1)
         if not rest or rest[0].translate(None, _SELEX_LETTERS):
             return False
         names.append(name)
         widths.append(len(line.rstrip()))
-    return len(set(names)) > 1 and min(widths) == max(widths)
+    return is_block()
 
 
 def _plain(text: bytes, path: str) -> Identity | None:

@@ -65,7 +65,6 @@ def test_unknown_sequences_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "-q", "--device", "reference", GLOBINS, BUILT, "nobody"]) == ExitCode.UNREADABLE
     assert 'no sequence is named "nobody"' in capsys.readouterr().err
     assert main(["explain", "-q", GLOBINS, "/no/such/file", "x"]) == ExitCode.UNREADABLE
-    assert main(["explain", "-q", GLOBINS, "-", "x"]) == ExitCode.INPUT
 
 
 def test_no_two_numbers_on_different_sides_of_a_limit_look_alike() -> None:

@@ -123,7 +123,7 @@ def test_standard_input_and_output(
         (stockholm(PROTEINS), ("--hand",), "no line #=GC RF"),
         (stockholm({"a": "ACGT", "b": "ACGA"}), (), "Say --amino"),
         (stockholm(PROTEINS), ("--dna",), "no residues of its alphabet"),
-        ("HMMER3/f [3.3.2 | Nov 2020]\n", (), "Give a Stockholm, Clustal or aligned FASTA file."),
+        ("HMMER3/f [3.3.2 | Nov 2020]\n", (), "Give an alignment: Stockholm, Clustal"),
         ("LOCUS       X 4 bp DNA\n", (), "not an alignment"),
         (stockholm({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),
         ("rubbish without sense\n" * 3, (), "text of an unknown kind"),
