@@ -28,7 +28,7 @@ from clalign.search.export import export
 from clalign.search.profile_search import run_search
 from clalign.specs import SearchSpec
 
-SAMPLE = 8
+SAMPLE, LARGE_SAMPLE = 8, 50
 
 
 def _load(path: Path) -> ModuleType:
@@ -65,10 +65,11 @@ def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path],
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise"])
-def test_all_changes_are_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
-    wrong = [line for case in HOSTILE.cases(sound_runs[kind], 600)
-             for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)]  # fmt: skip
-    assert wrong == []
+def test_many_changes_are_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
+    """All of them, some 4,000, take minutes to an hour: ``hostile_runs.py`` runs them."""
+    found = HOSTILE.cases(sound_runs[kind], 600)
+    random.Random(12).shuffle(found)
+    assert [line for case in found[:LARGE_SAMPLE] for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)] == []
 
 
 @pytest.mark.parametrize("script", HOSTILE.SCRIPTS[:9])
