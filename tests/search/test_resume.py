@@ -208,9 +208,9 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
                 return refuse() if when == "starting" else refuse
             return self.inner.start(stage, batch, model)
 
-    def open_tight(device: Any, check: Any) -> Tight:
+    def open_tight(device: Any, check: Any, building: Any) -> Tight:
         session = Tight(device, check)
-        session.inner = open_session(device, check)
+        session.inner = open_session(device, check, building)
         return session
 
     monkeypatch.setattr(profile_search, "open_session", open_tight)
