@@ -161,6 +161,8 @@ _PROFILE_CARD = _ANY_CARD | {
     "left_out_residues?": count,
 }  # fmt: skip
 
+_ANNOTATIONS = ("consensus", "reference", "structure")
+
 _CARDS: dict[str, Shape] = {
     "hmmer2": _PROFILE_CARD,
     "hmmer3": _PROFILE_CARD
@@ -222,10 +224,16 @@ def parsed_card(value: Any, path: Path) -> dict[str, Any]:
         If it is none.
     """
     data: dict[str, Any] = parsed(value, "a card", path, _ANY_CARD)
-    wrong = misfit(data, _CARDS[data["origin"]], "a card")
+    wrong = misfit(data, _CARDS[data["origin"]], "a card") or _odd_length(data)
     if wrong is not None:
         raise DamagedRun(path, f"{wrong} is not what it should be")
     return data
+
+
+def _odd_length(card: dict[str, Any]) -> str | None:
+    """Return the name of an annotation that has not one character for each node."""
+    odd = (name for name in _ANNOTATIONS if card.get(name) and len(card[name]) != card["length"])
+    return next((f"{name} of a card" for name in odd), None)
 
 
 def misfit(value: Any, shape: Shape, what: str) -> str | None:

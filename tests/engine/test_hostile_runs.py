@@ -129,6 +129,14 @@ def test_values_of_another_kind_are_told(
     assert len(told) < 1000
 
 
+@pytest.mark.parametrize("annotation", ["consensus", "reference", "structure"])
+def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path], annotation: str) -> None:
+    path = copied("hmmer3")
+    HOSTILE.sql(f"UPDATE profiles SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
+    with pytest.raises(DamagedRun, match=f"{annotation} of a card"), open_run(path) as run:
+        run.profiles()
+
+
 def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path = copied("hmmer2")
     os.mkfifo(tmp_path / "pipe")

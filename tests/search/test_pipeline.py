@@ -140,8 +140,8 @@ def test_the_next_batch_is_started_before_one_is_collected(
     notes: list[tuple[str, int]] = []
     sessions: list[Watching] = []
 
-    def watching(device: Any, check: Any) -> Session:
-        sessions.append(Watching(open_session(device, check), notes))
+    def watching(device: Any, *watchers: Any) -> Session:
+        sessions.append(Watching(open_session(device, *watchers), notes))
         return sessions[0]
 
     monkeypatch.setattr(profile_search, "open_session", watching)
@@ -194,8 +194,8 @@ def test_a_device_without_times_is_measured_by_the_clock(
 ) -> None:
     _, targets, single = inputs
 
-    def timeless(device: Any, check: Any) -> Session:
-        return Watching(open_session(device, check), [])
+    def timeless(device: Any, *watchers: Any) -> Session:
+        return Watching(open_session(device, *watchers), [])
 
     monkeypatch.setattr(profile_search, "open_session", timeless)
     with create_run(tmp_path / "run.clalign") as run:

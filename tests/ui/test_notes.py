@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from clalign import runs
+from clalign.run_files import connection as door
 from clalign.run_files.schema import _ADDED, SCHEMA_VERSION
 from clalign.runs import open_run, write_note
 from clalign.ui import theme
@@ -229,11 +229,11 @@ def test_a_note_that_cannot_be_saved_stays_and_is_tried_again(
     qtbot: Any, window: MainWindow, shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = shown("profile")
-    table, connect = page.hits.table, runs._connect
+    table, connect = page.hits.table, door.connect
     table.hits.setData(cell(table, 1), "old")
     with monkeypatch.context() as patched:
         # SQLite falls back to reading when the system lets it do no more.
-        patched.setattr(runs, "_connect", lambda path, mode, *more: connect(path, "ro", *more))
+        patched.setattr(door, "connect", lambda path, mode, *more: connect(path, "ro", *more))
         table.choose_row(1)
         QTest.keyClick(window, Qt.Key.Key_F2)
         QTest.keyClicks(editor(qtbot, table), "precious")
