@@ -21,10 +21,11 @@ TARGET = "MKILA--IVLMKVLAAGIVLskMKVLAAGI"
 MARKS = "678999..********************98"
 
 
-def card(**more) -> dict:
+def card(length: int = LENGTH, **more) -> dict:
     return {
-        "name": "Made-3", "accession": "PF88888.2", "description": "A made-up HMMER3 family", "length": LENGTH,
-        "alphabet": "amino", "origin": "hmmer3", "consensus": "MKVLAAGIVL" * 4, "reference": "", "structure": "",
+        "name": "Made-3", "accession": "PF88888.2", "description": "A made-up HMMER3 family", "length": length,
+        "alphabet": "amino", "origin": "hmmer3", "consensus": ("MKVLAAGIVL" * length)[:length],
+        "reference": "", "structure": "",
         "cutoffs": {"ga": [20.0, 20.0], "tc": None, "nc": None}, "calibration": None, "facts": {"nseq": "12"},
         "report_score": 4.0, "include_score": 14.0, "n_targets": float(ROWS), "histogram_kind": "msv",
         "histogram_report_score": None, "left_out": [], "filter_limits": LIMITS,
