@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from clalign.errors import DamagedRun, OutputError, RunBusy
 from clalign.formats.cache import lock_folder, make_folder
 from clalign.hits import Hit
+from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
@@ -332,7 +333,13 @@ class RunFile:
         return funnel.funnel_of(self.connection, profile, self._hits.card(profile))
 
     def survivors(
-        self, profile: int, stage: str, rejected: bool = False, limit: int = 1000, offset: int = 0
+        self,
+        profile: int,
+        stage: str,
+        rejected: bool = False,
+        limit: int = 1000,
+        offset: int = 0,
+        context: JobContext | None = None,
     ) -> list[dict[str, Any]]:
         """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
 
@@ -344,7 +351,7 @@ class RunFile:
             return []
         chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
         if self._headers is None:
-            self._headers = HeaderReader(self)
+            self._headers = HeaderReader(self, context)
         return funnel.listed(card, stage, chosen, self._headers)
 
     def notes(self) -> dict[tuple[int, int], str]:

@@ -57,6 +57,7 @@ class Conductor(QObject):
         self.queue = JobQueue(worker, self)
         self.inspector = Inspector(worker, self.workspace, self)
         self.reader = Reader(self)
+        self._files: Reader | None = None
         self.desk = JobDesk(self, self.queue)
         self.hits = HitDesk(self)
         self.devices = DeviceDesk(self)
@@ -71,6 +72,13 @@ class Conductor(QObject):
         self.inspector.run_found.connect(self.open_run_page)
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
         self.inspector.fault_met.connect(self.say_fault)
+
+    @property
+    def files(self) -> Reader:
+        """A thread for what reads sequences and profiles, which may take minutes: tables must not wait for it."""
+        if self._files is None:
+            self._files = Reader(self)
+        return self._files
 
     # --- what is shown ---
 
@@ -171,6 +179,8 @@ class Conductor(QObject):
         if page is not None:
             self.window.center.removeWidget(page)
             page.run.close()
+            if self._files is not None:
+                self._files.forget_all(path)
             page.deleteLater()
 
     # --- runs ---
@@ -395,7 +405,8 @@ class Conductor(QObject):
         """End everything that runs, when the window closes."""
         self.queue.leave()
         self.inspector.leave()
-        self.pairs.leave()
+        if self._files is not None:
+            self._files.close()
         for path in list(self.pages):
             self._drop_page(path)
         self.reader.close()

@@ -71,8 +71,8 @@ class FunnelDesk(QObject):
             else:
                 view.show_rows(step, rejected, answer)
 
-        self._conductor.reader.ask(
-            (id(view), "survivors"), lambda: read_survivors(path, profile, step.stage, rejected), take
+        self._conductor.files.ask_long(
+            (str(path), "survivors"), lambda context: read_survivors(path, profile, step.stage, rejected, context), take
         )
 
     def save_table(self, text: str) -> None:

@@ -16,7 +16,6 @@ from clalign.pairwise_specs import PairwiseSpec
 
 from .models.dot_plot import DotPlot, read_dot_plot
 from .models.pair_run_view import PairRunView
-from .models.reader import Reader
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -38,23 +37,9 @@ class PairDesk(QObject):
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self._conductor = conductor
-        self._reader: Reader | None = None
         self._pasted = ""
         self._options: dict[str, Any] = {}
         conductor.inspector.file_read.connect(self._take_pasted)
-
-    @property
-    def reader(self) -> Reader:
-        """A thread of its own: comparing long sequences must not keep tables waiting."""
-        if self._reader is None:
-            self._reader = Reader(self)
-        return self._reader
-
-    def leave(self) -> None:
-        """End the thread, when the window closes."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
 
     # --- starting ---
 
@@ -174,7 +159,8 @@ class PairDesk(QObject):
                 card.show_dots(answer)
 
         path, number = run.path, row.profile
-        self.reader.ask((id(card), "dots"), lambda: read_dot_plot(path, number, hit), take)
+        files = self._conductor.files
+        files.ask_long((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
     # --- pictures ---
 
@@ -215,4 +201,4 @@ class PairDesk(QObject):
 
         path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
         font = QFont(QApplication.font())
-        self._conductor.write_file(path, "Picture", lambda: save_picture(make(), path, font), self.reader)
+        self._conductor.write_file(path, "Picture", lambda: save_picture(make(), path, font), self._conductor.files)

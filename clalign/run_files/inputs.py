@@ -78,7 +78,7 @@ def _known_digest(run: Facts, role: str) -> str | None:
 
 def digest_of(path: str, context: JobContext) -> str:
     """Return the SHA-256 of a file; one that has not changed is not read again."""
-    with opened(path) as source:
+    with opened(path, context=context) as source:
         return cache.checksums_of(source, context).sha256
 
 
@@ -172,12 +172,15 @@ def relocate(run: Facts, paths: Iterable[str], context: JobContext | None = None
 def _recognized(run: Facts, path: str, context: JobContext) -> Iterator[tuple[str, str]]:
     roles = {role: named for role, named in _roles(run).items() if named != "-" and _known_digest(run, role)}
     is_folder, n = Path(path).is_dir(), 0
+    digests: dict[Path, str] = {}
     for role, named in roles.items():
         place = Path(path, Path(named).name) if is_folder else Path(path)
         if is_folder and not place.is_file():
             continue
         check_regular(str(place))
-        if digest_of(str(place), context) == _known_digest(run, role):
+        if place not in digests:
+            digests[place] = digest_of(str(place), context)
+        if digests[place] == _known_digest(run, role):
             n += 1
             yield named, str(place.absolute())
     if not n:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clalign.errors import ClalignError
 from clalign.formats.databases import load_database
+from clalign.jobs import JobContext
 from clalign.run_files.inputs import Facts, input_of
 from clalign.sequences import SequenceDatabase
 
@@ -15,10 +16,13 @@ class HeaderReader:
     ----------
     run : RunFile
         Other sequences than those that it searched are not used.
+    context : JobContext, optional
+        Asked whether to go on while the sequences are opened.
     """
 
-    def __init__(self, run: Facts) -> None:
+    def __init__(self, run: Facts, context: JobContext | None = None) -> None:
         self._run = run
+        self._context = context
         self._database: SequenceDatabase | None = None
         self._is_open = False
 
@@ -38,8 +42,10 @@ class HeaderReader:
         if self._run.fact("database") is None:
             return None
         try:
-            path = input_of(self._run, "targets")
-            database, _ = load_database(path, alphabet=spec["alphabet"], sequence_format=spec["sequence_format"])
+            path = input_of(self._run, "targets", self._context)
+            database, _ = load_database(
+                path, alphabet=spec["alphabet"], sequence_format=spec["sequence_format"], context=self._context
+            )
         except ClalignError:
             return None
         return database

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from clalign.jobs import JobContext
 from clalign.ui.models.reader import SWITCH_SECONDS, Reader
 
 USUAL_SECONDS = 0.008
@@ -61,3 +64,35 @@ def test_the_switch_interval_is_put_back_when_the_end_fails(
             reader.close()
     assert sys.getswitchinterval() == usual
     reader.close()
+
+
+def endless(started: threading.Event) -> Callable[[JobContext], None]:
+    """Return a question without an answer."""
+
+    def question(context: JobContext) -> None:
+        started.set()
+        while True:
+            context.check()
+            time.sleep(0.001)
+
+    return question
+
+
+def test_a_long_question_ends_when_it_is_forgotten_or_its_reader_closes(qtbot: Any) -> None:
+    reader = Reader()
+    came: list[Any] = []
+    for end in (lambda: reader.forget(("run", "dots")), lambda: reader.forget_all("run")):
+        started = threading.Event()
+        reader.ask_long(("run", "dots"), endless(started), came.append)
+        assert started.wait(60)
+        end()
+        qtbot.waitUntil(lambda: reader.is_idle, timeout=10000)
+    for _ in range(2):
+        reader.ask_long("other", lambda context: context.check(), came.append)
+    qtbot.waitUntil(lambda: reader.is_idle, timeout=10000)
+    assert came == [None, None], "what was forgotten is not answered"
+    started = threading.Event()
+    reader.ask_long("key", endless(started), came.append)
+    assert started.wait(60)
+    reader.close()
+    assert len(came) == 2

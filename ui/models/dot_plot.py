@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from clalign.alphabets import ALPHABETS
 from clalign.errors import ClalignError
 from clalign.formats.databases import load_database
 from clalign.hits import Domain, Hit
+from clalign.jobs import JobContext, QuietContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files.inputs import at_hand
 from clalign.runs import open_run
@@ -132,19 +134,22 @@ def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
 NO_DOTS = "Only the path is drawn, because the sequences are not at hand"
 
 
-def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
+def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None = None) -> DotPlot:
     """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
+    context = context or QuietContext()
     with open_run(path) as run:
         card, spec = run.card(number), run.spec(PairwiseSpec)
         matrix = scoring_of(run).matrix
         bare = bare_plot(card, hit)
         try:
-            spec = at_hand(run, spec)
+            spec = at_hand(run, spec, context)
         except ClalignError as error:
             return replace(bare, problem=f"{NO_DOTS}: {error}")
     try:
-        queries, _ = load_database(spec.queries, alphabet=spec.alphabet, sequence_format=spec.query_format)
-        targets, _ = load_database(spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format)
+        queries, targets = (
+            load_database(file, alphabet=spec.alphabet, sequence_format=form, context=context)[0]
+            for file, form in ((spec.queries, spec.query_format), (spec.targets, spec.sequence_format))
+        )
     except ClalignError as error:
         return replace(bare, problem=f"{NO_DOTS}: {error}")
     query, target = queries[int(np.argsort(queries.order)[number])], targets[hit.row]
@@ -152,7 +157,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit) -> DotPlot:
     strands = [query.codes]
     if is_nucleic:
         strands.append(reverse_complement(query, ALPHABETS[card["alphabet"]]).codes)
-    return dotted(bare, query, target, strands, matrix, WINDOWS[is_nucleic])
+    return dotted(bare, query, target, strands, matrix, WINDOWS[is_nucleic], context)
 
 
 def dotted(
@@ -162,6 +167,7 @@ def dotted(
     strands: list[npt.NDArray[np.uint8]],
     matrix: SubstitutionMatrix,
     window: int,
+    context: JobContext | None = None,
 ) -> DotPlot:
     """Return a dot plot with its dots.
 
@@ -174,8 +180,9 @@ def dotted(
     per_row, per_column = (max(1.0, n / MOST_DOTS) for n in (len(query), len(target)))
     dots = np.zeros((int(np.ceil(len(query) / per_row)), int(np.ceil(len(target) / per_column))), np.uint8)
     if dots.size:
+        check = (context or QuietContext()).check
         for which, codes in enumerate(strands):
-            _add_dots(dots, codes, target.codes, matrix, window, (per_row, per_column), backwards=which == 1)
+            _add_dots(dots, codes, target.codes, matrix, window, (per_row, per_column), which == 1, check)
     return replace(
         bare, query=query.text, target=target.text, dots=dots, per_row=per_row, per_column=per_column, window=window
     )
@@ -189,6 +196,7 @@ def _add_dots(
     window: int,
     per_dot: tuple[float, float],
     backwards: bool,
+    check: Callable[[], None],
 ) -> None:
     """Mark windows of two sequences that are more alike than chance lets expect."""
     scores = matrix.scores.astype(np.int16)
@@ -203,6 +211,7 @@ def _add_dots(
     tables = {length: _word_scores(scores, query, target, length) for length in set(lengths)}
     n_rows = max(1, BLOCK_CELLS // n_places)
     for begin in range(0, len(starts), n_rows):
+        check()
         rows = starts[begin : begin + n_rows]
         sums = np.zeros((len(rows), n_places), np.int16)
         step = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clalign.jobs import JobContext
 from clalign.run_files.funnel import in_sentence
 from clalign.runs import open_run
 
@@ -193,7 +194,9 @@ def _key(name: str) -> Callable[[Row], Any]:
     return lambda row: row[name].lower() if isinstance(row[name], str) else row[name]
 
 
-def read_survivors(path: Path, profile: int, stage: str, rejected: bool) -> list[Row]:
+def read_survivors(
+    path: Path, profile: int, stage: str, rejected: bool, context: JobContext | None = None
+) -> list[Row]:
     """Read the sequences that passed a stage, or that it rejected, the best first."""
     with open_run(path) as run:
-        return run.survivors(profile, stage, rejected, MOST_ROWS)
+        return run.survivors(profile, stage, rejected, MOST_ROWS, context=context)

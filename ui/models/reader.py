@@ -12,6 +12,9 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from clalign.errors import Cancelled
+from clalign.jobs import Job, JobContext
+
 SWITCH_SECONDS = 0.0005
 """The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up.
 
@@ -35,6 +38,7 @@ class Reader(QObject):
         self._busy: set[Any] = set()
         self._waiting: dict[Any, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
         self._answers: deque[tuple[Any, Callable[[Any], None], Any]] = deque()
+        self._long: dict[Any, list[Job]] = {}
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
@@ -55,9 +59,22 @@ class Reader(QObject):
         self._busy.add(key)
         self._pool.submit(self._work, key, question, answer)
 
+    def ask_long(self, key: Any, question: Callable[[JobContext], Any], answer: Callable[[Any], None]) -> None:
+        """Ask what may take minutes: the question gets a context that stops it when nobody waits any more."""
+        job = Job(lambda event: None)
+        self._long.setdefault(key, []).append(job)
+        self.ask(key, lambda: question(job), answer)
+
     def forget(self, key: Any) -> None:
-        """Drop the waiting question with this key."""
+        """Drop the waiting question with this key, and stop the one that is being answered if it is a long one."""
         self._waiting.pop(key, None)
+        for job in self._long.pop(key, ()):
+            job.cancel()
+
+    def forget_all(self, first: Any) -> None:
+        """Forget every question whose key is a tuple that begins so."""
+        for key in [key for key in (*self._waiting, *self._long) if isinstance(key, tuple) and key[0] == first]:
+            self.forget(key)
 
     @property
     def is_idle(self) -> bool:
@@ -67,6 +84,8 @@ class Reader(QObject):
     def close(self) -> None:
         """End the thread."""
         self._waiting.clear()
+        for key in list(self._long):
+            self.forget(key)
         self._next.stop()
         self._answers.clear()
         try:
@@ -102,4 +121,7 @@ class Reader(QObject):
         waiting = self._waiting.pop(key, None)
         if waiting is not None:
             self.ask(key, *waiting)
-        answer(result)
+        else:
+            self._long.pop(key, None)
+        if not isinstance(result, Cancelled):  # else it was forgotten
+            answer(result)
