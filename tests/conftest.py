@@ -19,6 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from clalign.devices import Device
+    from clalign.sessions import Session
 
 AMD_COMPILER = "clang-16"
 """The compiler whose AMD target checks every kernel where no AMD card is at hand."""
@@ -195,3 +196,24 @@ def amd_compiler() -> str:
     if program is None:
         pytest.skip(f"{AMD_COMPILER} is not installed")
     return program
+
+
+@pytest.fixture
+def loose_device(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
+    """The sessions that are opened, the first of which computes nothing: its device has just failed."""
+    from clalign.errors import DeviceError
+    from clalign.search import opening
+    from clalign.sessions import ReferenceSession, open_session
+
+    opened: list[Session] = []
+
+    class Loose(ReferenceSession):
+        def start(self, *given: Any) -> Any:
+            raise DeviceError("The cable is loose.", "Fasten it.")
+
+    def open_loose(device: Device, *watchers: Any) -> Session:
+        opened.append(open_session(device, *watchers) if opened else Loose(device, *watchers[:1]))
+        return opened[-1]
+
+    monkeypatch.setattr(opening, "open_session", open_loose)
+    return opened

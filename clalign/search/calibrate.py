@@ -21,8 +21,9 @@ from clalign.formats.profiles import models_in
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import JobContext
 from clalign.profiles import IMPOSSIBLE, LN_2, Calibration, Hmm, to_integer_profile
+from clalign.search.opening import opening_of
 from clalign.sequences import SequenceDatabase
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.specs import CalibrateSpec
 from clalign.stages.viterbi import VITERBI
 
@@ -150,11 +151,18 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     began = time.monotonic()
     heads = model_heads(profiles, context.check)
     _check_output(profiles, output)
-    sampler = _Sampler(spec, context, float(sum(head.length for head in heads)))
-    with open_session(device, context.check) as session, opened(profiles) as source:
-        text = TextReader(source)
-        fits = [fit_profile(hmm, session, sampler) for hmm in models_in(text, context.check)]
-    write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits], text.crc32)
+    n_nodes = float(sum(head.length for head in heads))
+
+    def fitted_on(session: Session) -> tuple[list[dict[str, Any]], _Sampler, int | None]:
+        sampler = _Sampler(spec, context, n_nodes)
+        with opened(profiles) as source:
+            text = TextReader(source)
+            fits = [fit_profile(hmm, session, sampler) for hmm in models_in(text, context.check)]
+        return fits, sampler, text.crc32
+
+    with opening_of(lambda: device, context) as opening:
+        fits, sampler, checksum = opening.work(fitted_on, context.check, context.warn)
+    write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits], checksum)
     return {
         "output": output,
         "device": device.name,

@@ -27,11 +27,12 @@ from clalign.search.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.search.hmmer3_domains import define_domains
 from clalign.search.hmmer3_search import Candidate, Hmmer3Search
 from clalign.search.hmmer3_thresholds import ALL_SCORES
+from clalign.search.opening import opening_of
 from clalign.search.pairwise_explain import explain_pair
 from clalign.search.preparing import prepare_search
 from clalign.search.profile_search import check_unchanged, of_the_profiles_kind
 from clalign.search.targets import LONGEST, targets_of
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.specs import SearchSpec
 
 Step = dict[str, Any]
@@ -94,11 +95,14 @@ def explain(
     row = database.row_named(target) if isinstance(target, str) else target
     targets = targets_of(spec, database, profiles, report)
     search = prepare_search(profiles[profile], profile, spec, targets)
-    with open_session(pick_device(spec.device), context.check) as session:
+
+    def steps_on(session: Session) -> list[Step]:
         if isinstance(search, Hmmer2Search):
-            steps = _steps_of_hmmer2(search, row, session, context)
-        else:
-            steps = _steps_of_hmmer3(search, row, session)
+            return _steps_of_hmmer2(search, row, session, context)
+        return _steps_of_hmmer3(search, row, session)
+
+    with opening_of(lambda: pick_device(spec.device), context) as opening:
+        steps = opening.work(steps_on, context.check, context.warn)
     name = database.header(row)[0]
     return {
         "profile": profiles[profile].name,

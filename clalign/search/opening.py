@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
+from clalign.devices import Device
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
-from clalign.sessions import Check, Session
+from clalign.jobs import JobContext, building
+from clalign.sessions import Check, Session, open_session
 
 PATIENCE_SECONDS = 5.0
 """So long a job that has ended for another reason waits for a driver before it leaves it alone."""
@@ -100,3 +103,8 @@ class Opening:
         self._thread.join(PATIENCE_SECONDS)
         if self._session is not None:
             self._session.__exit__(None, None, None)
+
+
+def opening_of(pick: Callable[[], Device], context: JobContext) -> Opening:
+    """Return the opening of a device for a job, which is told when a compiler takes long."""
+    return Opening(lambda: open_session(pick(), context.check, partial(building, context)))

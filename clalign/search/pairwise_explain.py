@@ -17,11 +17,12 @@ from clalign.pair_batches import PairBatch
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile
 from clalign.scoring import PairwiseQuery
+from clalign.search.opening import opening_of
 from clalign.search.pairwise_hits import checked
 from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, load_inputs
 from clalign.search.pairwise_query import stored_search
 from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
 
 
@@ -60,8 +61,12 @@ def explain_pair(
         raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")
     row = inputs.targets.row_named(target) if isinstance(target, str) else target
     name, residues = inputs.targets.header(row)[0], inputs.targets.residues(row)
-    with open_session(pick_device(spec.device), context.check) as session:
-        found = [_aligned(session, query, residues, name) for query in inputs.stranded(number)]
+
+    def aligned_on(session: Session) -> list[PairAlignment]:
+        return [_aligned(session, query, residues, name) for query in inputs.stranded(number)]
+
+    with opening_of(lambda: pick_device(spec.device), context) as opening:
+        found = opening.work(aligned_on, context.check, context.warn)
     strand, query, alignment = max(
         zip(inputs.strands, inputs.stranded(number), found, strict=True), key=lambda one: one[2].score
     )

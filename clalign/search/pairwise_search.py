@@ -27,10 +27,10 @@ from typing import Any
 from clalign.batching import BatchCutter, fits, residue_limit, typical_length
 from clalign.devices import Device
 from clalign.formats.packed import VERSION as PACKING
-from clalign.jobs import JobContext, QuietContext, building
+from clalign.jobs import JobContext, QuietContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.runs import RunFile, create_run
-from clalign.search.opening import Opening
+from clalign.search.opening import opening_of
 from clalign.search.pairwise_inputs import STRANDS, PairwiseInputs, cautions, load_inputs
 from clalign.search.pairwise_lists import align_pairs
 from clalign.search.pairwise_query import (
@@ -51,7 +51,7 @@ from clalign.search.profile_search import (
     versions,
     warn,
 )
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 
 PAIR_SPEED = 4
 """Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""
@@ -110,7 +110,7 @@ def run_pairwise(
 def _search(
     run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
 ) -> dict[str, Any]:
-    with Opening(lambda: open_session(pick_device(spec.device), context.check, partial(building, context))) as opening:
+    with opening_of(lambda: pick_device(spec.device), context) as opening:
         inputs = load_inputs(run, spec, context)
         if run.fact("scoring") is None:  # a begun run has its statistics
             refuse_unknown_statistics(inputs, spec)

@@ -19,20 +19,20 @@ from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import repeated_names
 from clalign.formats.reports import InputReport
-from clalign.jobs import JobContext, QuietContext, building
+from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
 from clalign.run_files.inputs import at_hand
 from clalign.runs import RunFile, create_run
 from clalign.search.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.search.domain_host import DomainHost
 from clalign.search.hmmer3_thresholds import filter_limits
-from clalign.search.opening import Opening
+from clalign.search.opening import opening_of
 from clalign.search.pipeline import Pace, Pipeline
 from clalign.search.preparing import card_of_search, has_composition, prepare_search
 from clalign.search.protocol import ProfileSearch
 from clalign.search.targets import Targets, targets_of
 from clalign.sequences import SequenceDatabase
-from clalign.sessions import Session, open_session
+from clalign.sessions import Session
 from clalign.specs import SearchSpec
 
 FIRST_RATE = 2e8
@@ -149,7 +149,7 @@ def _search(
 ) -> dict[str, Any]:
     is_begun = run.fact("database") is not None
     files = at_hand(run, spec, context) if is_begun else spec
-    with Opening(lambda: _opened(spec, pick_device, context)) as opening:
+    with opening_of(lambda: pick_device(spec.device), context) as opening:
         profiles, digest = load_library(files.profiles, context.check)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
@@ -203,10 +203,6 @@ def warn(run: RunFile, context: JobContext, text: str) -> None:
 
 def _rounded(seconds: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in seconds.items()}
-
-
-def _opened(spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext) -> Session:
-    return open_session(pick_device(spec.device), context.check, partial(building, context))
 
 
 def _compute(

@@ -26,6 +26,7 @@ from clalign.search.calibrate import (
     score_histogram,
     spec_of,
 )
+from clalign.sessions import Session
 from clalign.specs import CalibrateSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -105,6 +106,13 @@ def test_every_device_has_the_same_values(device: Device, tmp_path: Path) -> Non
         (expected,) = fits(profile, REFERENCE, tmp_path, SMALL)
         (found,) = fits(profile, device, tmp_path, SMALL)
         assert found == expected
+
+
+def test_a_device_that_fails_is_tried_once_more(tmp_path: Path, loose_device: list[Session]) -> None:
+    (found,) = fits("katdna_ls", REFERENCE, tmp_path, SMALL)
+    assert len(loose_device) == 2
+    (expected,) = fits("katdna_ls", REFERENCE, tmp_path, SMALL)
+    assert found == expected
 
 
 def test_seeds_matter() -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
+import clalign
 from clalign.devices import REFERENCE
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, InputError, OutOfDeviceMemory
+from clalign.jobs import QuietContext
 from clalign.search import opening as module
+from clalign.search.explain import explain_in_run
 from clalign.search.opening import Opening
+from clalign.search.pairwise_search import pairwise_search
 from clalign.sessions import ReferenceSession, Session
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 class Noted(ReferenceSession):
@@ -102,3 +109,19 @@ def test_what_fails_again_is_an_error(error: type[DeviceError], n_opened: int) -
         opening.work(fail, lambda: None, lambda text: None)
     assert len(opened) == n_opened
     assert ("another device" in found.value.hint) == (n_opened == 2)
+
+
+@pytest.mark.parametrize("kind", ["profile", "pairs"])
+def test_explaining_is_tried_once_more(kind: str, loose_device: list[Session], tmp_path: Path) -> None:
+    run, sequences = tmp_path / "run.clalign", tmp_path / "proteins.fa"
+    sequences.write_text(
+        "".join(f">{one}" for one in (GOLDEN / "sequences" / "proteins.fa").read_text().split(">")[1:3])
+    )
+    if kind == "pairs":
+        pairwise_search(sequences, sequences, run, device="reference").close()
+    else:
+        clalign.hmmsearch(GOLDEN / "profiles" / "rrm_ls.hmm", sequences, run, device="reference").close()
+    loose_device.clear()
+    first, second = (explain_in_run(run, 0, 1, lambda _: REFERENCE, QuietContext()) for _ in range(2))
+    assert len(loose_device) == 3
+    assert first == second

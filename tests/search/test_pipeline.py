@@ -15,7 +15,7 @@ from clalign.jobs import Event, Job, QuietContext
 from clalign.opencl.choice import pick_device
 from clalign.reference.cases import random_profile
 from clalign.runs import BatchResult, create_run, open_run
-from clalign.search import pipeline, profile_search
+from clalign.search import opening, pipeline, profile_search
 from clalign.search.pipeline import Pace
 from clalign.search.profile_search import run_search
 from clalign.sessions import ReferenceSession, Session, open_session
@@ -144,7 +144,7 @@ def test_the_next_batch_is_started_before_one_is_collected(
         sessions.append(Watching(open_session(device, *watchers), notes))
         return sessions[0]
 
-    monkeypatch.setattr(profile_search, "open_session", watching)
+    monkeypatch.setattr(opening, "open_session", watching)
     with create_run(tmp_path / "run.clalign") as run:
         run_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
         n_batches = len(run.finished(0))
@@ -197,7 +197,7 @@ def test_a_device_without_times_is_measured_by_the_clock(
     def timeless(device: Any, *watchers: Any) -> Session:
         return Watching(open_session(device, *watchers), [])
 
-    monkeypatch.setattr(profile_search, "open_session", timeless)
+    monkeypatch.setattr(opening, "open_session", timeless)
     with create_run(tmp_path / "run.clalign") as run:
         done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
     assert 0 < done["device_seconds"] < 60
@@ -216,7 +216,7 @@ def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
             lambda self: 0.25 if any(word == "collected" for word, _ in self.notes) else 0.0, lambda self, value: None
         )
 
-    monkeypatch.setattr(profile_search, "open_session", lambda *given: AtOnce(open_session(*given), []))
+    monkeypatch.setattr(opening, "open_session", lambda *given: AtOnce(open_session(*given), []))
     with create_run(tmp_path / "run.clalign") as run:
         done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
         assert len(run.finished(0)) > 3

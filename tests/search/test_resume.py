@@ -22,7 +22,7 @@ from clalign.jobs import Event, Job, QuietContext
 from clalign.opencl.choice import pick_device
 from clalign.reference.cases import random_profile
 from clalign.runs import create_run, open_run
-from clalign.search import profile_search
+from clalign.search import opening, profile_search
 from clalign.search.profile_search import run_search
 from clalign.sequences import SequenceBatch
 from clalign.sessions import ReferenceSession, open_session
@@ -213,7 +213,7 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
         session.inner = open_session(device, check, building)
         return session
 
-    monkeypatch.setattr(profile_search, "open_session", open_tight)
+    monkeypatch.setattr(opening, "open_session", open_tight)
     warnings: list[str] = []
     context = Job(lambda event: warnings.append(event.value["text"]) if event.kind == "warning" else None)
     with create_run(tight) as run:
