@@ -161,16 +161,20 @@ class RunFile:
 
     def set_profiles(self, cards: Iterable[dict[str, Any]]) -> None:
         """Store the cards of the profiles, which must hold name, accession, description and length."""
-        rows = [
+        rows = (  # one by one: of a million queries there is no room for all
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
             for i, card in enumerate(cards)
-        ]
+        )
         self._hits.forget_limits()
         with self._transaction():
             self.connection.execute("DELETE FROM profiles")
             self.connection.executemany(
                 "INSERT INTO profiles (id, name, accession, description, length, card) VALUES (?, ?, ?, ?, ?, ?)", rows
             )
+
+    def n_profiles(self) -> int:
+        """Return the number of profiles, or queries."""
+        return int(self.connection.execute("SELECT count(*) FROM profiles").fetchone()[0])
 
     def profiles(self) -> list[dict[str, Any]]:
         """Return the cards of the profiles."""

@@ -245,7 +245,8 @@ def continuation(path: Path) -> str:
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
         report = run.fact("database", {})
-        total = report.get("n_residues", 0) * sum(c.get("cells_per_residue", c["length"]) for c in run.profiles())
+        lengths = "SELECT total(coalesce(json_extract(card, '$.cells_per_residue'), length)) AS cells FROM profiles"
+        total = report.get("n_residues", 0) * run.connection.execute(lengths).fetchone()[0]
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
         return f"The results{done} are safe in {path}. Continue with: clalign resume {path}"
     return ""

@@ -6,13 +6,13 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TextIO
+from functools import cached_property, lru_cache
+from typing import TextIO, overload
 
 import numpy as np
 
 import clalign
-from clalign.errors import ClalignError, InputError, OptionError
+from clalign.errors import ClalignError, DamagedRun, InputError, OptionError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats import pairwise_text as text
 from clalign.formats import sam
@@ -29,17 +29,55 @@ from clalign.run_files.inputs import input_of
 from clalign.runs import RunFile
 from clalign.search.export_source import Choice
 from clalign.search.export_tables import write_lines, write_table
-from clalign.search.pairwise_inputs import scores_of, scoring_of
+from clalign.search.pairwise_inputs import rows_of_queries, scores_of, scoring_of
 from clalign.search.run_sources import as_given
 from clalign.sequences import SequenceDatabase
 
 NAMES_AT_ONCE = 65_536
+
+CARDS_KEPT = 256
+"""Cards of queries that are kept in memory."""
 
 NARROWEST_BLOCK = 20
 MARGINS = 32
 """What stands beside the residues on a line of the text, at most."""
 
 PARTIAL_JSON = '{"partial": true}'
+
+
+class Cards(Sequence[Card]):
+    """The cards of a run's queries, each with its ``number``, read when they are asked for: there may be millions.
+
+    Parameters
+    ----------
+    run : RunFile
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run, self._n = run, run.n_profiles()
+        self._read = lru_cache(CARDS_KEPT)(self._card)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, number: int) -> Card: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Card]: ...
+
+    def __getitem__(self, number: int | slice) -> Card | list[Card]:
+        if isinstance(number, slice):
+            return [self._read(one) for one in range(*number.indices(self._n))]
+        if not 0 <= number < self._n:
+            raise IndexError(number)
+        return self._read(number)
+
+    def _card(self, number: int) -> Card:
+        card = self._run.card(number)
+        if not card:
+            raise DamagedRun(self._run.path, f"its query {number} is missing")
+        return {**card, "number": number}
 
 
 @dataclass(frozen=True)
@@ -50,8 +88,8 @@ class PairSource:
     ----------
     run : RunFile
     spec : PairwiseSpec
-    cards : list of dict
-        Of the queries.
+    cards : sequence of dict
+        Of the queries; see `Cards`.
     origin : Provenance
     choice : Choice
         Which hits, and how; `Choice.significant` has no meaning here.
@@ -62,7 +100,7 @@ class PairSource:
 
     run: RunFile
     spec: PairwiseSpec
-    cards: list[Card]
+    cards: Cards
     origin: Provenance
     choice: Choice
     columns: str
@@ -100,7 +138,7 @@ class PairSource:
         database = self.queries
         if database is None:
             return [""] * len(self.cards)
-        return [database[int(row)].text for row in np.argsort(database.order)]
+        return [database[int(row)].text for row in rows_of_queries(database, len(self.cards))]
 
     def hits(self, number: int) -> Iterator[Hit]:
         """Yield the chosen hits of a query, best first."""
@@ -131,12 +169,12 @@ class PairSource:
 
     @cached_property
     def _notes(self) -> dict[tuple[int, int], str]:
-        """What users have written beside hits, by the identity of the query's card and the row of the target."""
-        return {(id(self.cards[number]), row): note for (number, row), note in self.run.notes().items()}
+        """What users have written beside hits, by number of the query and row of the target."""
+        return self.run.notes()
 
     def note(self, card: Card, hit: Hit) -> str:
         """Return what the user has written beside a target of a query."""
-        return self._notes.get((id(card), hit.row), "")
+        return self._notes.get((card["number"], hit.row), "")
 
     def rows(self) -> Iterator[PairRow]:
         """Yield all chosen alignments."""
@@ -177,7 +215,7 @@ def export_pairwise(run: RunFile, what: str, path: str, choice: Choice, columns:
     if choice.hits is not None:
         run.connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
         run.connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in choice.hits])
-    source = PairSource(run, spec, run.profiles(), origin, choice, columns, context)
+    source = PairSource(run, spec, Cards(run), origin, choice, columns, context)
     with whole_file(path, is_exact=what in EXACT) as stream:
         return write(source, table_stream(stream, what, choice.safe_cells))
 
@@ -333,15 +371,16 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
     )
     write_lines(stream, sam.head_lines(targets, source.origin))
     count, seen = 0, set[int]()
-    residues = dict(zip(map(id, source.cards), source.query_texts, strict=True))
+    residues = source.query_texts
     for row in source.rows():
         if not row.n_columns:
             continue
-        is_first = id(row.card) not in seen
-        seen.add(id(row.card))
-        count += write_lines(stream, [sam.record(row, is_first, residues[id(row.card)])])
-    left = [card for card in _searched(source) if id(card) not in seen] if source.choice.hits is None else []
-    write_lines(stream, (sam.unmapped(card, residues[id(card)]) for card in left))
+        number = row.card["number"]
+        is_first = number not in seen
+        seen.add(number)
+        count += write_lines(stream, [sam.record(row, is_first, residues[number])])
+    left = (card for card in _searched(source) if card["number"] not in seen) if source.choice.hits is None else ()
+    write_lines(stream, (sam.unmapped(card, residues[card["number"]]) for card in left))
     return count
 
 

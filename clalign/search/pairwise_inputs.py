@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class PairwiseInputs:
     ----------
     queries, targets : SequenceDatabase
     query_rows : int64[n_queries]
-        Row of each query, in the order of the input.
+        Row of each query, in the order of the input; see `rows_of_queries`.
     query_report, target_report : InputReport
     chosen : ChosenScoring
     strands : tuple of int
@@ -168,11 +168,32 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
         chosen = chosen_of(run)
     else:
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
-    rows = np.argsort(queries.order).astype(np.int64)
+    n_begun = run.n_profiles() if run is not None and is_begun else None
+    rows = rows_of_queries(queries, len(queries) if spec.is_pairs else n_begun)
+    if run is not None and n_begun not in (None, len(rows)):
+        raise DamagedRun(run.path, f"it has {n_begun:,} queries, their file {len(rows):,}")
+    if n_left_out := len(queries) - len(rows):
+        query_report = _left_out(query_report, n_left_out)
     strands = _strands(spec, queries.alphabet)
     lengths = np.diff(targets.offsets)
     samples = typical_lengths(lengths), rows_to_fit(lengths)
     return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, *samples)
+
+
+def rows_of_queries(queries: SequenceDatabase, n: int | None = None) -> npt.NDArray[np.int64]:
+    """Return the row of each query by its number: of those with residues, in the order of the input.
+
+    Where as many are numbered as the file holds (`n`), in given pairs and in older runs, it is that of all of them.
+    """
+    rows = np.argsort(queries.order).astype(np.int64)
+    return rows if n == len(rows) else rows[np.diff(queries.offsets)[rows] > 0]
+
+
+def _left_out(report: InputReport, n: int) -> InputReport:
+    """Return the report on a file of queries in which those without residues are told to be left out."""
+    text = f"Queries without residues were left out: {n:,}."
+    issues = (replace(issue, text=text) if issue.kind == "empty" else issue for issue in report.issues)
+    return replace(report, issues=tuple(issues))
 
 
 def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobContext) -> Loaded:

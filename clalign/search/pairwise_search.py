@@ -4,7 +4,8 @@ A run file of it differs from one of profiles in this:
 
 * The fact ``direction`` is ``pairwise``, ``scoring`` holds matrix and gap costs as they were used, ``queries`` the
   report of the query file, beside ``database``.
-* What profiles are there, queries are here; a query's number is its place in its file. Its card has ``strands``,
+* What profiles are there, queries are here; a query's number is its place among those of its file that have residues
+  (of given pairs, among all). Its card has ``strands``,
   ``statistics`` (or None), ``statistics_words``, ``fitted`` and ``curve``, written when they are known, and
   ``is_adjusted`` where E-values are adjusted to the composition of each pair.
 * Scores, and the histogram, are in units of the matrix, bins 1 wide (``histogram_bin``, ``histogram_unit``). On two
@@ -52,6 +53,9 @@ from clalign.search.profile_search import (
     warn,
 )
 from clalign.sessions import Session
+
+CARDS_AT_ONCE = 64
+"""So many cards of queries are made before a job is asked whether to go on."""
 
 PAIR_SPEED = 4
 """Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""
@@ -121,7 +125,7 @@ def _search(
         tell_once = cache(tell_cautions)
 
         def work(session: Session) -> dict[str, Any]:
-            _store_inputs(run, spec, inputs, session.device)
+            _store_inputs(run, spec, inputs, session.device, context)
             tell_once(session.device)
             pace = (align_pairs if spec.is_pairs else _compute)(run, spec, inputs, session, context)
             seconds = {name: round(seconds, 6) for name, seconds in session.seconds_by_kernel.items()}
@@ -132,7 +136,7 @@ def _search(
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
-        "n_queries": len(inputs.queries),
+        "n_queries": len(inputs.query_rows),
         "n_sequences": len(inputs.targets),
         "n_residues": inputs.targets.n_residues,
         "seconds": time.monotonic() - started,
@@ -143,9 +147,16 @@ def _search(
     }
 
 
-def _store_inputs(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, device: Device) -> None:
+def _store_inputs(
+    run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, device: Device, context: JobContext
+) -> None:
+    def card(number: int) -> dict[str, Any]:
+        if number % CARDS_AT_ONCE == 0:
+            context.check()
+        return card_of_query(inputs, number, spec)
+
     if run.fact("scoring") is None:
-        run.set_profiles(card_of_query(inputs, number, spec) for number in range(len(inputs.query_rows)))
+        run.set_profiles(map(card, range(len(inputs.query_rows))))
     run.set_facts(
         spec=spec.to_dict(),
         direction=spec.direction,

@@ -19,7 +19,7 @@ from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files.inputs import at_hand
 from clalign.runs import open_run
 from clalign.scoring import SubstitutionMatrix
-from clalign.search.pairwise_inputs import reverse_complement, scoring_of
+from clalign.search.pairwise_inputs import reverse_complement, rows_of_queries, scoring_of
 from clalign.sequences import Sequence
 
 WINDOWS = {False: 11, True: 15}
@@ -138,7 +138,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None 
     """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
     context = context or QuietContext()
     with open_run(path) as run:
-        card, spec = run.card(number), run.spec(PairwiseSpec)
+        card, spec, n = run.card(number), run.spec(PairwiseSpec), run.n_profiles()
         matrix = scoring_of(run).matrix
         bare = bare_plot(card, hit)
         try:
@@ -152,7 +152,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None 
         )
     except ClalignError as error:
         return replace(bare, problem=f"{NO_DOTS}: {error}")
-    query, target = queries[int(np.argsort(queries.order)[number])], targets[hit.row]
+    query, target = queries[int(rows_of_queries(queries, n)[number])], targets[hit.row]
     is_nucleic = card["alphabet"] != "amino"
     strands = [query.codes]
     if is_nucleic:

@@ -1,0 +1,84 @@
+"""Queries without residues: left out of a search and told in one line, but not of given pairs and older runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.devices import REFERENCE
+from clalign.errors import Cancelled, DamagedRun
+from clalign.jobs import QuietContext
+from clalign.pairwise_specs import PairwiseSpec
+from clalign.runs import open_run
+from clalign.search import pairwise_inputs, pipeline
+from clalign.search.export import export
+from clalign.search.pairwise_export import Cards
+from clalign.search.pairwise_search import run_pairwise
+from clalign.search.pairwise_verify import verify_pairwise
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pairwise_cases import Watching, fasta, make_inputs, records, search
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[Path, Path]:
+    """Three queries, with others that hold nothing before, between and behind them."""
+    queries, targets = make_inputs(tmp_path, "amino")
+    full = records(queries)
+    return fasta(queries, [("e1", ""), full[0], ("e2", ""), ("e3", ""), *full[1:], ("e4", "")]), targets
+
+
+def test_queries_without_residues_are_left_out_and_told_once(inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    full, context = [record for record in records(inputs[0]) if record[1]], Watching()
+    with search(inputs, tmp_path / "a.clalign", context=context) as run:
+        assert [card["name"] for card in run.profiles()] == [name for name, _ in full]
+        assert context.texts[0] == f"{inputs[0]}, line 1: Queries without residues were left out: 4."
+        assert [text for _, _, text in run.messages()] == context.texts
+        issues = [issue["text"] for issue in run.fact("queries")["issues"] if issue["kind"] == "empty"]
+        assert issues == ["Queries without residues were left out: 4."]
+        assert verify_pairwise(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
+        hits = [repr(list(run.hits(number))) for number in range(3)]
+    for what in ("sam", "scores", "stockholm"):
+        export(tmp_path / "a.clalign", what, str(tmp_path / what), context=QuietContext())
+    assert len((tmp_path / "scores").read_text().splitlines()) == 3 * len(records(inputs[1]))
+    lines = [line.split("\t") for line in (tmp_path / "sam").read_text().splitlines() if not line.startswith("@")]
+    assert {line[0]: line[9] for line in lines if not int(line[1]) & 256}.keys() == {name for name, _ in full}
+    shown = {line[9] for line in lines if line[9] != "*" and not int(line[1]) & 16}
+    assert shown <= {text for _, text in full}
+    with search((fasta(tmp_path / "full.fa", full), inputs[1]), tmp_path / "b.clalign") as run:
+        assert [repr(list(run.hits(number))) for number in range(3)] == hits
+
+
+def test_given_pairs_keep_them(inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    names = [name for name, _ in records(inputs[0])]
+    targets = fasta(tmp_path / "t.fa", [(f"t{i}", "ACDEF") for i in range(len(names))])
+    with search((inputs[0], targets), tmp_path / "a.clalign", mode="global", in_step=True) as run:
+        assert [card["name"] for card in run.profiles()] == names
+        assert run.n_hits() == len(names)
+
+
+def test_a_run_that_numbered_them_goes_on_as_it_began(
+    inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def all_of_them(queries: Any, n: int | None = None) -> Any:
+        return np.argsort(queries.order)
+
+    with monkeypatch.context() as before:
+        before.setattr(pairwise_inputs, "rows_of_queries", all_of_them)
+        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        with pytest.raises(Cancelled):
+            search(inputs, tmp_path / "a.clalign", context=Watching(1))
+    with open_run(tmp_path / "a.clalign", writable=True) as run:
+        run_pairwise(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
+        cards = Cards(run)
+        assert [card["name"] for card in cards] == [name for name, _ in records(inputs[0])]
+        assert [card["number"] for card in cards[2:]] == [2, 3, 4, 5, 6]
+        assert run.n_hits(0) == 0
+        assert run.n_hits(1) > 0
+        run.connection.execute("DELETE FROM profiles WHERE id = 6")
+        with pytest.raises(DamagedRun, match="it has 6 queries"):
+            verify_pairwise(run, None, 9, REFERENCE, QuietContext())
