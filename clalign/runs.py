@@ -8,12 +8,9 @@ last finished batch and ends with the same result.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import json
-import os
 import sqlite3
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,10 +19,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from filelock import FileLock, Timeout
 
-from clalign.errors import DamagedRun, OutputError, RunBusy
-from clalign.formats.cache import lock_folder, make_folder
+from clalign.errors import DamagedRun, OutputError
 from clalign.hits import Hit
 from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
@@ -33,6 +28,7 @@ from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
 from clalign.run_files.connection import RunConnection, connect, open_checked, refuse_busy
 from clalign.run_files.hit_rows import HitRows
+from clalign.run_files.ownership import owned, taken
 from clalign.run_files.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
 from clalign.run_files.targets import HeaderReader
@@ -89,42 +85,11 @@ class RunFile:
                 "Free space on that disk, or choose another place with --run.",
             ) from error
         except sqlite3.IntegrityError as error:
-            raise self._busy() from error
+            raise taken(self.path) from error
 
-    def _busy(self) -> RunBusy:
-        return RunBusy(f"Another worker is writing the run file {self.path}.", "Wait until it is done, or stop it.")
-
-    @contextlib.contextmanager
-    def owned(self) -> Iterator[None]:
-        """Be the only worker that writes this run; a worker that dies gives it free.
-
-        Raises
-        ------
-        RunBusy
-            If another worker has it.
-        """
-        name = hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:32]
-        folder = lock_folder()
-        try:
-            make_folder(folder)
-            lock = FileLock(folder / f"{name}.lock", blocking=False)
-            lock.acquire()
-        except Timeout:
-            raise self._busy() from None
-        except OSError as error:
-            raise OutputError(
-                f"The folder {folder} cannot be written ({error}).", "Name another one with CLALIGN_CACHE_DIR."
-            ) from error
-        try:
-            yield
-        finally:
-            if sys.platform != "win32":
-                with contextlib.suppress(OSError):  # who has opened it already finds that it is gone
-                    Path(lock.lock_file).unlink()
-            lock.release()
-            if sys.platform == "win32":  # where only what nobody has open can be removed
-                with contextlib.suppress(OSError):
-                    Path(lock.lock_file).unlink()
+    def owned(self) -> contextlib.AbstractContextManager[None]:
+        """Be the only worker that writes this run; see `clalign.run_files.ownership.owned`."""
+        return owned(self.path)
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
