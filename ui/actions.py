@@ -223,7 +223,7 @@ COMMANDS = (
             no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
             separator=True),
     Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
-    Command("hits.locate_files", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
+    Command("locating.ask_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
             "Tells where its sequences and profiles lie now, if they were moved"),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),

@@ -20,6 +20,7 @@ from .hit_desk import HitDesk
 from .inspector import Inspector
 from .job_desk import JobDesk
 from .lab_desk import LabDesk
+from .locate_desk import LocateDesk
 from .models.jobs import JobItem, JobQueue
 from .models.pair_run_view import PairRunView, is_pairwise_run
 from .models.reader import Reader
@@ -59,6 +60,7 @@ class Conductor(QObject):
         self.reader = Reader(self)
         self._files: Reader | None = None
         self.desk = JobDesk(self, self.queue)
+        self.locating = LocateDesk(self)
         self.hits = HitDesk(self)
         self.devices = DeviceDesk(self)
         self.sources = SourceDesk(self)
@@ -179,9 +181,14 @@ class Conductor(QObject):
         if page is not None:
             self.window.center.removeWidget(page)
             page.run.close()
-            if self._files is not None:
-                self._files.forget_all(path)
+            self.forget_files(path)
             page.deleteLater()
+
+    def forget_files(self, owner: str) -> None:
+        """Stop what is read for a page that goes; `owner` is the path of its run or file."""
+        self.profiles.forget(owner)
+        if self._files is not None:
+            self._files.forget_all(owner)
 
     # --- runs ---
 

@@ -28,6 +28,8 @@ class FunnelDesk(QObject):
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self._conductor = conductor
+        self._refused: tuple[ExplainSheet, str, dict[str, Any]] | None = None
+        conductor.locating.located.connect(self._explain_again)
 
     def connect_view(self, page: ResultsPage, view: FunnelView) -> None:
         """Do what a funnel asks for."""
@@ -119,7 +121,7 @@ class FunnelDesk(QObject):
 
     def _explain_named(self, page: ResultsPage, name: str) -> None:
         job = {"job": "explain", "profile": max(0, page.run.profile), "name": name}
-        if isinstance(page.run, PairRunView):
+        if isinstance(page.run, PairRunView) or page.run.facts.get("database"):
             self._start(page, name, {**job, "run": str(page.run.path)})
         else:
             self._start(page, name, {**job, "spec": page.run.facts["spec"]})
@@ -132,17 +134,27 @@ class FunnelDesk(QObject):
 
         sheet = ExplainSheet(name, isinstance(page.run, PairRunView))
         sheet.resized.connect(self._conductor.window.sheets.fit)
+        run = str(page.run.path)
+        sheet.locate_asked.connect(lambda: self._conductor.locating.ask(run))
         self._conductor.window.sheets.open_sheet(sheet)
-        self._conductor.inspector.ask(
-            job, lambda value: _show(sheet, value), lambda message, hint: _show_problem(sheet, message, hint)
-        )
+        self._ask(sheet, run, job)
+
+    def _ask(self, sheet: ExplainSheet, run: str, job: dict[str, Any]) -> None:
+        def refuse(message: str, hint: str) -> None:
+            if isValid(sheet):
+                sheet.show_problem(message, hint)
+                self._refused = sheet, run, job
+
+        self._conductor.inspector.ask(job, lambda value: _show(sheet, value), refuse)
+
+    def _explain_again(self, run: str) -> None:
+        """Ask once more for what was refused, now that a file of the run was found."""
+        refused, self._refused = self._refused, None
+        if refused is not None and refused[1] == run and isValid(refused[0]):
+            refused[0].show_waiting()
+            self._ask(*refused)
 
 
 def _show(sheet: ExplainSheet, value: dict[str, Any]) -> None:
     if isValid(sheet):  # not closed by now
         sheet.show_explanation(value)
-
-
-def _show_problem(sheet: ExplainSheet, message: str, hint: str) -> None:
-    if isValid(sheet):
-        sheet.show_problem(message, hint)

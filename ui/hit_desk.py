@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
-from clalign.run_files.inputs import relocate
-from clalign.runs import open_run
 from clalign.specs import SearchSpec
 
-from . import words
 from .forms.scripts import Spec, as_command, as_python, spec_of
 from .models.pair_run_view import PairRunView
 
@@ -68,26 +65,6 @@ class HitDesk(QObject):
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._conductor.window.sheets.close_sheet()
         self._conductor.desk.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
-
-    def locate_files(self, path: str = "") -> None:
-        """Ask where files of a run lie now, and keep it with the run; they are known by their checksums."""
-        page = self._conductor.page
-        run = Path(path) if path or page is None else page.run.path
-        names, _ = QFileDialog.getOpenFileNames(self._conductor.window, "Locate files of this run")
-
-        def relocated() -> list[tuple[str, str]]:
-            with open_run(run, writable=True) as found:
-                return relocate(found, names)
-
-        def tell(answer: list[tuple[str, str]] | Exception) -> None:
-            if isinstance(answer, Exception):
-                self._conductor.say("stop", str(answer))
-            else:
-                places = ", ".join(words.short_path(new) for _, new in answer)
-                self._conductor.say("good", f"The run remembers where its files lie: {places}.")
-
-        if names:
-            self._conductor.reader.ask(("locate", run), relocated, tell)
 
     def copy_hits(self) -> None:
         """Copy the selected hits as a table."""

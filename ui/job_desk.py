@@ -13,11 +13,11 @@ from PySide6.QtGui import QDesktopServices
 
 from clalign.devices import REFERENCE
 from clalign.pairwise_specs import PairwiseSpec
-from clalign.run_files.inputs import LOCATE
 
 from . import words
 from .forms.scripts import Spec
 from .models.jobs import JobItem, JobQueue
+from .models.missing_files import can_be_located
 from .turns import next_turn
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class JobDesk(QObject):
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
         self._conductor.window.messages.take_back(self._told.pop(run, ""))
+        self._conductor.locating.take_back(run)
         self._submit(f"Continue {Path(run).stem}", job)
 
     def verify(self, run: str, hits: list[int] | None) -> None:
@@ -135,6 +136,11 @@ class JobDesk(QObject):
         job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns,
                "safe_cells": is_safe}  # fmt: skip
         self._submit(f"Export to {Path(path).name}", job)
+
+    def locate(self, run: str, paths: list[str]) -> None:
+        """Look whether files are those that a run was made with, and keep with it where they lie."""
+        self._conductor.window.messages.take_back(self._told.pop(run, ""))
+        self._submit(f"Locate files of {Path(run).stem}", {"job": "locate", "run": run, "paths": paths})
 
     def act(self, item: JobItem, name: str) -> None:
         """Do what a button of the job strip says."""
@@ -251,6 +257,8 @@ class JobDesk(QObject):
             self._conductor.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
         elif item.kind == "tune":
             self._conductor.devices.end_tuning(item)
+        elif item.kind == "locate":
+            self._conductor.locating.end(item)
         elif item.kind == "hmmbuild":
             self._conductor.building.end(item)
         else:
@@ -261,8 +269,8 @@ class JobDesk(QObject):
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
-        if LOCATE in item.line():
-            ways.append(("Locate file…", lambda: self._conductor.hits.locate_files(item.run)))
-        self._told[item.run] = item.line()
-        self._conductor.say("stop", item.line(), *ways, details=item.traceback)
+        text = item.line()
+        if not can_be_located(text):
+            self._told[item.run] = text
+        self._conductor.locating.say(item.run, text, *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -40,6 +40,7 @@ class PairDesk(QObject):
         self._pasted = ""
         self._options: dict[str, Any] = {}
         conductor.inspector.file_read.connect(self._take_pasted)
+        conductor.locating.located.connect(self._fill_again)
 
     # --- starting ---
 
@@ -140,8 +141,18 @@ class PairDesk(QObject):
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
         card.dots_asked.connect(lambda: self._fill_dots(page, card))
+        card.dots.locate_asked.connect(lambda: self._conductor.locating.ask(str(page.run.path)))
         card.alignment_picture_asked.connect(self.save_alignment)
         card.dots_picture_asked.connect(self.save_dots)
+
+    def _fill_again(self, run: str) -> None:
+        """Compare once more, now that a file of the run was found."""
+        from .views.pair_card import PairCard
+        from .views.pair_page import PairPage
+
+        page = self._conductor.pages.get(run)
+        for card in page.findChildren(PairCard) if isinstance(page, PairPage) else ():
+            self._fill_dots(page, card)
 
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
         """Compare the two sequences of the hit in view; the window does not wait."""

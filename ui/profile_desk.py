@@ -12,9 +12,10 @@ from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clalign.errors import ClalignError
+from clalign.jobs import JobContext
 
 from . import words
-from .models.profile_nodes import ShownProfile, node_line, read_profile
+from .models.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -30,7 +31,8 @@ class ProfileDesk(QObject):
         super().__init__(conductor)
         self._conductor = conductor
         self.pages: dict[str, ProfilePage] = {}
-        self._waiting: dict[tuple[int, str, int], list[Callable[[ShownProfile], None]]] = {}
+        conductor.locating.located.connect(self._fill_again)
+        self._waiting: dict[tuple[str, int, int], list[Callable[[ShownProfile], None]]] = {}
 
     @property
     def page(self) -> ProfilePage | None:
@@ -74,7 +76,7 @@ class ProfileDesk(QObject):
         card = source.cards[number]
         parts = [card["name"], card["accession"], card["description"], words.plural(card["length"], "node")]
         page.show_card(number, " · ".join(part for part in parts if part and part != "-"))
-        self.fill(page.view, path, number, card)
+        self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
     def close_page(self) -> None:
         """Leave the profile in view."""
@@ -88,7 +90,13 @@ class ProfileDesk(QObject):
         page = self.pages.pop(path, None)
         if page is not None:
             self._conductor.window.center.removeWidget(page)
+            self._conductor.forget_files(path)
             page.deleteLater()
+
+    def forget(self, owner: str) -> None:
+        """Wait no longer for profiles of a file, or of a run."""
+        for key in [key for key in self._waiting if key[0] == owner]:
+            del self._waiting[key]
 
     def connect_view(self, view: ProfileView) -> None:
         """Do what a logo asks for."""
@@ -96,6 +104,7 @@ class ProfileDesk(QObject):
         view.scheme_chosen.connect(self._conductor.set_scheme)
         view.least_asked.connect(lambda profile: self._show_least(view, profile))
         view.export_asked.connect(self.export_logo)
+        view.locate_asked.connect(self._conductor.locating.ask_for_page)
 
     def set_scheme(self, scheme: str) -> None:
         """Color residues of all pages by a scheme."""
@@ -127,36 +136,46 @@ class ProfileDesk(QObject):
         elif path == "-":
             page.profile.say("The profile was not kept", "It came from standard input. Open it as a file to see it.")
         else:
-            self.fill(page.profile, path, number, run.cards[number], then)
+            file, card = run.path, run.cards[number]
+            self.fill(
+                page.profile, str(file), number, lambda context: read_run_profile(file, number, card, context), then
+            )
+
+    def _fill_again(self, run: str) -> None:
+        """Read the profile once more, now that a file of its run was found."""
+        page = self._conductor.pages.get(run)
+        if page is not None and page.shows_profile:
+            self.fill_results(page)
 
     def fill(
-        self, view: ProfileView, path: str, number: int, card: dict[str, Any],
+        self, view: ProfileView, owner: str, number: int, read: Callable[[JobContext], ShownProfile],
         then: Callable[[ShownProfile], None] = lambda profile: None,
     ) -> None:  # fmt: skip
-        """Read a profile and show it; the window does not wait."""
-        if view.wanted == (path, number) and view.profile is not None:
+        """Read a profile of a file or of a run and show it; the window does not wait."""
+        if view.wanted == (owner, number) and view.profile is not None:
             then(view.profile)
             return
-        waiting = self._waiting.setdefault((id(view), path, number), [])
+        key = (owner, id(view), number)
+        waiting = self._waiting.setdefault(key, [])
         waiting.append(then)
         if len(waiting) > 1:
             return
-        view.wanted = (path, number)
+        view.wanted = (owner, number)
 
         def take(answer: ShownProfile | Exception) -> None:
-            calls = self._waiting.pop((id(view), path, number), [])
-            if not isValid(view) or view.wanted != (path, number):
+            calls = self._waiting.pop(key, [])
+            if not isValid(view) or view.wanted != (owner, number):
                 return
             if isinstance(answer, ClalignError):
                 view.say("The profile cannot be shown", str(answer))
             elif isinstance(answer, Exception):
-                view.say("The profile cannot be shown", f"{path} is not readable because: {answer}.")
+                view.say("The profile cannot be shown", f"Its file is not readable because: {answer}.")
             else:
                 view.show_profile(answer)
                 for call in calls:
                     call(answer)
 
-        self._conductor.reader.ask((id(view), path, number), lambda: read_profile(path, number, card), take)
+        self._conductor.files.ask_long(key, read, take)
 
     def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
         from .views.profile_view import LeastLikedSheet

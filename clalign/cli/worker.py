@@ -268,6 +268,14 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 
+def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.run_files.inputs import relocate
+    from clalign.runs import open_run
+
+    with open_run(Path(request["run"]), writable=True) as file:
+        return {"found": relocate(file, request["paths"], job)}
+
+
 def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
 
@@ -324,6 +332,7 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "explain": _explain,
     "hmmbuild": _hmmbuild,
     "export": _export,
+    "locate": _locate,
     "calibrate": _calibrate,
     "bench": _bench,
     "ladder": _ladder,

@@ -22,6 +22,7 @@ from clalign.devices import REFERENCE, Device
 from clalign.errors import Cancelled, ClalignError
 from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import Event, Job
+from clalign.run_files.inputs import input_of
 from clalign.runs import BatchResult, RunFile, create_run, open_run
 
 MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True, "fault": False}
@@ -337,6 +338,9 @@ def hmmbuild(request: dict, job: Job) -> dict:
 def explain(request: dict, job: Job) -> dict:
     if request.get("name") == "nobody":
         raise ClalignError('no sequence is named "nobody".', "The name is the first word of a header.")
+    if manners().get("reads_files"):
+        with open_run(Path(request["run"])) as run:
+            input_of(run, "targets", job)
     target = request.get("name") or f"row {request['row']} of {Path(request['run']).stem}"
     step = {"stage": "msv", "label": "MSV filter", "score": 1.0, "threshold": 2.0, "pvalue": 0.1, "limit": 0.02,
             "passed": False, "ran": True, "text": "It scores 1.0 bits; 2.0 are needed."}  # fmt: skip
@@ -348,7 +352,7 @@ def explain(request: dict, job: Job) -> dict:
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
         "verify": verify, "export": export, "ladder": ladder,
         "smith_waterman_ladder": pair_ladder, "bench": bench, "calibrate": calibrate,
-        "tune": tune, "explain": explain, "hmmbuild": hmmbuild}  # fmt: skip
+        "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"]}  # fmt: skip
 
 
 def obey(job: Job) -> None:

@@ -116,7 +116,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
     assert len(keys) == len(set(keys))
 
 
-QUIET = ("quit", "sources.open_files", "hits.locate_files", "full_screen")
+QUIET = ("quit", "sources.open_files", "locating.ask_for_page", "full_screen")
 
 
 @pytest.mark.parametrize("name", [command.id for command in COMMANDS if command.id not in QUIET])

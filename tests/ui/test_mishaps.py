@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from clalign.errors import InputError
-from clalign.run_files.inputs import input_of
-from clalign.runs import create_run, open_run
-from clalign.specs import SearchSpec
 from clalign.ui.app import tell_faults
 from clalign.ui.main_window import MainWindow
-from clalign.ui.models.jobs import JobItem
 from clalign.ui.views.results_page import ResultsPage
 
 Press = Callable[[QWidget, str], None]
@@ -241,25 +235,3 @@ def test_a_file_whose_name_is_no_utf8_is_refused(window: MainWindow, files: dict
     assert "s\\udcf1.fasta" in window.messages.messages[0].text
     assert "on the command line" in window.messages.messages[0].text
     assert not window.conductor.workspace.sources
-
-
-def test_a_moved_file_of_a_run_is_located(qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: Any) -> None:
-    old, new, path = tmp_path / "old.fasta", tmp_path / "new.fasta", tmp_path / "moved.clalign"
-    new.write_text(">a\nMKVL\n")
-    spec = SearchSpec(str(tmp_path / "made.hmm"), str(old)).to_dict()
-    report = {"n_sequences": 1, "n_residues": 4, "n_empty": 0, "digest": sha256(new.read_bytes()).hexdigest()}
-    with create_run(path, spec=spec, state="done", database=report) as run, pytest.raises(InputError) as caught:
-        input_of(run, "targets")
-    job = {"job": "verify", "run": str(path)}
-    item = JobItem("Verify", job, "failed", message=caught.value.message, hint=caught.value.hint)
-    window.conductor.desk._end_badly(item)
-    chosen = [str(tmp_path / "made.hmm")]
-    monkeypatch.setattr("PySide6.QtWidgets.QFileDialog.getOpenFileNames", lambda *_: (chosen, ""))
-    for place, words in (("made.hmm", "none of the files"), ("new.fasta", "remembers")):
-        (tmp_path / "made.hmm").write_text("HMMER2.0\n")
-        chosen[:] = [str(tmp_path / place)]
-        (locate,) = [call for message in window.messages.messages for text, call in message.actions if "Loc" in text]
-        locate()
-        qtbot.waitUntil(lambda words=words: any(words in m.text for m in window.messages.messages), timeout=60000)
-    with open_run(path) as run:
-        assert input_of(run, "targets") == str(new)

@@ -15,6 +15,7 @@ from clalign.formats.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.profile_logo import HEIGHT_MODES
 from clalign.profiles import Hmm
+from clalign.runs import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.logo_figure import logo_figure, percents
 from clalign.ui.models.profile_nodes import (
@@ -240,7 +241,8 @@ def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> N
 
 def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: ResultsPage) -> None:
     page.run.cards[0] = {**page.run.cards[0], "name": "globins4", "length": 149}
-    page.run.facts["spec"] = {**page.run.facts["spec"], "profiles": str(path_of("globins4"))}
+    with open_run(page.run.path, writable=True) as run:
+        run.set_facts(spec={**run.fact("spec"), "profiles": str(path_of("globins4"))})
     QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
     qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
     assert page.profile.profile.hmm.name == "globins4"

@@ -182,6 +182,8 @@ def _stopping(item: JobItem) -> str:
 def _stopped(item: JobItem) -> str:
     if item.kind in MEASUREMENTS:
         return "Stopped; what was measured so far is kept"
+    if item.kind == "locate":
+        return "Stopped; the run does not know yet where its files lie"
     if item.kind == "tune":
         return "Stopped; the choices stay as they were"
     if not item.is_search:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clalign.errors import InputError
 from clalign.formats.profiles import read_profiles
+from clalign.jobs import JobContext, QuietContext
 from clalign.profile_logo import ProfileLogo, core_transitions, profile_logo
 from clalign.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
+from clalign.run_files.inputs import input_of
+from clalign.runs import open_run
 
 from .. import words
 
@@ -39,7 +42,7 @@ def shown_profile(hmm: Hmm) -> ShownProfile:
     return ShownProfile(hmm, profile_logo(hmm), core_transitions(hmm))
 
 
-def read_profile(path: str, number: int, card: dict[str, Any]) -> ShownProfile:
+def read_profile(path: str, number: int, card: dict[str, Any], context: JobContext | None = None) -> ShownProfile:
     """Read one profile of a file.
 
     Parameters
@@ -48,13 +51,16 @@ def read_profile(path: str, number: int, card: dict[str, Any]) -> ShownProfile:
         Its place in the file, from 0.
     card : dict
         What was known of it; the file may be another one by now.
+    context : JobContext, optional
+        Asked whether to go on.
 
     Raises
     ------
     InputError
         If it is not readable or no longer there.
     """
-    hmm = next(islice(read_profiles(path), number, None), None)
+    check = (context or QuietContext()).check
+    hmm = next((found for place, found in enumerate(read_profiles(path)) if check() or place == number), None)
     if hmm is None or (hmm.name, hmm.length) != (card["name"], card["length"]):
         raise InputError(
             path,
@@ -62,6 +68,19 @@ def read_profile(path: str, number: int, card: dict[str, Any]) -> ShownProfile:
             "Open the file that was searched with.",
         )
     return shown_profile(hmm)
+
+
+def read_run_profile(run: Path, number: int, card: dict[str, Any], context: JobContext) -> ShownProfile:
+    """Read one of the profiles that a run searched with, where they lie now and if they are still the same.
+
+    Raises
+    ------
+    ClalignError
+        As of `input_of` and `read_profile`.
+    """
+    with open_run(run) as file:
+        path = input_of(file, "profiles", context)
+    return read_profile(path, number, card, context)
 
 
 def node_title(profile: ShownProfile, node: int) -> str:

@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWi
 
 from .. import theme, words
 from ..models.dot_plot import LEVELS, DotPlot
+from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from .dot_painter import USUAL_LEVEL, DotImage, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
-from .parts import ElidedLabel, IconButton, label, row
+from .parts import ElidedLabel, IconButton, button, label, row
 
 ZOOM = 1.3
 LEAST_SHOWN = 12.0
@@ -187,6 +188,7 @@ class DotPlotView(QWidget):
 
     column_chosen = Signal(int, int)
     picture_asked = Signal()
+    locate_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -201,13 +203,18 @@ class DotPlotView(QWidget):
         self.least.valueChanged.connect(self.canvas.set_least)
         self.place = ElidedLabel("", "muted")
         self.problem = label("", "caution", wrap=True)
+        self.problem.setMinimumWidth(1)
         self.problem.hide()
+        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button.hide()
         self.canvas.hovered.connect(self._say)
         self._window = ""
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 2, 8, 6)
         box.setSpacing(4)
-        box.addWidget(self.problem)
+        problem = row(self.problem, self.locate_button)
+        problem.setStretch(0, 1)
+        box.addLayout(problem)
         box.addLayout(self._tools_and_canvas(), 1)
         box.addWidget(self.place)
 
@@ -238,8 +245,10 @@ class DotPlotView(QWidget):
     def show_plot(self, plot: DotPlot | None) -> None:
         """Show another plot."""
         self.canvas.show_plot(plot)
-        self.problem.setText(plot.problem if plot else "")
-        self.problem.setVisible(bool(plot and plot.problem))
+        problem = plot.problem if plot else ""
+        self.problem.setText(without_ways(problem))
+        self.problem.setVisible(bool(problem))
+        self.locate_button.setVisible(can_be_located(problem))
         self._window = ""
         if plot is not None and plot.dots is not None:
             size = words.length(plot.window, plot.alphabet)

@@ -19,6 +19,7 @@ from ..models.explanation import (
     step_numbers,
     step_result,
 )
+from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from .parts import IconLabel, button, clear_layout, label, line, notice_row, row
 from .sheet import Sheet
 
@@ -51,16 +52,24 @@ class ExplainSheet(Sheet):
     """
 
     resized = Signal()
+    locate_asked = Signal()
 
     def __init__(self, name: str, of_pair: bool = False) -> None:
         super().__init__(f"Explain {name}", 640)
         self.value: dict[str, Any] = {}
-        self.body.addWidget(label(WAIT_WORDS[of_pair], "muted"))
+        self._of_pair = of_pair
+        self.show_waiting()
         self.copy_button = button("Copy as text", self.copy)
         self.copy_button.setEnabled(False)
         close = button("Close", self.close_sheet, "primary")
         self.foot.addLayout(row(None, self.copy_button, close))
         self.setFocusProxy(close)
+
+    def show_waiting(self) -> None:
+        """Say that it is being computed."""
+        clear_layout(self.body)
+        self.body.addWidget(label(WAIT_WORDS[self._of_pair], "muted"))
+        self.body.addStretch(1)
 
     def show_explanation(self, value: dict[str, Any]) -> None:
         """Show what became of the sequence."""
@@ -82,9 +91,11 @@ class ExplainSheet(Sheet):
         self.resized.emit()
 
     def show_problem(self, message: str, hint: str) -> None:
-        """Say why there is no explanation."""
+        """Say why there is no explanation; where a file is missed, with a button that asks for it."""
         clear_layout(self.body)
-        self.body.addWidget(notice_row("stop", f"{message} {hint}".strip()))
+        text = f"{message} {hint}".strip()
+        ways = [button(LOCATE_TITLE, self.locate_asked.emit)] if can_be_located(text) else []
+        self.body.addWidget(notice_row("stop", without_ways(text), *ways))
         self.body.addStretch(1)
         self.resized.emit()
 

@@ -22,7 +22,7 @@ DETAIL_LINES = 8
 
 @dataclass(frozen=True)
 class Message:
-    """A message with what can be done about it."""
+    """A message with what can be done about it; it stays open after a call that returns False."""
 
     severity: str
     text: str
@@ -118,8 +118,8 @@ class MessageBar(QWidget):
         return shown
 
     def _act(self, call: Callable[[], object], message: Message) -> None:
-        self._close(message)
-        call()
+        if call() is not False:
+            self._close(message)
 
     def _close(self, message: Message) -> None:
         self.messages = [m for m in self.messages if m is not message]

@@ -9,6 +9,7 @@ from clalign.profile_logo import HEIGHT_MODES, HeightMode
 
 from .. import words
 from ..models.logo_figure import LogoFigure, logo_figure
+from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ..models.profile_nodes import ShownProfile, least_liked
 from ..models.residue_colors import SCHEMES
 from ..models.text_table import ROW_ROLE, TextColumn, TextTable
@@ -66,6 +67,7 @@ class ProfileView(QWidget):
     least_asked = Signal(object)
     scheme_chosen = Signal(str)
     node_chosen = Signal(int)
+    locate_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +78,11 @@ class ProfileView(QWidget):
         self.logo = LogoView()
         self.overview = LogoOverview(self.logo)
         self.inspector = NodeInspector()
-        self.empty = EmptyPanel("chart-timeline-variant", "Reading the profile", "Its logo appears here.")
+        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button.hide()
+        self.empty = EmptyPanel(
+            "chart-timeline-variant", "Reading the profile", "Its logo appears here.", self.locate_button
+        )
         self._title = ElidedLabel("", "muted")
         above = QWidget()
         box = QVBoxLayout(above)
@@ -156,7 +162,8 @@ class ProfileView(QWidget):
         self.profile = None
         self.logo.show_figure(None)
         self.inspector.show_node(None, 0)
-        self.empty.say(heading, text)
+        self.empty.say(heading, without_ways(text))
+        self.locate_button.setVisible(can_be_located(text))
         self._stack.setCurrentIndex(0)
 
     def choose_node(self, node: int) -> None:
