@@ -1,7 +1,8 @@
 """One window for each user: a second start hands its files to the first and ends.
 
 They meet at a socket in a folder that is this user's alone, and each proves to the other that it can read the key
-beside it, before a path is told. Where that fails the second start opens a window of its own.
+file beside it, before a path is told. Where that fails the second start opens a window of its own. Each window has a
+socket of its own, whose name is in the key file: one that hung takes only its own away when it ends at last.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ LONGEST_PATH = 100
 
 LONGEST_MESSAGE = 1 << 20
 
+MARK_LETTERS = 8
+"""Of the end of a socket's name, by which windows differ."""
+
 
 def server_name(settings: Settings) -> str:
     """Return the meeting point: one for each user and set of preferences; empty if no folder is this user's alone."""
     name = "clalign-" + hashlib.sha256(str(settings.config).encode()).hexdigest()[:16]
     for folder in _folders():
         place = str(folder / name)
-        if len(os.fsencode(place)) < LONGEST_PATH and _is_own(folder):
+        if len(os.fsencode(_place(place, "0" * MARK_LETTERS))) < LONGEST_PATH and _is_own(folder):
             return place
     return ""
 
@@ -69,20 +73,28 @@ def _proof(key: bytes, *parts: str) -> str:
     return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
 
 
-def _socket_name(name: str) -> str:
-    return Path(name).name if sys.platform == "win32" else name
+def _place(name: str, mark: str) -> str:
+    """Return the socket of the window with a mark."""
+    return f"{Path(name).name if sys.platform == 'win32' else name}-{mark}"
+
+
+def _known(name: str) -> tuple[bytes, str]:
+    """Return key and socket of the last window; empty if there is none."""
+    try:
+        key, mark = _key_file(name).read_text("ascii").split("\n") if name else ("", "")
+    except (OSError, ValueError):
+        return b"", ""
+    is_sound = len(mark) == MARK_LETTERS and mark.isalnum()
+    return (key.encode(), _place(name, mark)) if key and is_sound else (b"", "")
 
 
 def hand_over(name: str, files: list[str]) -> bool:
     """Give files to the running window; returns whether there is one that proved itself and took them."""
-    try:
-        key = _key_file(name).read_bytes() if name else b""
-    except OSError:
-        key = b""
+    key, place = _known(name)
     if not key:
         return False
     socket = QLocalSocket()
-    socket.connectToServer(_socket_name(name))
+    socket.connectToServer(place)
     if not socket.waitForConnected(WAIT_MS):
         return False
     asked = secrets.token_hex(16)
@@ -121,20 +133,26 @@ class Instance(QObject):
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._meet)
-        if name and self._keep_key(name):
-            place = _socket_name(name)
-            if not self._server.listen(place):
-                # Left behind by a window that ended badly; nobody answers there.
-                QLocalServer.removeServer(place)
-                self._server.listen(place)
+        mark, before = secrets.token_hex(MARK_LETTERS // 2), _known(name)[1]
+        if name and self._server.listen(_place(name, mark)):
+            if self._keep_key(name, mark):
+                if before:  # its window ended badly, or hangs; nobody looks for it there any more
+                    QLocalServer.removeServer(before)
+            else:
+                self._server.close()
 
-    def _keep_key(self, name: str) -> bool:
-        """Write the key for later starts of this user; tell whether that could be done."""
+    @property
+    def place(self) -> str:
+        """The socket; empty if there is none."""
+        return str(self._server.fullServerName())
+
+    def _keep_key(self, name: str, mark: str) -> bool:
+        """Write key and socket for later starts of this user; tell whether that could be done."""
         path = _key_file(name)
         try:
             path.unlink(missing_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                stream.write(self._key)
+                stream.write(self._key + b"\n" + mark.encode())
         except OSError:
             return False
         return True

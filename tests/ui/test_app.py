@@ -67,7 +67,7 @@ def test_noise_at_the_meeting_point_is_ignored(qtbot: Any, settings: Settings) -
     got: list[Any] = []
     instance.files_received.connect(got.append)
     socket = QLocalSocket()
-    socket.connectToServer(server_name(settings))
+    socket.connectToServer(instance.place)
     assert socket.waitForConnected(2000)
     socket.write(b"not json\n")
     socket.flush()
@@ -100,8 +100,10 @@ application.exec()
 
 def test_who_only_listens_gets_no_paths_and_swallows_no_start(qtbot: Any, settings: Settings) -> None:
     name = server_name(settings)
-    Instance(name).close()  # its key is still there
-    other = subprocess.Popen([sys.executable, "-c", EAVESDROPPER, name], stdout=subprocess.PIPE, text=True)
+    instance = Instance(name)
+    place = instance.place
+    instance.close()  # its key is still there
+    other = subprocess.Popen([sys.executable, "-c", EAVESDROPPER, place], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "listens\n"
@@ -121,13 +123,26 @@ def test_only_who_knows_the_key_opens_files(qtbot: Any, settings: Settings) -> N
     key = Path(f"{name}.key")
     real = key.read_bytes()
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    for shown, code in ((b"guessed", 5), (real, 0)):
+    for shown, code in ((b"guessed", 5), (b"guessed" + real[real.index(b"\n") :], 5), (real, 0)):
         key.write_bytes(shown)
         child = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a.hmm"])
         qtbot.waitUntil(lambda child=child: child.poll() is not None, timeout=60000)
         assert child.returncode == code
         assert got == ([] if code else [["/a.hmm"]])
     instance.close()
+
+
+def test_a_window_that_hung_takes_only_its_own_socket_away(qtbot: Any, settings: Settings) -> None:
+    name = server_name(settings)
+    hung, later = Instance(name), Instance(name)
+    hung.close()
+    with qtbot.waitSignal(later.files_received, timeout=30000) as received:
+        other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a.hmm"])
+    assert received.args[0] == ["/a.hmm"]
+    qtbot.waitUntil(lambda: other.poll() is not None, timeout=30000)
+    assert other.returncode == 0
+    later.close()
+    assert [path.suffix for path in Path(name).parent.glob(f"{Path(name).name}*")] == [".key"], "nothing is left"
 
 
 def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypatch: Any, settings: Settings) -> None:
