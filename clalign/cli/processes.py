@@ -194,13 +194,13 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
     WorkerLost
         If the worker ended without a word.
     """
-    texts, last = [], None
+    last = None
     with WorkerProcess(job) as worker:
         for event in worker.events():
             if event is not None and event.kind == "warning":
-                texts.append(event.value["text"])
+                tell(f"clalign: {event.value['text']}")
             last = event or last
-    for text in [*texts, *worker.warnings()]:
+    for text in worker.warnings():
         tell(f"clalign: {text}")
     assert last is not None
     if last.kind == "failed":

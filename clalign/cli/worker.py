@@ -19,12 +19,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
+from clalign.devices import Device
 from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, OptionError
 from clalign.jobs import Event, Job
 
@@ -142,8 +144,14 @@ def perform(request: dict[str, Any], job: Job) -> int:
     return ExitCode.DONE
 
 
-def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _picker(job: Job) -> Callable[[str], Device]:
+    """Return what picks the device for the user's words, and tells the job if that takes long."""
     from clalign.opencl.choice import pick_device
+
+    return partial(pick_device, tell=job.warn)
+
+
+def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.runs import create_run
     from clalign.search.profile_search import run_search
     from clalign.specs import SearchSpec
@@ -153,11 +161,10 @@ def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
     with create_run(Path(request["run"]), spec=spec.to_dict(), state="new", seen_digest=seen) as file:
         if request.get("temporary"):
             file.make_temporary()
-        return run_search(file, spec, pick_device, job)
+        return run_search(file, spec, _picker(job), job)
 
 
 def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import pick_device
     from clalign.pairwise_specs import PairwiseSpec
     from clalign.runs import create_run
     from clalign.search.pairwise_search import run_pairwise
@@ -168,11 +175,10 @@ def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
     with create_run(Path(request["run"]), state="new", **facts) as file:
         if request.get("temporary"):
             file.make_temporary()
-        return run_pairwise(file, spec, pick_device, job)
+        return run_pairwise(file, spec, _picker(job), job)
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import pick_device
     from clalign.pairwise_specs import PairwiseSpec
     from clalign.run_files.inputs import check_inputs
     from clalign.runs import open_run
@@ -197,8 +203,8 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
         if data["direction"] == "pairwise":
-            return run_pairwise(file, PairwiseSpec.from_dict(data), pick_device, job)
-        return run_search(file, SearchSpec.from_dict(data), pick_device, job)
+            return run_pairwise(file, PairwiseSpec.from_dict(data), _picker(job), job)
+        return run_search(file, SearchSpec.from_dict(data), _picker(job), job)
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -221,7 +227,7 @@ def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.opencl.choice import all_devices
 
-    return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")))]}
+    return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")), job.warn)]}
 
 
 def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -229,26 +235,24 @@ def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.search.selftest import self_test
 
     number = request["device"]
-    device = next((d for d in all_devices() if d.id == number), None)
+    device = next((d for d in all_devices(tell=job.warn) if d.id == number), None)
     if device is None:
         raise OptionError(f"There is no device {number}.", "See: clalign devices")
     return self_test(device, job)
 
 
 def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import pick_device
     from clalign.runs import open_run
     from clalign.search.pairwise_verify import verify_pairwise
     from clalign.search.verify import verify_run
 
     with open_run(Path(request["run"]), writable=True) as file:
-        device = pick_device(request.get("device") or "reference")
+        device = _picker(job)(request.get("device") or "reference")
         verify = verify_pairwise if file.fact("direction") == "pairwise" else verify_run
         return verify(file, request.get("hits"), int(request.get("sample", 50)), device, job)
 
 
 def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import pick_device
     from clalign.search.explain import explain, explain_in_run
     from clalign.specs import SearchSpec
 
@@ -256,8 +260,8 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
     if "run" in request:
         target = request["name"] if "name" in request else int(request["row"])
         device = request.get("device")
-        return explain_in_run(Path(request["run"]), profile, target, lambda words: pick_device(device or words), job)
-    return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], pick_device, job)
+        return explain_in_run(Path(request["run"]), profile, target, lambda words: _picker(job)(device or words), job)
+    return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], _picker(job), job)
 
 
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -289,10 +293,9 @@ def _smith_waterman_ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import pick_device
     from clalign.search.calibrate import calibrate, spec_of
 
-    device = pick_device(request.get("device") or "auto")
+    device = _picker(job)(request.get("device") or "auto")
     return calibrate(request["profiles"], request["output"], spec_of(request), device, job)
 
 
@@ -304,9 +307,8 @@ def _bench(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.labs.tuning import forget, tune
-    from clalign.opencl.choice import pick_device
 
-    device = pick_device(request.get("device") or "auto")
+    device = _picker(job)(request.get("device") or "auto")
     return forget(device) if request.get("reset") else tune(device, job)
 
 

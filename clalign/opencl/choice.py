@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from clalign.devices import REFERENCE, Device, choose_device
 
 
-def all_devices(refresh: bool = False) -> list[Device]:
-    """Return every device, each judged, the reference last; only that one if pyopencl is missing."""
+def nobody_told(text: str) -> None:
+    """Tell nobody."""
+
+
+def all_devices(refresh: bool = False, tell: Callable[[str], None] = nobody_told) -> list[Device]:
+    """Return every device, each judged, the reference last; only that one if pyopencl is missing.
+
+    `tell` is told in words of a driver whose test takes long.
+    """
     try:
         from clalign.opencl.discover import discover_devices
     except ImportError:
         return [REFERENCE]
-    return discover_devices(refresh)
+    return discover_devices(refresh, tell)
 
 
-def pick_device(wish: str) -> Device:
+def pick_device(wish: str, tell: Callable[[str], None] = nobody_told) -> Device:
     """Return the device that a user's words mean (see `clalign.devices.choose_device`).
 
     Where all drivers and devices are known from before they are listed in this process, which is a
@@ -26,4 +35,4 @@ def pick_device(wish: str) -> Device:
         from clalign.opencl.discover import familiar_devices
     except ImportError:
         return choose_device(wish, [REFERENCE])
-    return choose_device(wish, familiar_devices() or all_devices())
+    return choose_device(wish, familiar_devices() or all_devices(tell=tell))

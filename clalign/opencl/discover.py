@@ -10,8 +10,10 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,6 +33,9 @@ log = logging.getLogger(__name__)
 
 LIST_SECONDS = 20
 TEST_SECONDS = 120
+
+TELL_SECONDS = 5.0
+"""A driver whose test takes longer is told of, and the next one no longer waits for it."""
 
 LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
@@ -184,7 +189,7 @@ def verdicts_path() -> Path:
     return cache_root() / "devices.json"
 
 
-def discover_devices(refresh: bool = False) -> list[Device]:
+def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda text: None) -> list[Device]:
     """Return every device, each judged, the reference last.
 
     Devices are listed in one child process and tested in a child of their own with a time limit.
@@ -194,10 +199,12 @@ def discover_devices(refresh: bool = False) -> list[Device]:
     ----------
     refresh : bool
         Test again, whatever is known.
+    tell : callable
+        Told in words of a driver whose test takes long.
     """
     listed, problem = _list_in_child()
     known = {} if refresh else _read_verdicts()
-    judged = [_judge(device, known) for device in listed]
+    judged = _judged(listed, known, tell)
     if judged:
         _write_verdicts({**known, **{device_key(device): _verdict(device) for device in judged if _is_final(device)}})
     if problem:
@@ -260,6 +267,27 @@ def _list_in_child() -> tuple[list[Device], str]:
         return [Device.from_dict(data) for data in json.loads(done.stdout)], ""
     except (subprocess.CalledProcessError, ValueError, TypeError, KeyError, RecursionError):
         return [], f"The OpenCL drivers could not be listed (code {done.returncode}). {done.stderr[-500:]}"
+
+
+def _judged(devices: list[Device], known: dict[str, Verdict], tell: Callable[[str], None]) -> list[Device]:
+    """Judge devices, one after the other but for those that take long: a driver that hangs keeps no other waiting."""
+    answers: list[Future[Device]] = []
+    for device in devices:
+        answers.append(Future())
+        # A test must not keep the process from ending.
+        threading.Thread(target=_answer, args=(answers[-1], device, known), daemon=True).start()
+        try:
+            answers[-1].exception(TELL_SECONDS)
+        except TimeoutError:
+            tell(f"Testing {device.name} ({device.platform}): only once, for up to {TEST_SECONDS} s.")
+    return [answer.result() for answer in answers]
+
+
+def _answer(answer: Future[Device], device: Device, known: dict[str, Verdict]) -> None:
+    try:
+        answer.set_result(_judge(device, known))
+    except BaseException as error:
+        answer.set_exception(error)
 
 
 def _judge(device: Device, known: dict[str, Verdict]) -> Device:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -331,3 +332,34 @@ def test_nobody_waits_twice_for_a_driver_that_hangs(monkeypatch: pytest.MonkeyPa
     assert "--refresh" in discover_devices()[0].problem
     discover_devices(refresh=True)
     assert len(tested) == 2
+
+
+def test_a_driver_that_takes_long_is_told_of_and_keeps_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path
+) -> None:
+    slow, quick = replace(CARD, id="0:0", health="not tested"), replace(CARD, id="1:0", health="not tested")
+    other_is_tested, told = threading.Event(), list[str]()
+
+    def judge(device: Device) -> Device:
+        if device.id == quick.id:
+            other_is_tested.set()
+        else:
+            assert other_is_tested.wait(120)
+        return device.judged("ready")
+
+    monkeypatch.setattr(discover, "_list_in_child", lambda: ([slow, quick], ""))
+    monkeypatch.setattr(discover, "test_in_child", judge)
+    monkeypatch.setattr(discover, "TELL_SECONDS", 0.01)
+    found = discover.discover_devices(refresh=True, tell=told.append)
+    assert [device.health for device in found[:2]] == ["ready", "ready"]
+    assert slow.name in told[0]
+
+
+def test_an_error_of_a_test_is_not_lost(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
+    def fail(device: Device) -> Device:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(discover, "_list_in_child", lambda: ([replace(CARD, health="not tested")], ""))
+    monkeypatch.setattr(discover, "test_in_child", fail)
+    with pytest.raises(OSError, match="no more processes"):
+        discover.discover_devices(refresh=True)
