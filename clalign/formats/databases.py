@@ -215,15 +215,12 @@ def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> N
         )
     if lengths.n == 0:
         raise reading.text.error("there are no sequences in this file.", "Check whether it is the right file.")
-    records = "its only record holds" if lengths.n == 1 else f"its {lengths.n:,} records hold"
     if reading.tally.counts[list(DIGITS)].any():
+        records = "its only record holds" if lengths.n == 1 else f"its {lengths.n:,} records hold"
         raise reading.text.error(
             f"{records} numbers instead of residues; these may be quality values.",
             "Choose the file with the sequences.",
         )
-    raise reading.text.error(
-        f"{records} no residues.", "Check whether this is the right file, and whether it is complete."
-    )
 
 
 def _aligned_fasta(

@@ -349,10 +349,13 @@ class Manifest:
         Of the input.
     sums : dict
         By name of the file, the CRC-32 of each of its pieces.
+    sizes : dict
+        By name of the file, its bytes.
     """
 
     facts: dict[str, Any]
     sums: dict[str, list[int]]
+    sizes: dict[str, int]
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -368,7 +371,7 @@ def read_manifest(folder: Path) -> Manifest:
         sizes = {name: (folder / name).stat().st_size for name in FILES}
         if manifest["version"] != VERSION or manifest["sizes"] != sizes:
             raise DamagedPack(folder)
-        return Manifest(manifest["facts"], manifest["sums"])
+        return Manifest(manifest["facts"], manifest["sums"], sizes)
     except (OSError, ValueError, KeyError, TypeError):
         raise DamagedPack(folder) from None
 
@@ -383,11 +386,15 @@ class _Mapped:
         self.arrays = {name: CheckedArray(*found, self._renew) for name, found in self._opened().items()}
 
     def _opened(self) -> dict[str, tuple[npt.NDArray[Any], list[int]]]:
-        sums, found, maps = read_manifest(self._folder).sums, {}, []
+        manifest = read_manifest(self._folder)
+        found: dict[str, tuple[npt.NDArray[Any], list[int]]] = {}
+        maps = []
         for name, kind in FILES.items():
-            with (self._folder / name).open("rb") as file:
-                maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            found[name] = np.frombuffer(maps[-1], kind), sums[name]
+            content: mmap.mmap | bytes = b""  # what is empty cannot be mapped
+            if manifest.sizes[name]:
+                with (self._folder / name).open("rb") as file:
+                    maps.append(content := mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            found[name] = np.frombuffer(content, kind), manifest.sums[name]
         self._maps = maps
         return found
 

@@ -172,6 +172,9 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     rows = rows_of_queries(queries, len(queries) if spec.is_pairs else n_begun)
     if run is not None and n_begun not in (None, len(rows)):
         raise DamagedRun(run.path, f"it has {n_begun:,} queries, their file {len(rows):,}")
+    if not len(rows):
+        hint = "Check whether this is the right file, and whether it is complete."
+        raise InputError(spec.queries, f"none of its records has residues ({len(queries):,}).", hint)
     if n_left_out := len(queries) - len(rows):
         query_report = _left_out(query_report, n_left_out)
     strands = _strands(spec, queries.alphabet)

@@ -38,6 +38,8 @@ from clalign.specs import SearchSpec
 FIRST_RATE = 2e8
 """Cells a second that the first batch is sized for if the device was never measured."""
 
+NO_RESIDUES = "None of its records has residues, so there was nothing to search."
+
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
 
 REFERENCE_RATE = 2e6
@@ -318,7 +320,8 @@ def of_the_profiles_kind(
 
 def _tell_cautions(run: RunFile, report: InputReport, texts: list[str], context: JobContext) -> None:
     changed = run.fact("seen_digest") not in (None, report.digest)
-    for text in [*[CHANGED_TEXT] * changed, *texts]:
+    none = [f"{report.path}: {NO_RESIDUES}"] if not report.n_residues else []
+    for text in [*[CHANGED_TEXT] * changed, *none, *texts]:
         warn(run, context, text)
 
 

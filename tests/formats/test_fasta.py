@@ -205,13 +205,23 @@ def test_digits_are_left_out_and_reported(load) -> None:
     assert (digits.count, digits.lines) == (3, (2, 3))
 
 
+def test_records_without_residues_are_records(load) -> None:
+    database, report = load(b">a\n>b c\n\n")
+    assert (len(database), database.n_empty, database.n_residues, report.mean, report.is_doubtful) == (2, 2, 0, 0, True)
+    assert [database.header(row) for row in range(2)] == [("a", "", ""), ("b", "", "c")]
+    assert len(database.batch(0, 2).codes) == 0
+    assert [issue.text for issue in report.issues if issue.kind == "empty"] == [
+        "Records without residues: 2. They are kept in the count of records only."
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b">a\n>b\n", "2 records hold no residues"),
         (b">a\n10 20 30\n", "quality values"),
         (b">a\n@@@@####\n", "are no residues"),
         (b"\n\n\n", "nothing but blanks"),
+        (b"", "empty"),
     ],
 )
 def test_files_without_sequences_are_refused(load, data: bytes, words: str) -> None:

@@ -1,4 +1,8 @@
-"""Queries without residues: left out of a search and told in one line, but not of given pairs and older runs."""
+"""Sequences without residues.
+
+As queries they are left out of a search and told in one line, but not of given pairs and older runs. As targets they
+may be all that there is.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import REFERENCE
-from clalign.errors import Cancelled, DamagedRun
+from clalign.devices import REFERENCE, Device
+from clalign.errors import Cancelled, DamagedRun, InputError
+from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
 from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import open_run
+from clalign.runs import create_run, open_run
 from clalign.search import pairwise_inputs, pipeline
 from clalign.search.export import export
 from clalign.search.pairwise_export import Cards
 from clalign.search.pairwise_search import run_pairwise
 from clalign.search.pairwise_verify import verify_pairwise
+from clalign.search.profile_search import run_search
+from clalign.search.verify import verify_run
+from clalign.specs import SearchSpec
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, fasta, make_inputs, records, search
+
+PROFILES = {example.id: str(example.profiles) for example in load_examples()}
 
 
 @pytest.fixture
@@ -82,3 +92,30 @@ def test_a_run_that_numbered_them_goes_on_as_it_began(
         run.connection.execute("DELETE FROM profiles WHERE id = 6")
         with pytest.raises(DamagedRun, match="it has 6 queries"):
             verify_pairwise(run, None, 9, REFERENCE, QuietContext())
+
+
+@pytest.mark.parametrize("direction", ["search", "scan"])
+@pytest.mark.parametrize("profiles", ["rrm_1_hmmer3", "rrm_1", "motif"])
+def test_targets_without_residues_are_searched_and_nothing_found(
+    profiles: str, direction: Any, device: Device, tmp_path: Path
+) -> None:
+    targets, context = fasta(tmp_path / "t.fa", [("a", ""), ("b", "")]), Watching()
+    spec = SearchSpec(PROFILES[profiles], str(targets), direction=direction)
+    with create_run(tmp_path / "a.clalign", spec=spec.to_dict(), state="new") as run:
+        run_search(run, spec, lambda words: device, context)
+        assert (run.state, run.n_hits()) == ("done", 0)
+        assert context.texts[0] == f"{targets}: None of its records has residues, so there was nothing to search."
+        assert verify_run(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
+    for what in ("text", "tsv", "jsonl", "stockholm", "fasta"):
+        assert export(tmp_path / "a.clalign", what, str(tmp_path / what), context=QuietContext()) == 0
+
+
+def test_targets_of_a_pairwise_search_may_be_without_residues_and_queries_not(device: Device, tmp_path: Path) -> None:
+    empty, full = fasta(tmp_path / "e.fa", [("a", ""), ("b", "")]), fasta(tmp_path / "f.fa", [("q", "MKVLAAGHWY")])
+    with search((full, empty), tmp_path / "a.clalign", device) as run:
+        assert (run.state, run.n_hits()) == ("done", 0)
+        assert verify_pairwise(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
+    with search((full, empty), tmp_path / "b.clalign", device, mode="global") as run:
+        assert [(hit.name, hit.raw) for hit in run.hits(0)] == [("a", -21), ("b", -21)]
+    with pytest.raises(InputError, match="none of its records has residues"):
+        search((empty, full), tmp_path / "c.clalign", device)
