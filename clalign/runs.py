@@ -26,7 +26,7 @@ from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
-from clalign.run_files.connection import RunConnection, connect, open_checked, refuse_busy
+from clalign.run_files.connection import RunConnection, connect, open_checked, refuse_busy, unreadable
 from clalign.run_files.hit_rows import HitRows
 from clalign.run_files.ownership import owned, taken
 from clalign.run_files.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
@@ -68,7 +68,7 @@ class RunFile:
     ) -> None:
         self.close()
         if isinstance(error, sqlite3.Error):
-            raise DamagedRun(self.path, str(error)) from error
+            raise unreadable(self.path, error) from error
 
     def close(self) -> None:
         """Close the file."""

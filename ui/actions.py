@@ -47,12 +47,14 @@ class Command:
 
 def no_page(conductor: Conductor) -> str:
     """Return why nothing can be done with results."""
-    return "" if conductor.page is not None else "Open a run first, or search."
+    if conductor.page is None:
+        return "Open a run first, or search."
+    return "This run cannot be read." if conductor.page.run.refusal else ""
 
 
 def nothing_to_close(conductor: Conductor) -> str:
     """Return why there is no page to close."""
-    shown = conductor.labs.page or conductor.profiles.page
+    shown = conductor.labs.page or conductor.profiles.page or conductor.page
     return "" if shown is not None else no_page(conductor)
 
 

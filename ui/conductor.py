@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, DamagedRun
 
 from . import theme, words
 from .building_desk import BuildingDesk
@@ -205,6 +205,8 @@ class Conductor(QObject):
                 is_pairwise = item.kind == "pairwise"
             else:
                 is_pairwise = is_pairwise_run(Path(path))
+        except DamagedRun:
+            is_pairwise = False  # the page says so
         except ClalignError as error:
             self.sources.refuse(str(error))
             return
@@ -258,6 +260,7 @@ class Conductor(QObject):
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
+        page.run.refused.connect(self.update_actions)
         page.run.trouble.connect(lambda text: self.say("stop", text))
 
     def _show_details(self, page: ResultsPage) -> None:
@@ -276,7 +279,9 @@ class Conductor(QObject):
         path, state = str(run.path), STATE_WORDS.get(run.state, run.state)
         if self.page is not None and self.page.run is run:
             self.window.setWindowTitle(f"{run.title} – clalign")
-        if run.is_complete:
+        if run.refusal:
+            state = "cannot be read"
+        elif run.is_complete:
             state = words.moment(run.facts.get("created") or 0)
         report = {"state_words": state, "title": run.title}
         source = self.workspace.sources.get(path)
@@ -293,8 +298,17 @@ class Conductor(QObject):
             "explain_best": self.filters.explain_best,
             "copy_command": self.hits.copy_command,
             "copy_python": self.hits.copy_python,
+            "open_again": self.open_again,
         }
         calls[name]()
+
+    def open_again(self) -> None:
+        """Open the run in view anew, after it could not be read."""
+        if self.page is not None:
+            path = str(self.page.run.path)
+            self.show_start()
+            self._drop_page(path)
+            self.open_run_page(path)
 
     def note_run_end(self, item: JobItem) -> None:
         """Take over that a job ended."""

@@ -14,6 +14,7 @@ from .models.funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
 from .models.pair_run_view import PairRunView
 from .models.text_table import Row
 from .settings import write_whole
+from .words import told
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -53,7 +54,7 @@ class FunnelDesk(QObject):
                 if not isValid(view) or run.profile != profile:
                     return
                 if isinstance(answer, Exception):
-                    view.say("The filters cannot be shown", f"{path} is not readable because: {answer}.")
+                    view.say("The filters cannot be shown", told(answer, "They could not be read"))
                 else:
                     view.show_steps(answer, sentence)
 
@@ -69,7 +70,7 @@ class FunnelDesk(QObject):
             if not isValid(view) or view.shown != (step.stage, rejected):
                 return
             if isinstance(answer, Exception):
-                view.say_listed(f"The sequences could not be read because: {answer}.")
+                view.say_listed(told(answer, "The sequences could not be read"))
             else:
                 view.show_rows(step, rejected, answer)
 

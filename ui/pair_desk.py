@@ -16,6 +16,7 @@ from clalign.pairwise_specs import PairwiseSpec
 
 from .models.dot_plot import DotPlot, read_dot_plot
 from .models.pair_run_view import PairRunView
+from .words import told
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -165,7 +166,7 @@ class PairDesk(QObject):
             if not isValid(card) or run.hit is not hit:
                 return
             if isinstance(answer, Exception):
-                self._conductor.say("stop", f"The dot plot of {hit.name} could not be made because: {answer}.")
+                self._conductor.say("stop", told(answer, f"The dot plot of {hit.name} could not be made"))
             else:
                 card.show_dots(answer)
 

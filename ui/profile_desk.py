@@ -11,11 +11,11 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
-from clalign.errors import ClalignError
 from clalign.jobs import JobContext
 
 from . import words
 from .models.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
+from .words import told
 
 if TYPE_CHECKING:
     from .conductor import Conductor
@@ -166,10 +166,8 @@ class ProfileDesk(QObject):
             calls = self._waiting.pop(key, [])
             if not isValid(view) or view.wanted != (owner, number):
                 return
-            if isinstance(answer, ClalignError):
-                view.say("The profile cannot be shown", str(answer))
-            elif isinstance(answer, Exception):
-                view.say("The profile cannot be shown", f"Its file is not readable because: {answer}.")
+            if isinstance(answer, Exception):
+                view.say("The profile cannot be shown", told(answer, "Its file could not be read"))
             else:
                 view.show_profile(answer)
                 for call in calls:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from clalign.control_characters import escaped
+from clalign.errors import ClalignError
 from clalign.sizes import size_text
 
 THIN = "\u202f"
@@ -140,3 +141,11 @@ def unit(alphabet: str) -> str:
 def length(n_letters: int, alphabet: str) -> str:
     """Return the length of a sequence."""
     return plural(n_letters, unit(alphabet))
+
+
+def told(error: Exception, what: str) -> str:
+    """Return an error in words; `what` begins the sentence where the error is none of clalign's own."""
+    if isinstance(error, ClalignError):
+        return str(error)
+    why = " ".join(str(getattr(error, "strerror", None) or error).split()).rstrip(".")
+    return f"{what} because: {why or type(error).__name__}."

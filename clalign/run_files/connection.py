@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clalign.errors import DamagedRun, InputError, RunBusy
+from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.run_files.notes import TABLE as NOTES
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, added_since
 
@@ -29,6 +29,15 @@ LEAST_STEPS = 100_000_000
 STEPS_PER_BYTE = 100
 """Instructions of SQLite's machine that a question may take: at least so many, and for each byte of the file. A
 question of a sound file takes some hundreds for each row, and no row has fewer than ten bytes."""
+
+NO_DAMAGE = frozenset(
+    (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL,
+     sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS)
+)  # fmt: skip
+"""Errors that say nothing of what is in a file."""
+
+LONGEST_TOLD = 200
+"""Letters of what SQLite says that are repeated."""
 
 LARGEST = 2**53
 LARGEST_PLACE = 2**31 - 1
@@ -173,8 +182,10 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
-        refuse_busy(path, error)
-        raise InputError(path, f"this is not a readable run file ({error}).", hint) from error
+        refused = unreadable(path, error)
+        if isinstance(refused, DamagedRun):
+            refused = InputError(path, f"this is not a readable run file ({one_line(error)}).", hint)
+        raise refused from error
     if application != APPLICATION_ID:
         connection.close()
         raise InputError(path, "this is not a clalign run file.", hint)
@@ -185,7 +196,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         check_tables(connection, version)
     except sqlite3.Error as error:
         connection.close()
-        raise DamagedRun(path, str(error)) from error
+        raise unreadable(path, error) from error
     except DamagedRun:
         connection.close()
         raise
@@ -194,8 +205,28 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
 
 def refuse_busy(path: Path, error: sqlite3.DatabaseError) -> None:
     """Raise `RunBusy` if the error is that others had the file all the time."""
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-        raise RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.") from error
+    found = unreadable(path, error)
+    if isinstance(found, RunBusy):
+        raise found from error
+
+
+def one_line(error: Exception) -> str:
+    """Return what SQLite says, which may quote the file, in one line of no great length."""
+    return " ".join(str(error).split())[:LONGEST_TOLD].rstrip(".")
+
+
+def unreadable(path: Path, error: sqlite3.Error) -> ClalignError:
+    """Return what it means that a question failed: others write, the disk or a permission, or the file is damaged."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_BUSY:
+        return RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.")
+    if code in NO_DAMAGE:
+        return InputError(
+            path,
+            f"this run file could not be read ({one_line(error)}).",
+            "Check the disk, and who may read the file and its folder; then try again.",
+        )
+    return DamagedRun(path, one_line(error))
 
 
 def check_tables(connection: RunConnection, version: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from clalign.alignments import AlignmentText
-from clalign.errors import ExitCode, InputError, OutputError, RunBusy
+from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.formats.cache import lock_folder
 from clalign.hits import Domain, Hit, PairFacts, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
@@ -323,3 +323,18 @@ def test_survivors_come_back(run: RunFile) -> None:
     for name in ("rows", "msv", "bias", "viterbi", "forward", "reached"):
         np.testing.assert_array_equal(getattr(again, name), getattr(kept, name))
     assert counts == [3, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_damage"),
+    [(sqlite3.SQLITE_CORRUPT, True), (sqlite3.SQLITE_IOERR_READ, False), (sqlite3.SQLITE_CANTOPEN, False)],
+)
+def test_a_disk_that_fails_is_not_called_damage(tmp_path: Path, code: int, is_damage: bool) -> None:
+    path = tmp_path / "a.clalign"
+    error = sqlite3.OperationalError("something long\n  in two lines")
+    error.sqlite_errorcode = code
+    with pytest.raises(InputError, match="something long in two lines") as caught, create_run(path):
+        raise error
+    assert isinstance(caught.value, DamagedRun) == is_damage
+    assert str(caught.value).count(str(path)) == 1
+    assert "who may read" in caught.value.hint or is_damage

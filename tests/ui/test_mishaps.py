@@ -1,7 +1,10 @@
 """What goes wrong around the window: damaged, deleted and missing files, and what is then said."""
 
+import contextlib
 import os
+import shutil
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +14,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 from clalign.ui.app import tell_faults
 from clalign.ui.main_window import MainWindow
@@ -27,10 +30,47 @@ def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, ma
         file.seek(4096)
         file.write(b"\x55" * (size - 4096))
     window.conductor.sources.open_paths([str(path)])
-    messages = window.messages
-    qtbot.waitUntil(lambda: any("is damaged" in m.text for m in messages.messages), timeout=30000)
-    assert not window.conductor.page.run.cards
-    assert "No results" in window.conductor.page.waiting._heading.text()
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: bool(page.run.refusal))
+    assert not page.run.cards
+    assert_refused(page, "is damaged")
+
+
+def assert_refused(page: ResultsPage, reason: str) -> None:
+    """Check that a page shows why its run is refused, and offers nothing that cannot work."""
+    assert page.waiting.isVisible()
+    assert reason in page.waiting._words.text()
+    assert str(page.run.path) not in page.waiting._words.text(), "it stands above"
+    assert page._summary.text() == str(page.run.path)
+    shown = [b.text() for b in page.findChildren(QAbstractButton) if b.isVisible()]
+    assert shown == ["Try again"]
+    window = page.window()
+    assert not [m for m in window.messages.messages if m.severity == "stop"], "it is said once"
+    actions = window.actions_.by_id
+    enabled = [name for name in ("hits.export_hits", "hits.verify_run", "resume_run") if actions[name].isEnabled()]
+    assert not enabled
+    assert actions["close_page"].isEnabled()
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_a_damaged_run_that_is_mended_opens_again(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], tmp_path: Path, press: Press, is_foreign: bool
+) -> None:
+    path = made_run()
+    kept = shutil.copy(path, tmp_path / "kept")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        if is_foreign:
+            connection.execute("CREATE VIEW strange AS SELECT 1")
+        else:
+            connection.execute("UPDATE facts SET value = '[1]' WHERE name = 'spec'")
+    window.conductor.sources.open_paths([str(path)])
+    page = window.conductor.page
+    qtbot.waitUntil(lambda: bool(page.run.refusal))
+    assert_refused(page, "is damaged")
+    shutil.copy(kept, path)
+    press(page, "Try again")
+    qtbot.waitUntil(lambda: window.conductor.page is not page and bool(window.conductor.page.run.hits.n_all))
+    assert not window.conductor.page.waiting.isVisible()
 
 
 def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: ResultsPage) -> None:

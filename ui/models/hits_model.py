@@ -13,6 +13,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
+from clalign.run_files.connection import unreadable
 from clalign.runs import write_note
 
 from .. import theme, words
@@ -67,6 +68,7 @@ class HitsModel(QAbstractTableModel):
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
         self.problem = ""
+        self.error: Exception | None = None
         self.shows_groups = True
         self._busy = False
         self._unsaved: dict[tuple[int, int], str] = {}
@@ -160,7 +162,7 @@ class HitsModel(QAbstractTableModel):
             self._held = answer
             return
         if isinstance(answer, Exception):
-            self.problem = str(answer)
+            self._note_problem(answer)
             self._set_busy(False)
             self.shown_changed.emit()
             return
@@ -176,6 +178,15 @@ class HitsModel(QAbstractTableModel):
         if answer.query == self.query:
             self._set_busy(False)
         self.shown_changed.emit()
+
+    def _note_problem(self, error: Exception) -> None:
+        self.error = unreadable(self.query.path, error) if isinstance(error, sqlite3.Error) else error
+        self.problem = str(self.error)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there are rows, or it is known that there are none."""
+        return self._pages is not None
 
     def _place_of_kept(self, pages: HitPages) -> int | None:
         return None if self.kept_hit is None else pages.place_of(self.kept_hit)
@@ -210,8 +221,7 @@ class HitsModel(QAbstractTableModel):
         try:
             return pages.rows(page * PAGE, PAGE)
         except (sqlite3.DatabaseError, DamagedRun) as error:
-            is_told = isinstance(error, DamagedRun)
-            self.problem = str(error) if is_told else f"{self.query.path}: the hits are not readable: {error}."
+            self._note_problem(error)
             # In a turn of its own: views ask for rows while they paint.
             QTimer.singleShot(0, self, self.shown_changed.emit)
             return []

@@ -11,8 +11,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from clalign.errors import ClalignError, DamagedRun, RunBusy
+from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.hits import Hit
+from clalign.run_files.connection import unreadable
 from clalign.runs import RunFile, open_run
 
 from .. import words
@@ -51,6 +52,7 @@ class RunView(QObject):
     hit_changed = Signal()
     counts_changed = Signal()
     trouble = Signal(str)
+    refused = Signal()
 
     FACTS: tuple[str, ...] = (
         "direction", "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
@@ -75,6 +77,7 @@ class RunView(QObject):
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
         self.is_live = self._was_live = False
+        self.refusal = ""
         self._reader = reader
         self._run: RunFile | None = None
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
@@ -83,18 +86,32 @@ class RunView(QObject):
         self.hits.note_refused.connect(self.trouble)
 
     def _tell_problem(self) -> None:
-        if self.hits.problem:
+        if isinstance(self.hits.error, ClalignError) and self.hits.problem:
+            self._refuse(self.hits.error, self.hits.is_read)
+        elif self.hits.problem:
             self.trouble.emit(self.hits.problem)
+
+    def _refuse(self, error: ClalignError, is_shown: bool) -> None:
+        """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
+        if is_shown or isinstance(error, RunBusy):
+            self.trouble.emit(str(error))
+            return
+        reason = error.reason if isinstance(error, InputError) else error.message
+        refusal = f"{reason[:1].upper()}{reason[1:]} {error.hint}".strip()
+        if refusal != self.refusal:
+            self.refusal = refusal
+            self.facts_changed.emit()
+            self.refused.emit()
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
-        """Say so when the file turns out to be damaged; what was read before is still shown."""
+        """Say so when the file turns out to be damaged."""
         try:
             yield
         except DamagedRun as error:
-            self.trouble.emit(str(error))
+            self._refuse(error, bool(self.cards))
         except sqlite3.DatabaseError as error:
-            self.trouble.emit(str(DamagedRun(self.path, str(error))))
+            self._refuse(unreadable(self.path, error), bool(self.cards))
 
     def note_change(self) -> None:
         """Look at the file soon; many notes make one look."""
@@ -131,10 +148,9 @@ class RunView(QObject):
             return True
         try:
             self._run = open_run(self.path)
-        except DamagedRun as error:
-            self.trouble.emit(str(error))
-            return False
-        except ClalignError:  # a search that begins has not made it yet
+        except ClalignError as error:
+            if isinstance(error, DamagedRun) or not self.is_live:  # a search that begins has not made it yet
+                self._refuse(error, False)
             return False
         return True
 

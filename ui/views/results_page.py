@@ -66,7 +66,11 @@ class ResultsPage(QWidget):
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
         self.report = ReportPage()
-        self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here as soon as they arrive.")
+        self._again = button("Try again", lambda: self.action_asked.emit("open_again"))
+        self._again.hide()
+        self.waiting = EmptyPanel(
+            "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
+        )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
         self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
         self._stack = QStackedWidget()
@@ -217,7 +221,8 @@ class ResultsPage(QWidget):
         title = QHBoxLayout()
         title.setSpacing(8)
         title.addWidget(self._title, 1)
-        for widget in (self.profiles, self._reset, verify, export):
+        self._tools = verify, export
+        for widget in (self.profiles, self._reset, *self._tools):
             title.addWidget(widget)
         box = QVBoxLayout()
         box.setContentsMargins(12, 8, 8, 6)
@@ -304,7 +309,10 @@ class ResultsPage(QWidget):
         """Show what is known about the run."""
         run = self.run
         self._title.setText(run.title)
-        self._stack.setCurrentIndex(1 if run.cards else 0)
+        is_readable = bool(run.cards) and not run.refusal
+        self._stack.setCurrentIndex(1 if is_readable else 0)
+        for tool in self._tools:
+            tool.setVisible(is_readable)
         names = [card["name"] for card in run.cards]
         entries = [(run.all_words, ALL_PROFILES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
         if [text for text, _ in entries] != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
@@ -313,14 +321,19 @@ class ResultsPage(QWidget):
                 self.profiles.addItem(text, number)
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
         self._show_together()
-        self.profiles.setVisible(len(names) > 1)
+        self.profiles.setVisible(len(names) > 1 and is_readable)
         partial = run.state in ("stopped", "failed")
-        self._unfinished_bar.setVisible(partial and not run.is_live)
+        self._unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
             self._unfinished_words.setText(f"This run is not complete; its results are partial. {error}".strip())
-        if not run.cards and not run.is_live:
-            self.waiting.say("No results", "The search ended before its first results, or they are not readable.")
+        self._again.setVisible(bool(run.refusal))
+        if run.refusal:
+            self.waiting.show_icon("alert-octagon", "stop")
+            self.waiting.say("This run cannot be shown", run.refusal)
+        elif not run.cards and not run.is_live:
+            self.waiting.show_icon("magnify-close", "muted")
+            self.waiting.say("No results", "The search ended before its first results.")
         self.report.show_run(run)
         self._look()
         self.show_counts()
@@ -345,8 +358,9 @@ class ResultsPage(QWidget):
     def show_counts(self) -> None:
         """Show how many hits there are."""
         run = self.run
-        self._summary.setText(run.summary() if run.cards else "")
-        self._statistics.setText(run.statistics_words() if run.cards else "")
+        is_readable = bool(run.cards) and not run.refusal
+        self._summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        self._statistics.setText(run.statistics_words() if is_readable else "")
         self._statistics.setVisible(bool(self._statistics.text()))
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
