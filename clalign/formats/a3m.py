@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
+
 from clalign.errors import InputError
-from clalign.formats.aligned import AlignedRows
+from clalign.formats.aligned import PART, AlignedRows
 from clalign.formats.blocks import Reading, text_of
 from clalign.formats.fasta import WHOLE_LINES
 from clalign.formats.sources import LONGEST_HEADER, TextReader
 
 INSERTS = bytes(range(ord("a"), ord("z") + 1)) + b"."
+BESIDE = 64
+"""Bytes for each letter of the longest row that placing its columns takes: eight numbers."""
+
+COPIES = 4
+"""So often the longest row is in memory while it is made."""
+
 _NO_COLUMN = INSERTS + b" \t\v\f"
 
 
@@ -73,31 +83,62 @@ def a3m_rows(reading: Reading) -> AlignedRows:
     InputError
         If the rows have other numbers of columns, or there are too many gaps to keep them.
     """
-    given: list[tuple[int, str, list[bytes]]] = []
-    counted = AlignedRows(reading)
-    for number, line in reading.text.lines():
-        counted.take(len(line), number)
-        if line.startswith(b">"):
-            given.append((number, text_of(line[1:]).split(None, 1)[0] if line[1:].strip() else "", []))
-        elif given:
-            given[-1][2].append(b"".join(line.split()))
-    parted = [(number, name, list(_columns(b"".join(parts)))) for number, name, parts in given]
-    widths = [max(map(len, column)) for column in zip(*(columns for _, _, columns in parted), strict=False)]
-    rows = AlignedRows(reading)
-    for place, (number, name, columns) in enumerate(parted):
-        if len(columns) != len(widths):
-            raise _unequal(reading.text, len(columns) - 1, number)
-        text = b"".join(part.ljust(width, b".") for part, width in zip(columns, widths, strict=True))
-        unique = name if name and name not in rows else f"{name or 'unnamed'}_{place + 1}"
-        rows.add(unique, number, text)
+    rows = AlignedRows(reading)  # which counts what is read as well as what is made of it
+    given = _given(reading, rows)
+    widths: npt.NDArray[np.int64] | None = None
+    for number, _, text in given:
+        reading.text.context.check()
+        sizes = np.diff(_edges(text))
+        if widths is not None and len(sizes) != len(widths):
+            raise _unequal(reading.text, len(sizes) - 1, number)
+        widths = sizes if widths is None else np.maximum(widths, sizes)
+    if widths is None:
+        return rows
+    ends = np.cumsum(widths)
+    rows.take(COPIES * int(ends[-1]), given[0][0])
+    for place in range(1, len(given) + 1):
+        reading.text.context.check()
+        number, name, text = given.popleft()
+        unique = name if name and name not in rows else f"{name or 'unnamed'}_{place}"
+        rows.add(unique, number, _filled(text, ends - widths, int(ends[-1])))
     return rows
 
 
-def _columns(text: bytes) -> Iterator[bytes]:
-    """Yield what stands before the first column, then each column with the inserts behind it."""
-    start = 0
-    for place, byte in enumerate(text):
-        if byte not in INSERTS:
-            yield text[start:place].replace(b".", b"")
-            start = place
-    yield text[start:].replace(b".", b"")
+def _given(reading: Reading, rows: AlignedRows) -> deque[tuple[int, str, bytes]]:
+    """Return the line, the name and the letters of each row, without the dots that some files have in them."""
+    parted: deque[tuple[int, str, list[bytes]]] = deque()
+    size = longest = 0
+    for number, line in reading.text.lines():
+        if line.startswith(b">"):
+            rows.take(len(line) + 4 * PART, number)
+            name = text_of(line[1:]).split(None, 1)[0] if line[1:].strip() else ""
+            parted.append((number, name, []))
+            size = 0
+        elif parted:
+            letters = line.translate(None, b". \t\v\f")
+            size += len(letters)
+            rows.take(len(letters) + PART + BESIDE * max(0, size - longest), number)
+            longest = max(longest, size)
+            parted[-1][2].append(letters)
+    given: deque[tuple[int, str, bytes]] = deque()
+    while parted:  # so that parts and whole rows are never both there
+        number, name, parts = parted.popleft()
+        given.append((number, name, b"".join(parts)))
+    return given
+
+
+def _edges(text: bytes) -> npt.NDArray[np.int64]:
+    """Return where each column begins (int64[columns + 2]): before the first what precedes it, then the end."""
+    letters = np.frombuffer(text, np.uint8)
+    places = np.flatnonzero((letters < ord("a")) | (letters > ord("z")))
+    return np.concatenate([[0], places, [len(text)]]).astype(np.int64)
+
+
+def _filled(text: bytes, begins: npt.NDArray[np.int64], n: int) -> bytes:
+    """Return a row of n letters in which each column begins where it does in all rows, with dots between them."""
+    edges = _edges(text)
+    places = np.repeat(begins - edges[:-1], np.diff(edges))
+    places += np.arange(len(text))
+    row = np.full(n, ord("."), np.uint8)
+    row[places] = np.frombuffer(text, np.uint8)
+    return row.tobytes()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import re
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clalign.errors import Cancelled, InputError
-from clalign.formats import aligned
+from clalign.formats import a3m, aligned
+from clalign.formats.blocks import Reading
+from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.search import hmm_building
 from clalign.search.hmm_building import build_profiles
@@ -131,6 +136,51 @@ def test_rows_given_as_a3m_keep_their_headers_and_need_equal_columns(load, monke
     with pytest.raises(InputError, match="columns: this one has 3") as refused:
         load(b">a\nACaGT\n>b\nAC-\n", sequence_format="a3m")
     assert refused.value.line == 3
+
+
+def columns_of(text: str) -> list[str]:
+    """Return what stands before the first column of a row of A3M, then each column with the inserts behind it."""
+    return re.split(r"(?=[A-Z-])", f"#{text.replace('.', '')}")
+
+
+def test_rows_of_a3m_are_filled_up_to_the_longest_inserts(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    texts = ["".join(rng.choice("AC-acg.") for _ in range(9)) for _ in range(300)]
+    texts = [text for text in texts if len(columns_of(text)) == 5]
+    path = tmp_path / "x.a3m"
+    path.write_text("".join(f">r {n}\n{text[:5]} \n{text[5:]}\n" for n, text in enumerate(texts)))
+    context, n_checks = QuietContext(), []
+    context.check = lambda: n_checks.append(1)  # type: ignore[method-assign]
+    with opened(str(path)) as source:
+        rows = a3m.a3m_rows(Reading(TextReader(source, context))).checked()
+    widths = [max(map(len, column)) for column in zip(*map(columns_of, texts), strict=True)]
+    assert [row.text.decode() for row in rows] == [
+        "".join(part.ljust(width, ".") for part, width in zip(columns_of(text), widths, strict=True))[1:]
+        for text in texts
+    ]
+    assert len({row.name for row in rows}) == len(texts) > 30
+    assert len(n_checks) > 2 * len(texts), "it can be stopped before each row"
+
+
+def test_a3m_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aligned, "MOST_MEMORY", 40 << 20)
+    (tmp_path / "wide.a3m").write_bytes(b">a\n" + b"A" * 1_000_000 + b"\n>b\n" + b"C" * 999_999 + b"Ca\n")
+    tracemalloc.start()
+    try:
+        with (
+            opened(str(tmp_path / "wide.a3m")) as source,
+            pytest.raises(InputError, match="more than 42 MB") as refused,
+        ):
+            a3m.a3m_rows(Reading(TextReader(source)))
+        assert refused.value.line == 2
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        monkeypatch.undo()
+        tracemalloc.reset_peak()
+        with opened(str(tmp_path / "wide.a3m")) as source:
+            assert len(a3m.a3m_rows(Reading(TextReader(source))).checked()) == 2
+        assert tracemalloc.get_traced_memory()[1] < (a3m.BESIDE + a3m.COPIES + 8) << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_lower_case_alone_makes_no_a3m(load) -> None:
