@@ -16,6 +16,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
+import clalign
 from clalign.ui.app import tell_faults
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
@@ -226,7 +227,13 @@ def fault_shown(window: MainWindow) -> str:
     assert shown.isReadOnly()
     QGuiApplication.clipboard().clear()
     next(b for b in window.messages.findChildren(QPushButton) if b.text() == "Copy the text").click()
-    assert QGuiApplication.clipboard().text() == shown.toPlainText()
+    copied = QGuiApplication.clipboard().text()
+    assert copied.startswith(window.messages.messages[0].text)
+    assert f"\nclalign {clalign.__version__}, Python" in copied
+    assert copied.endswith(f"\n\n{shown.toPlainText()}\n")
+    last = shown.document().lastBlock()
+    bottom = shown.blockBoundingGeometry(last).translated(shown.contentOffset()).bottom()
+    assert bottom <= shown.viewport().height() + 1, "the end says what went wrong"
     return shown.toPlainText()
 
 

@@ -85,6 +85,7 @@ class ExportSheet(Sheet):
         self.path.setAccessibleName("File to write")
         self.path.textEdited.connect(self._note_name)
         self.problem = label("", "caution", wrap=True)
+        self.problem.setMinimumHeight(self.problem.fontMetrics().lineSpacing() + 2)
         self.export_button = button("Export", self._export, "primary")
         self._add_forms()
         self._add_columns()
@@ -123,7 +124,9 @@ class ExportSheet(Sheet):
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
         self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
-        self.is_safe.setToolTip("Puts ' before names that begin with =, +, - or @")
+        self._columns_line.setVisible(any(what == "outfmt" for what, *_ in self._choices.forms))
+        safe_tip = "Puts ' before names that begin with =, +, - or @"
+        self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip}
         self.body.addWidget(self.is_safe)
         self.body.addSpacing(8)
 
@@ -155,8 +158,13 @@ class ExportSheet(Sheet):
         self._own_name = True
 
     def _propose(self) -> None:
-        self._columns_line.setVisible(self._what == "outfmt")
-        self.is_safe.setVisible(self._what in TAB_SEPARATED)
+        # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
+        for widget, applies, why in (
+            (self._columns_line, self._what == "outfmt", "Only of BLAST's table"),
+            (self.is_safe, self._what in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
+        ):
+            widget.setEnabled(applies)
+            widget.setToolTip(self._tips[widget] if applies else why)
         if not self._own_name:
             what, _, ending = self._choices.forms[self.forms.checkedId()]
             part = PARTS.get(what, "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication, QTextCursor
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+import clalign
 from clalign.control_characters import escaped
 
 from .. import theme, words
@@ -28,6 +30,38 @@ class Message:
     text: str
     actions: tuple[tuple[str, Callable[[], object]], ...] = ()
     details: str = ""
+
+
+def report(message: Message) -> str:
+    """Return what is to be reported: the message, the versions, the text."""
+    system = f"Python {platform.python_version()}, Qt {qVersion()}, {platform.system()} {platform.release()}"
+    return f"{message.text}\n\nclalign {clalign.__version__}, {system}\n\n{message.details.rstrip()}\n"
+
+
+class ReportBox(QPlainTextEdit):
+    """The text that is to be reported, of which the last lines are seen: they say what went wrong."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(escaped(text.rstrip()), readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setAccessibleName("The text to report")
+        self.setTabChangesFocus(True)
+        self.setFont(theme.mono_font())
+        n_lines = min(DETAIL_LINES, self.blockCount())
+        around = 2 * (self.document().documentMargin() + self.frameWidth())
+        bar = self.horizontalScrollBar().sizeHint().height()
+        self.setFixedHeight(round(n_lines * self.fontMetrics().lineSpacing() + around + bar))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the last lines in the size that it has only now."""
+        super().resizeEvent(event)
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+
+def _below(box: ReportBox) -> QHBoxLayout:
+    """Return a line with the box below the words of its message."""
+    made = row(box)
+    made.setContentsMargins(42, 0, 16, 8)
+    return made
 
 
 class MessageBar(QWidget):
@@ -101,21 +135,12 @@ class MessageBar(QWidget):
         text.setMinimumWidth(1)
         box.addWidget(text, 1)
         if message.details:
-            rows.addWidget(self._details(message.details))
-            box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(message.details), "flat"))
+            rows.addLayout(_below(ReportBox(message.details)))
+            box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(report(message)), "flat"))
         for title, call in message.actions:
             box.addWidget(button(title, lambda call=call, message=message: self._act(call, message)))
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
-
-    def _details(self, text: str) -> QPlainTextEdit:
-        """Return the text that is to be reported, of which some lines are seen at once."""
-        shown = QPlainTextEdit(text, readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
-        shown.setAccessibleName("The text to report")
-        shown.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        shown.setFixedHeight(DETAIL_LINES * shown.fontMetrics().lineSpacing())
-        shown.moveCursor(QTextCursor.MoveOperation.End)
-        return shown
 
     def _act(self, call: Callable[[], object], message: Message) -> None:
         if call() is not False:
