@@ -20,7 +20,8 @@ from clalign.errors import ClalignError, ExitCode, OutputError
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 
-EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", ".stk", ".aln", ".gbk", ".embl")
+EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", ".stk", ".aln", ".gbk", ".embl", ".a3m",
+              ".slx", ".selex", ".phy", ".phylip", ".msf", ".nex", ".nexus", ".h3m")  # fmt: skip
 """Files that clalign offers to open; ``.clalign`` belongs to it."""
 
 WINDOWS_CLASS = "clalign.run"
