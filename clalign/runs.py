@@ -26,7 +26,7 @@ from clalign.jobs import JobContext
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.run_files import funnel, notes
 from clalign.run_files.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
-from clalign.run_files.connection import RunConnection, connect, open_checked, refuse_busy, unreadable
+from clalign.run_files.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.run_files.hit_rows import HitRows
 from clalign.run_files.ownership import owned, taken
 from clalign.run_files.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
@@ -80,10 +80,7 @@ class RunFile:
             with self.connection:
                 yield
         except sqlite3.OperationalError as error:
-            raise OutputError(
-                f"The run file {self.path} could not be written ({error}).",
-                "Free space on that disk, or choose another place with --run.",
-            ) from error
+            raise unwritable(self.path, error) from error
         except sqlite3.IntegrityError as error:
             raise taken(self.path) from error
 
@@ -398,11 +395,23 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     ------
     InputError
         If it is missing, is no run file, or was written by a newer version.
+    OutputError
+        If it is of an older version, and is to be written but cannot be.
     """
     connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
-    if version < SCHEMA_VERSION:
-        (upgrade if writable else show_as_new)(connection)
+    _bring_up_to_date(connection, version, writable)
     return RunFile(path, connection)
+
+
+def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -> None:
+    """Make a file of an older version one of this version, or let it look like one where it is only read."""
+    if version >= SCHEMA_VERSION:
+        return
+    try:
+        (upgrade if writable else show_as_new)(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise (unwritable if writable else unreadable)(connection.path, error) from error
 
 
 def open_connection(path: Path) -> tuple[RunConnection, int]:
@@ -416,8 +425,7 @@ def open_connection(path: Path) -> tuple[RunConnection, int]:
         As of `open_run`.
     """
     connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
-    if version < SCHEMA_VERSION:
-        show_as_new(connection)
+    _bring_up_to_date(connection, version, writable=False)
     return connection, version
 
 
@@ -459,11 +467,7 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
     try:
         notes.write_note(connection, profile, row, note)
     except sqlite3.DatabaseError as error:
-        refuse_busy(path, error)
-        raise OutputError(
-            f"The run file {path} could not be written ({error}).",
-            "Allow writing to it and free space on its disk, or make a copy elsewhere and open that.",
-        ) from error
+        raise unwritable(path, error) from error
     finally:
         connection.close()
     return note

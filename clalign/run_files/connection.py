@@ -8,13 +8,14 @@ of other types or sizes than their columns have, and questions that take longer 
 from __future__ import annotations
 
 import math
+import os
 import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
+from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
 from clalign.run_files.notes import TABLE as NOTES
 from clalign.run_files.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, added_since
 
@@ -178,11 +179,16 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     if not path.is_file():
         raise InputError(path, "the file does not exist.", "Check the name.")
     try:
-        connection = connect(path, mode, patience, is_shared)
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        try:
+            connection, application, version = _opened(path, mode, patience, is_shared)
+        except sqlite3.OperationalError:
+            if mode != "ro" or not _cannot_change(path):
+                raise
+            # Where SQLite finds no room for what readers and writers share, nobody writes, either.
+            connection, application, version = _opened(path, f"{mode}&immutable=1", patience, is_shared)
     except sqlite3.DatabaseError as error:
-        refused = unreadable(path, error)
+        is_read = mode == "ro" or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_READONLY
+        refused = (unreadable if is_read else unwritable)(path, error)
         if isinstance(refused, DamagedRun):
             refused = InputError(path, f"this is not a readable run file ({one_line(error)}).", hint)
         raise refused from error
@@ -203,11 +209,17 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     return connection, version
 
 
-def refuse_busy(path: Path, error: sqlite3.DatabaseError) -> None:
-    """Raise `RunBusy` if the error is that others had the file all the time."""
-    found = unreadable(path, error)
-    if isinstance(found, RunBusy):
-        raise found from error
+def _opened(path: Path, mode: str, patience: float, is_shared: bool) -> tuple[RunConnection, int, int]:
+    """Return a connection to a file, what program it is of, and the version of its tables."""
+    connection = connect(path, mode, patience, is_shared)
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return connection, application, connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _cannot_change(path: Path) -> bool:
+    """Return whether a file lies on a medium, or in a folder, that is only read, with all that was written in it."""
+    has_more = any(path.with_name(f"{path.name}-{kind}").exists() for kind in ("wal", "journal"))
+    return not has_more and not os.access(path.parent, os.W_OK) and not os.access(path, os.W_OK)
 
 
 def one_line(error: Exception) -> str:
@@ -227,6 +239,19 @@ def unreadable(path: Path, error: sqlite3.Error) -> ClalignError:
             "Check the disk, and who may read the file and its folder; then try again.",
         )
     return DamagedRun(path, one_line(error))
+
+
+def unwritable(path: Path, error: sqlite3.Error) -> ClalignError:
+    """Return what it means that nothing could be written: others write, the disk or a permission, or damage."""
+    known = unreadable(path, error)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(known, RunBusy) or not (code in NO_DAMAGE or isinstance(error, sqlite3.OperationalError)):
+        return known
+    return OutputError(
+        f"The run file {path} could not be written ({one_line(error)}).",
+        "Free space on its disk and allow writing to it and its folder; or go on elsewhere, with a copy of it or, in a"
+        " new search, with --run.",
+    )
 
 
 def check_tables(connection: RunConnection, version: int) -> None:

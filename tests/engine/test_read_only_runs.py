@@ -1,0 +1,110 @@
+"""Run files on a medium that is only read, and files that others hold: they open, or one sentence says why not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.errors import InputError, OutputError, RunBusy
+from clalign.run_files import connection as door
+from clalign.run_files.inputs import relocate
+from clalign.run_files.schema import _ADDED
+from clalign.runs import create_run, open_connection, open_run
+
+
+@pytest.fixture
+def old_run(tmp_path: Path) -> Path:
+    """A run file of version 2."""
+    path = tmp_path / "old.clalign"
+    with create_run(path, state="done") as run:
+        for table, columns in _ADDED[3].items():
+            for column in columns:
+                run.connection.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
+        run.connection.execute("PRAGMA user_version = 2")
+        run.connection.commit()
+        run.seal()
+    return path
+
+
+def only_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As SQLite does it: it falls back to reading where the system lets it do no more."""
+    connect = door.connect
+    monkeypatch.setattr(door, "connect", lambda path, mode, *more: connect(path, mode.replace("rw", "ro"), *more))
+
+
+def test_a_run_of_an_older_version_that_cannot_be_written_is_read_and_says_so(
+    old_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_read(monkeypatch)
+    before = old_run.read_bytes()
+    with pytest.raises(OutputError, match=r"old\.clalign could not be written .*readonly") as caught:
+        open_run(old_run, writable=True)
+    assert "copy" in caught.value.hint
+    with open_run(old_run) as run:
+        assert (run.state, list(run.hits()), run.n_wider()) == ("done", [], (0, 0))
+    open_connection(old_run)[0].close()
+    assert old_run.read_bytes() == before
+
+
+def test_a_moved_input_of_a_run_that_cannot_be_written_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, moved = tmp_path / "a.clalign", tmp_path / "t.fa"
+    moved.write_text(">a\nMKV\n")
+    digest = "0b2d2c0bf1d5b0d8"
+    spec = {"direction": "pairwise", "queries": "gone.fa", "targets": "gone.fa"}
+    database = {"digest": digest, "n_sequences": 1, "n_residues": 3, "n_empty": 0}
+    with create_run(path, spec=spec, database=database, state="done") as run:
+        run.seal()
+    monkeypatch.setattr("clalign.run_files.inputs.digest_of", lambda path, context: digest)
+    only_read(monkeypatch)
+    with open_run(path, writable=True) as run, pytest.raises(OutputError, match=r"could not be written .*readonly"):
+        relocate(run, [str(moved)])
+
+
+def failing(code: int, *modes: str) -> Any:
+    """Return what opens run files, but in some modes fails as SQLite does."""
+    connect = door.connect
+
+    def fail(path: Path, mode: str, *more: Any) -> Any:
+        if mode in modes:
+            error = sqlite3.OperationalError("attempt to write a readonly database")
+            error.sqlite_errorcode = code
+            raise error
+        return connect(path, mode, *more)
+
+    return fail
+
+
+def test_a_log_that_cannot_be_shared_is_not_needed_where_nobody_writes(
+    old_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a folder that is only read, where a file was left in the mode in which several write."""
+    monkeypatch.setattr(door, "connect", failing(sqlite3.SQLITE_READONLY_DIRECTORY, "ro", "rw"))
+    with pytest.raises(InputError, match=r"could not be read .*readonly"):
+        open_run(old_run)
+    with pytest.raises(OutputError, match="could not be written"):
+        open_run(old_run, writable=True)
+    monkeypatch.setattr(os, "access", lambda *about: False)
+    with open_run(old_run) as run:
+        assert run.state == "done"
+    old_run.with_name(f"{old_run.name}-wal").write_bytes(b"what was written last")
+    with pytest.raises(InputError, match="could not be read"):
+        open_run(old_run)
+
+
+def test_a_file_that_others_hold_while_its_tables_are_checked_is_busy(
+    old_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check_tables(*about: Any) -> None:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+
+    monkeypatch.setattr(door, "check_tables", check_tables)
+    with pytest.raises(RunBusy):
+        open_run(old_run)
