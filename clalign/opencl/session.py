@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import threading
 import time
 import weakref
@@ -27,6 +28,8 @@ from clalign.opencl.residents import Residents
 from clalign.opencl.transfers import DamagedCopy, Shape, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.sequences import SequenceBatch
 from clalign.sessions import Building, Check, Result, Stage, nobody_told, nothing_to_check
+
+log = logging.getLogger(__name__)
 
 _OUT_OF_MEMORY = {
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
@@ -103,6 +106,7 @@ class OpenCLSession:
             try:
                 value = collect()
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                log.debug("what takes apart a result of %s failed", stage.name, exc_info=True)  # it may be our fault
                 raise self.wrong(f"{stage.name} cannot be read ({type(error).__name__}: {error})") from error
             self._count_kernels()
             return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import mmap
 import time
 from collections.abc import Iterator
@@ -61,6 +62,25 @@ def test_results_in_any_order_of_collecting(session: OpenCLSession) -> None:
     for batch, wait, paths in reversed(list(zip(batches, waiting, tracing, strict=True))):
         assert (wait().values == VITERBI.reference(batch, profile).values).all()
         assert paths() == VITERBI_TRACE.reference(batch, profile)
+
+
+def test_what_may_be_a_fault_of_our_own_leaves_its_traceback_in_the_log(
+    opened: Device, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Faulty:
+        name = "a stage"
+
+        def start(self, *about: object) -> Any:
+            return lambda: [][3]
+
+    with (
+        OpenCLSession(opened) as session,
+        caplog.at_level(logging.DEBUG, "clalign"),
+        pytest.raises(DeviceError, match=r"a stage cannot be read \(IndexError"),
+    ):
+        session.start(Faulty(), None, None)()  # type: ignore[arg-type]
+    assert "Traceback" in caplog.text
+    assert "lambda: [][3]" in caplog.text
 
 
 def test_the_reference_computes_when_it_is_asked() -> None:
