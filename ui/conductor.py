@@ -261,13 +261,16 @@ class Conductor(QObject):
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
         page.run.refused.connect(self.update_actions)
+        page.run.refused.connect(lambda: self._show_details(page))
         page.run.trouble.connect(lambda text: self.say("stop", text))
 
     def _show_details(self, page: ResultsPage) -> None:
         """Show the hit in the dock, or the profile where the page shows the hit itself."""
         if self.page is not page:
             return
-        if page.shows_hit and page.run.card:
+        if page.run.refusal:
+            self.window.details.show_run(None)
+        elif page.shows_hit and page.run.card:
             if isinstance(page.run, PairRunView):
                 self.window.details.show_facts(*page.run.query_facts())
             else:

@@ -38,6 +38,10 @@ DOCKS = {
     "details": ("Details", Qt.DockWidgetArea.RightDockWidgetArea),
 }
 
+LEAST_STAGE = 240
+"""Pixels of the page in the centre. What the tabs behind it need must not make the window higher than the screen when
+a message is shown."""
+
 
 class MainWindow(QMainWindow):
     """The window.
@@ -93,6 +97,7 @@ class MainWindow(QMainWindow):
             box.setSpacing(0)
             for widget in widgets:
                 box.addWidget(widget, 0 if widget is self.messages else 1)
+        stage.setMinimumHeight(LEAST_STAGE)
         self.setCentralWidget(middle)
         self.sheets = SheetHost(stage)
 

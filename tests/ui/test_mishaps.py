@@ -51,6 +51,7 @@ def assert_refused(page: ResultsPage, reason: str) -> None:
     enabled = [name for name in ("hits.export_hits", "hits.verify_run", "resume_run") if actions[name].isEnabled()]
     assert not enabled
     assert actions["close_page"].isEnabled()
+    assert window.details.currentWidget() is window.details.source, "there is no hit to select"
 
 
 @pytest.mark.parametrize("is_foreign", [True, False])
@@ -273,6 +274,22 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
     qtbot.wait(50)
     assert bar.findChildren(QPlainTextEdit) == shown
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage) -> None:
+    window = page.window()
+    for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
+        page.show_tab(tab)
+        qtbot.waitUntil(page._places[tab].isVisible)
+        qtbot.waitUntil(lambda: window.conductor.files.is_idle)
+    window.resize(1280, 800)
+    window.conductor.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
+    qtbot.waitUntil(lambda: window.messages.isVisible() and window.messages.height() > 100)
+    middle = window.centralWidget()
+    for holder in (window.center.parentWidget(), middle):
+        holder.layout().invalidate()
+    assert middle.layout().minimumSize().height() < 640, "bars and menus are beside it"
+    assert window.height() == 800
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
