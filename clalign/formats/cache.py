@@ -20,7 +20,7 @@ import platformdirs
 from clalign.errors import OptionError, OutputError
 from clalign.formats import scratch
 from clalign.formats.checksums import checked_content, checked_json, crc32
-from clalign.formats.packed import MANIFEST, VERSION
+from clalign.formats.packed import MANIFEST, READING
 from clalign.formats.sources import CHUNK, Source
 from clalign.jobs import JobContext
 
@@ -267,7 +267,7 @@ def limit_number(folder: Path, most: int, at_once: int = 1) -> None:
 
 def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
     """Return where the packed database of a file is kept."""
-    return folder / f"{digest}-{sequence_format.replace(' ', '_')}-{VERSION}"
+    return folder / f"{digest}-{sequence_format.replace(' ', '_')}-{READING}"
 
 
 @contextmanager

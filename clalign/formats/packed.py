@@ -20,7 +20,13 @@ from clalign.formats.tally import SHOWN_LINES
 from clalign.sequences import SequenceDatabase
 
 VERSION = 2
-"""Changes whenever the files or the way they are made change."""
+"""Changes whenever the rows of all files are counted otherwise than before, for runs name them."""
+
+READING = 3
+"""Changes whenever files are read or packed otherwise than before: what the cache keeps of them is made anew.
+
+3: A3M is known, and rows of an alignment that is given as such keep their descriptions.
+"""
 
 VOLUME_RESIDUES = 8 << 20
 VOLUME_SEQUENCES = 64 << 10
@@ -331,7 +337,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     sizes = {name: (folder / name).stat().st_size for name in FILES}
     for name in (HASHES, LINES, SUMS):
         (folder / name).unlink(missing_ok=True)
-    content = {"version": VERSION, "sizes": sizes, "sums": sums, "facts": facts}
+    content = {"version": READING, "sizes": sizes, "sums": sums, "facts": facts}
     (folder / MANIFEST).write_text(checked_json(content), "utf-8")
 
 
@@ -369,7 +375,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         manifest = checked_content((folder / MANIFEST).read_text("utf-8"))
         sizes = {name: (folder / name).stat().st_size for name in FILES}
-        if manifest["version"] != VERSION or manifest["sizes"] != sizes:
+        if manifest["version"] != READING or manifest["sizes"] != sizes:
             raise DamagedPack(folder)
         return Manifest(manifest["facts"], manifest["sums"], sizes)
     except (OSError, ValueError, KeyError, TypeError):

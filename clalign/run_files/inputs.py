@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 from clalign.errors import InputError
 from clalign.formats import cache
+from clalign.formats.packed import VERSION as PACKING
+from clalign.formats.reports import InputReport
 from clalign.formats.sources import opened
 from clalign.jobs import JobContext, QuietContext
 from clalign.pairwise_specs import PairwiseSpec
@@ -36,6 +38,8 @@ Spec = TypeVar("Spec", SearchSpec, PairwiseSpec)
 
 class Facts(Protocol):
     """What is needed of a run file."""
+
+    path: Path
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact."""
@@ -141,6 +145,28 @@ def check_inputs(run: Facts, context: JobContext) -> None:
             check_regular(path)
     for role in _roles(run):
         input_of(run, role, context)
+
+
+def check_counted(run: Facts, name: str, report: InputReport) -> None:
+    """Refuse a run whose sequences are read otherwise now, so that its rows would be those of others.
+
+    Parameters
+    ----------
+    run : RunFile
+    name : str
+        The fact that holds what was known of the file: ``database`` or ``queries``.
+    report : InputReport
+        What is known of the same file now.
+
+    Raises
+    ------
+    InputError
+        If that is so.
+    """
+    before = run.fact(name)
+    counts = ("n_sequences", "n_residues")
+    if run.fact("packing") != PACKING or any(before.get(count) != getattr(report, count) for count in counts):
+        raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
 
 
 def relocate(run: Facts, paths: Iterable[str], context: JobContext | None = None) -> list[tuple[str, str]]:

@@ -22,7 +22,6 @@ from clalign.formats.matrices import (
     load_matrix,
     missing_letters,
 )
-from clalign.formats.packed import VERSION as PACKING
 from clalign.formats.recognize import recognize
 from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext
@@ -30,7 +29,7 @@ from clalign.karlin_altschul import match_mismatch_of, typical_lengths, ungapped
 from clalign.karlin_altschul_fit import rows_to_fit
 from clalign.pairwise_specs import PairwiseSpec
 from clalign.profiles import IMPOSSIBLE
-from clalign.run_files.inputs import at_hand
+from clalign.run_files.inputs import at_hand, check_counted
 from clalign.runs import RunFile
 from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.search.alphabet_guesses import (
@@ -261,11 +260,10 @@ def _strands(spec: PairwiseSpec, alphabet: Alphabet) -> tuple[int, ...]:
 
 def _check_unchanged(run: RunFile, spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
     hint = "Put the old file back, or start a new search."
-    if run.fact("packing") != PACKING:
-        raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
     for path, report, name in ((spec.queries, queries, "queries"), (spec.targets, targets, "database")):
         if run.fact(name)["digest"] != report.digest:
             raise InputError(path, "the sequences have changed since this run began.", hint)
+        check_counted(run, name, report)
 
 
 def cautions(inputs: PairwiseInputs) -> list[str]:

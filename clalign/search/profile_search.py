@@ -21,7 +21,7 @@ from clalign.formats.profiles import repeated_names
 from clalign.formats.reports import InputReport
 from clalign.jobs import JobContext, QuietContext
 from clalign.profiles import Hmm
-from clalign.run_files.inputs import at_hand
+from clalign.run_files.inputs import at_hand, check_counted
 from clalign.runs import RunFile, create_run
 from clalign.search.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.search.domain_host import DomainHost
@@ -254,10 +254,9 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
     hint = "Put the old file back, or start a new search."
     if before is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
-    if run.fact("packing") != PACKING:
-        raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
     if before["digest"] != report.digest:
         raise InputError(spec.targets, "the sequences have changed since this run began.", hint)
+    check_counted(run, "database", report)
     if run.fact("profiles_digest") != profiles_digest:
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 

@@ -204,6 +204,19 @@ def test_the_same_content_under_another_name_is_encoded_once(load) -> None:
     assert report.path.endswith("two.fasta")
 
 
+def test_what_an_earlier_version_kept_is_made_again(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an A3M file it kept rows with their gaps, because it took them for sequences of FASTA."""
+    content = b">a\nAC-GT\n>b\nACaGT-\n"
+    with monkeypatch.context() as before:
+        before.setattr("clalign.formats.databases.is_a3m", lambda text: False)
+        for module in (cache, packed):
+            before.setattr(module, "READING", 2)
+        assert load(content)[1].format == "fasta"
+    database, report = load(content)
+    assert (report.format, database.n_residues) == ("a3m", 9)
+    assert len(cache._kept(cache_folder.name)) == 2, "what nobody needs any more is counted, and removed"
+
+
 def test_a_changed_file_is_read_again(load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
     assert load(b">a\nMKV\n")[0][0].text == "MKV"

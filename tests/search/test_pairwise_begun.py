@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clalign.devices import REFERENCE
-from clalign.errors import Cancelled
+from clalign.errors import Cancelled, InputError
 from clalign.jobs import QuietContext
 from clalign.karlin_altschul import Statistics, known_statistics
 from clalign.pairwise_specs import PairwiseSpec
@@ -82,3 +82,17 @@ def test_a_run_with_other_statistics_goes_on_with_them(tmp_path: Path, monkeypat
         with pytest.raises(Cancelled):
             search(inputs, tmp_path / "b.clalign", context=Watching(1))
     assert go_on(tmp_path / "b.clalign", inputs) == whole
+
+
+def test_a_run_whose_sequences_are_read_otherwise_now_is_refused(tmp_path: Path) -> None:
+    """As of A3M, which an earlier version read as FASTA: its rows are in another order."""
+    inputs = make_inputs(tmp_path, "amino")
+    with search(inputs, tmp_path / "a.clalign") as run:
+        verify_pairwise(run, None, 3, REFERENCE, QuietContext())
+        known = run.fact("database")
+        run.set_facts(database={**known, "n_residues": known["n_residues"] + 1})
+        with pytest.raises(InputError, match="counts sequences as another version"):
+            verify_pairwise(run, None, 3, REFERENCE, QuietContext())
+        run.set_facts(database=known, packing=1)
+        with pytest.raises(InputError, match="counts sequences as another version"):
+            verify_pairwise(run, None, 3, REFERENCE, QuietContext())
