@@ -37,7 +37,7 @@ def json_line(
             "evalue": hit.evalue,
             "score": hit.score,
             "bias": hit.bias,
-            "log_pvalue": hit.log_pvalue,
+            "log_pvalue": _finite(hit.log_pvalue),
             "significant": is_significant,
             "n_domains": hit.n_domains,
             "estimates": _estimates(hit),

@@ -48,7 +48,7 @@ LARGEST_LOG = 300.0
 _ESTIMATES = ("n_regions", "n_clustered", "n_overlaps", "n_envelopes")
 _PAIR = ("identical", "positive", "gaps", "gap_residues")
 _NULLABLE = frozenset(
-    (*_ESTIMATES, *_PAIR, "accession", "description", "evalue", "best_score", "best_evalue", "sort_key", "tie",
+    (*_ESTIMATES, *_PAIR, "evalue", "best_score", "best_evalue", "sort_key", "tie",
      "log_pvalue", "included", "expected", "msv", "bias_filter", "viterbi", "forward", "survivors", "n_msv", "n_bias",
      "n_viterbi", "n_forward", "n_in_16_bits", "n_in_32_bits", "accuracy", "strand", "note")
 )  # fmt: skip

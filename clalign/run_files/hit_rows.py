@@ -161,6 +161,8 @@ def unsound(hit: Hit, origin: str | None) -> str | None:
         return "no query"
     if origin == "hmmer3" and (hit.log_pvalue is None or hit.estimates is None):
         return "no P-value, or no estimates of its domains"
+    if origin == "pairwise" and not hit.domains:
+        return "no alignment"
     if hit.estimates is not None and None in (hit.estimates.n_regions, hit.estimates.n_clustered,
                                               hit.estimates.n_overlaps, hit.estimates.n_envelopes):  # fmt: skip
         return "half of the estimates of its domains"

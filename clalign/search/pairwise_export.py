@@ -367,7 +367,7 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
     """Write SAM; the targets in its header are those that were hit."""
     chosen = "WHERE id IN (SELECT id FROM chosen)" if source.choice.hits is not None else ""
     targets = source.run.connection.execute(
-        f"SELECT name, min(length) FROM hits {chosen} GROUP BY name ORDER BY min(input_index)"
+        f"SELECT name, min(length) AS length FROM hits {chosen} GROUP BY name ORDER BY min(input_index)"
     )
     write_lines(stream, sam.head_lines(targets, source.origin))
     count, seen = 0, set[int]()

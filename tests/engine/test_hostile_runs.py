@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import math
 import os
 import random
 import shutil
@@ -113,7 +115,7 @@ def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: py
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "name", None), ("hits", "name", "a\nb"),
+        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "description", None), ("hits", "name", None), ("hits", "name", "a\nb"),
         ("hits", "evalue", float("inf")), ("domains", "ali_end", 2**40), ("domains", "states", "MXM"),
         ("domains", "model", b"\xff"), ("profiles", "card", "[" * 100_000), ("profiles", "card", "{}"),
     ],
@@ -135,6 +137,20 @@ def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path],
     HOSTILE.sql(f"UPDATE profiles SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
     with pytest.raises(DamagedRun, match=f"{annotation} of a card"), open_run(path) as run:
         run.profiles()
+
+
+def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    path = copied("pairwise")
+    HOSTILE.sql("UPDATE domains SET hit = hit + 1000")(path)
+    with pytest.raises(DamagedRun, match="no alignment"):
+        export(path, "text", tmp_path / "out")
+
+
+def test_a_hit_beyond_all_chance_is_written(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    path, out = copied("hmmer3"), tmp_path / "out"
+    HOSTILE.sql("UPDATE hits SET log_pvalue = ?", -math.inf)(path)
+    export(path, "jsonl", out)
+    assert json.loads(out.read_text().splitlines()[0])["log_pvalue"] is None
 
 
 def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str], Path], tmp_path: Path) -> None:
