@@ -272,7 +272,8 @@ class RunFile:
         """Yield hits by profile and rank.
 
         Those of a HMMER2 profile by falling score and place in the input. Those of a HMMER3 profile by rising
-        P-value (falling score if scores decide what is significant), name and place in the input.
+        P-value (falling score if scores decide what is significant), name, begin of the first domain and
+        place in the input.
         """
         where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
         ids = self.connection.execute(

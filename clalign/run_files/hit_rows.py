@@ -197,8 +197,19 @@ def _row_of(number: int, profile: int, hit: Hit, limits: DomainLimits | None, by
         number, profile, hit.row, hit.input_index, hit.name, hit.accession, hit.description, hit.length, hit.score,
         hit.bias, hit.evalue, hit.raw, hit.n_domains, hit.log_pvalue, hit.is_included, *(estimates or (None,) * 5),
         *(scores or (None,) * 4), best and best.score, best and best.evalue,
-        score if by_score else -(hit.log_pvalue or 0.0), limits and hit.name,
+        score if by_score else -(hit.log_pvalue or 0.0), limits and _tie(hit),
     )  # fmt: skip
+
+
+def _tie(hit: Hit) -> str:
+    """Return what HMMER3 puts equal hits in order by: the name, then where the first domain begins.
+
+    A domain of a single residue comes last, as HMMER takes it for one of the other strand. No name holds a tabulator.
+    """
+    if not hit.domains:
+        return hit.name
+    start, end = hit.domains[0].target_range
+    return f"{hit.name}\t{int(end - start < 2)}{start:010d}"
 
 
 def _domain(row: tuple[Any, ...], limits: DomainLimits | None, n_reported: int, is_included: bool) -> Domain:

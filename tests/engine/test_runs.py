@@ -19,6 +19,7 @@ from clalign.hits import Domain, Hit, PairFacts, Scores, Survivors
 from clalign.profiles import IMPOSSIBLE
 from clalign.run_files.batches import unpack_survivors
 from clalign.run_files.hit_rows import HITS_AT_ONCE
+from clalign.run_files.limits import DomainLimits
 from clalign.run_files.schema import _ADDED
 from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run, pack_scores
 from clalign.specs import SearchSpec
@@ -292,6 +293,20 @@ def test_the_first_hits_are_kept_and_others_take_their_place(run: RunFile) -> No
     run.set_hits(0, (hit(0, 5.0, 9),))
     assert list(run.hits()) == [hit(0, 5.0, 9)]
     assert run.connection.execute("SELECT count(*) FROM domains").fetchone()[0] == 1
+
+
+def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
+    """By name, then where the first domain begins; one of a single residue counts as on the other strand."""
+    limits = DomainLimits(10.0, None, 0.01, None, None, sorts_by_score=False)
+    run.set_card(0, CARD | {"domain_limits": limits.to_dict()})
+    places = [("x", (90, 99)), ("xy", (1, 2)), ("x", (7, 8)), ("x", (100, 110)), ("w", (20, 30)), ("x", (5, 30))]
+    found = tuple(
+        replace(hit(row, 5.0, row), name=name, log_pvalue=-9.0,
+                domains=(replace(DOMAIN, target_range=place, log_pvalue=-9.0),))
+        for row, (name, place) in enumerate(places)
+    )  # fmt: skip
+    run.add_batch(batch(0, [5000] * 6, found))
+    assert [entry.row for entry in run.hits()] == [4, 5, 0, 3, 2, 1]
 
 
 def test_a_card_may_count_in_other_units(run: RunFile) -> None:
