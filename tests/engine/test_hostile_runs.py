@@ -115,7 +115,8 @@ def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: py
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "description", None), ("hits", "name", None), ("hits", "name", "a\nb"),
+        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "description", None),
+        ("hits", "name", None), ("hits", "name", "a\nb"),
         ("hits", "evalue", float("inf")), ("domains", "ali_end", 2**40), ("domains", "states", "MXM"),
         ("domains", "model", b"\xff"), ("profiles", "card", "[" * 100_000), ("profiles", "card", "{}"),
     ],
