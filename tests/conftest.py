@@ -113,13 +113,17 @@ def usable_devices() -> list[Device]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "device" not in metafunc.fixturenames:
+    """Run tests of `device` on every device, those of `fast_device` on one that is not slow, where there is one."""
+    name = next((name for name in ("device", "fast_device") if name in metafunc.fixturenames), None)
+    if name is None:
         return
     wanted = metafunc.config.getoption("--device")
     devices = [device for device in usable_devices() if not wanted or device.id in wanted or device.kind in wanted]
     if not devices:
         raise pytest.UsageError(f"--device: no usable device answers to {', '.join(wanted)}")
-    metafunc.parametrize("device", devices, ids=lambda device: f"{device.kind}-{device.id}", scope="session")
+    if name == "fast_device":  # the reference is the last one
+        devices = devices[:1]
+    metafunc.parametrize(name, devices, ids=lambda device: f"{device.kind}-{device.id}", scope="session")
 
 
 @pytest.hookimpl(tryfirst=True)

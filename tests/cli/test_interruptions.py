@@ -110,7 +110,7 @@ def test_a_lost_worker_without_run_names_its_file(
     assert main(["resume", "-q", str(run)]) == ExitCode.UNREADABLE
     assert "Put it back there" in capsys.readouterr().err
     away.rename(many)
-    assert main(["resume", "-q", "-o", str(tmp_path / "hits.txt"), str(run)]) == 0
+    assert main(["resume", "-q", "--device", "auto", "-o", str(tmp_path / "hits.txt"), str(run)]) == 0
     assert (tmp_path / "hits.txt").read_text().endswith("# [ok]\n")
 
 

@@ -20,10 +20,11 @@ NUCLEIC = ("made1_dna",)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_equals_hmmer3_letter_by_letter(name: str, device: Device, tmp_path: Path) -> None:
+def test_equals_hmmer3_letter_by_letter(name: str, fast_device: Device, tmp_path: Path) -> None:
     profiles, sequences, options = CASES[name]
     files = [word for ending, flag in parts_of(name).items() for word in (flag, str(tmp_path / ending))]
-    words = ["hmmscan" if is_scan(name) else "hmmsearch", "-q", "--device", device.id, "--cpu", "2", *files, *options]
+    command = "hmmscan" if is_scan(name) else "hmmsearch"
+    words = [command, "-q", "--device", fast_device.id, "--cpu", "2", *files, *options]
     words += ["--alphabet", "dna" if name in NUCLEIC else "amino"]
     assert main([*words, str(library(profiles, tmp_path)), str(sequences_path(sequences))]) == 0
     for ending in parts_of(name):

@@ -34,12 +34,12 @@ def library(profiles: list[str], folder: Path) -> str:
 
 @pytest.mark.thorough(case=[case for case in CASES if "__proteins" not in case.stem])
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_equals_hmmpfam(case: Path, device: Device, tmp_path: Path) -> None:
+def test_equals_hmmpfam(case: Path, fast_device: Device, tmp_path: Path) -> None:
     stored = json.loads(case.read_text())
     expected = [(answer.pop("query"), GoldenAnswer.from_dict(answer)) for answer in stored["answers"]]
     text, tsv, run = tmp_path / "out.txt", tmp_path / "out.tsv", tmp_path / "run.clalign"
     inputs = [library(stored["profiles"], tmp_path), str(GOLDEN / "sequences" / f"{stored['sequences']}.fa")]
-    words = ["hmmscan", "-q", "--device", device.id, "-o", str(text), "--tsv", str(tsv), "--run", str(run)]
+    words = ["hmmscan", "-q", "--device", fast_device.id, "-o", str(text), "--tsv", str(tsv), "--run", str(run)]
     assert main([*words, *stored["options"], *inputs]) == 0
     found = parse_scan(text.read_text())
     assert [query for query, _ in found] == [query for query, _ in expected]
