@@ -71,6 +71,7 @@ class RunConnection(sqlite3.Connection):
     """A connection to a run file that checks what it reads, and never asks longer than its size allows."""
 
     path: Path
+    _n_rows: int | None = None
     _steps_left: float = LEAST_STEPS
     _last_kinds: tuple[Any, tuple[Check | None, ...]] = (None, ())
 
@@ -103,12 +104,22 @@ class RunConnection(sqlite3.Connection):
         described, checks = self._last_kinds
         if described is not cursor.description:
             described = cursor.description
-            checks = tuple(CHECKS.get(column[0]) for column in described)
+            checks = tuple(self._is_row if column[0] == "row" else CHECKS.get(column[0]) for column in described)
             self._last_kinds = described, checks
         for place, check in enumerate(checks):
             if check is not None and not check(row[place]):
                 raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}")
         return row
+
+    def _is_row(self, value: Any) -> bool:
+        """Return whether a value is the row of a sequence that was searched."""
+        if self._n_rows is None:  # as long as a job has not read its sequences
+            known = (
+                "SELECT json_extract(value, '$.n_sequences') FROM facts WHERE name = 'database' AND json_valid(value)"
+            )
+            found = super().execute(known).fetchone()
+            self._n_rows = found[0] if found and type(found[0]) is int else None
+        return _is_count(value) and (self._n_rows is None or value < self._n_rows)
 
 
 def _shown(value: Any) -> str:

@@ -163,6 +163,8 @@ def unsound(hit: Hit, origin: str | None) -> str | None:
         return "no P-value, or no estimates of its domains"
     if origin == "pairwise" and not hit.domains:
         return "no alignment"
+    if origin == "pairwise" and any(math.isnan(hit.evalue) != math.isnan(domain.evalue) for domain in hit.domains):
+        return "E-values of some of its alignments only"
     if hit.estimates is not None and None in (hit.estimates.n_regions, hit.estimates.n_clustered,
                                               hit.estimates.n_overlaps, hit.estimates.n_envelopes):  # fmt: skip
         return "half of the estimates of its domains"

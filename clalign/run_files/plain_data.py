@@ -74,6 +74,11 @@ def positive(value: Any) -> bool:
     return finite(value) and value > 0
 
 
+def width(value: Any) -> bool:
+    """Tell whether a value is a width of bins."""
+    return positive(value) and 1 <= value < 2**31
+
+
 def count(value: Any) -> bool:
     """Tell whether a value counts something."""
     return type(value) is int and 0 <= value <= _LARGEST
@@ -152,7 +157,7 @@ _ANY_CARD = {
     "name": line, "accession": line, "description": line, "length": place, "alphabet": _ALPHABET,
     "origin": one_of("hmmer2", "hmmer3", "pairwise"), "report_score?": any_number, "include_score?": any_number,
     "n_targets?": size, "histogram_report_score?": any_number, "histogram_pass_score?": any_number,
-    "histogram_bin?": positive, "histogram_unit?": positive, "cells_per_residue?": finite,
+    "histogram_bin?": width, "histogram_unit?": positive, "cells_per_residue?": finite,
 }  # fmt: skip
 
 _PROFILE_CARD = _ANY_CARD | {

@@ -261,7 +261,7 @@ def _strands(spec: PairwiseSpec, alphabet: Alphabet) -> tuple[int, ...]:
 def _check_unchanged(run: RunFile, spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
     hint = "Put the old file back, or start a new search."
     for path, report, name in ((spec.queries, queries, "queries"), (spec.targets, targets, "database")):
-        if run.fact(name)["digest"] != report.digest:
+        if (run.fact(name) or {}).get("digest") != report.digest:
             raise InputError(path, "the sequences have changed since this run began.", hint)
         check_counted(run, name, report)
 

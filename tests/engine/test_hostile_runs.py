@@ -147,6 +147,15 @@ def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_pat
         export(path, "text", tmp_path / "out")
 
 
+def test_a_hit_is_of_a_sequence_that_was_searched(copied: Callable[[str], Path]) -> None:
+    path = copied("hmmer2")
+    with open_run(path) as run:
+        n = run.fact("database")["n_sequences"]
+    HOSTILE.sql("UPDATE hits SET row = ? WHERE id = (SELECT max(id) FROM hits)", n)(path)
+    with open_run(path) as run, pytest.raises(DamagedRun, match="its row is"):
+        list(run.hits())
+
+
 def test_a_hit_beyond_all_chance_is_written(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path, out = copied("hmmer3"), tmp_path / "out"
     HOSTILE.sql("UPDATE hits SET log_pvalue = ?", -math.inf)(path)
