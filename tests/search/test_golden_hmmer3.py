@@ -37,9 +37,10 @@ ON_REFERENCE = (
     "XYPPX__proteins_max_E_1e6_domE_1e3",
     "globins4__built_F1_0.5_F2_0.3_F3_0.1_E_1e4",
     "globins4__odd_seed_7_Z_1e6_domZ_500",
+    "globins4__proteins_max_E_1e6_domE_1e6",
     "katdna__kat_max_E_1e9_domE_1e9",
 )
-"""The cases that the slow reference searches: one of each pair of files, but for the longest.
+"""The cases that the slow reference searches: one of each pair of files.
 
 The others show thresholds, which the same code judges for all devices. Together these run with and without filters and
 bias filter, with limits of the filters, a cutoff of the model, a seed and sizes of the database given.
