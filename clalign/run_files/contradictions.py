@@ -79,7 +79,7 @@ def _of_histogram(
     connection: RunConnection, profile: int, card: Card, batches: list[Columns], check: Callable[[], None]
 ) -> Iterator[str]:
     rows = connection.execute("SELECT bin, count FROM histogram WHERE profile = ?", (profile,)).fetchall()
-    width = int(card.get("histogram_bin", BIN))
+    width = int(card.get("histogram_bin") or BIN)
     counted: dict[int, int] = {}
     for first, last, blob, *_ in batches:
         check()

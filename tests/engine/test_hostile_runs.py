@@ -147,6 +147,16 @@ def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_pat
         export(path, "text", tmp_path / "out")
 
 
+@pytest.mark.parametrize("kind", ["hmmer2", "pairwise"])
+def test_what_a_card_may_lack_may_be_null(copied: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
+    path = copied(kind)
+    for key in ("bin", "unit", "report_score"):
+        HOSTILE.sql(f"UPDATE profiles SET card = json_set(card, '$.histogram_{key}', NULL)")(path)
+    with open_run(path) as run:
+        assert run.histogram(0)[1].sum() > 0
+    export(path, "text", tmp_path / "out")
+
+
 def test_a_hit_is_of_a_sequence_that_was_searched(copied: Callable[[str], Path]) -> None:
     path = copied("hmmer2")
     with open_run(path) as run:

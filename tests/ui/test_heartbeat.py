@@ -27,14 +27,19 @@ def seconds_not_run() -> tuple[dict[str, float], dict[str, float]]:
     That is the machine's doing, not the window's. It counts for every thread, for one that has to wait for a processor
     may hold the interpreter, which the window's thread then waits for. The host of a virtual machine takes processors.
     """
-    waited, stolen = {}, {}
+    waited = {}
     for path in Path("/proc/self/task").glob("*/schedstat"):
         with contextlib.suppress(OSError):  # the thread has ended
             waited[path.parent.name] = int(path.read_text().split()[1]) / 1e9
+    return waited, {name: ticks[7] for name, ticks in processors().items()}
+
+
+def processors() -> dict[str, list[float]]:
+    """Return the seconds of each processor: user, nice, system, idle, input, two of interrupts, taken away."""
     with contextlib.suppress(OSError):
         lines = [line.split() for line in Path("/proc/stat").read_text().splitlines() if re.match(r"cpu\d", line)]
-        stolen = {line[0]: int(line[8]) / os.sysconf("SC_CLK_TCK") for line in lines}
-    return waited, stolen
+        return {line[0]: [int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in line[1:]] for line in lines}
+    return {}
 
 
 def seconds_since(before: dict[str, float], after: dict[str, float]) -> list[float]:
@@ -46,19 +51,32 @@ class Heart(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self.longest = 0.0
         self.n_beats = 0
-        self._last = time.perf_counter()
+        self._longest = 0.0
+        self._begin = time.perf_counter(), time.process_time(), processors()
+        self._last = self._begin[0]
         self._idle = seconds_not_run()
         self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
         self._timer.start()
 
+    @property
+    def longest(self) -> float:
+        """The longest pause in seconds of a machine that has nothing else to do.
+
+        Processors of one core share its units: what others compute beside takes up to half of the speed.
+        """
+        began, used, before = self._begin
+        busy = sum(sum(ticks[:3]) - sum(before[name][:3]) for name, ticks in processors().items())
+        ours, seconds = time.process_time() - used, time.perf_counter() - began
+        others = max(0.0, busy - ours) / max(seconds * len(before), 1e-9) if before else 0.0
+        return self._longest / (1.0 + min(others, 1.0))
+
     def _beat(self) -> None:
         now, idle = time.perf_counter(), seconds_not_run()
         waited, stolen = map(seconds_since, self._idle, idle)
         withheld = sum(waited) + max(stolen, default=0.0)
-        self.longest = max(self.longest, now - self._last - withheld)
+        self._longest = max(self._longest, now - self._last - withheld)
         self.n_beats += 1
         self._last, self._idle = now, idle
 

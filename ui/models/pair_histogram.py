@@ -142,7 +142,7 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
         n_targets = float(run.fact("n_targets") or 0)
     scored = left > NO_SCORE
     left, bins = left[scored], bins[scored]
-    edges, counts = joined(left, bins, float(card["histogram_bin"]), MAX_BARS)
+    edges, counts = joined(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
     curve = card.get("curve")
     return PairHistogram(
         edges=edges,
