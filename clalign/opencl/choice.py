@@ -7,11 +7,11 @@ from collections.abc import Callable
 from clalign.devices import REFERENCE, Device, choose_device
 
 
-def nobody_told(text: str) -> None:
+def say_nothing(text: str) -> None:
     """Tell nobody."""
 
 
-def all_devices(refresh: bool = False, tell: Callable[[str], None] = nobody_told) -> list[Device]:
+def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing) -> list[Device]:
     """Return every device, each judged, the reference last; only that one if pyopencl is missing.
 
     `tell` is told in words of a driver whose test takes long.
@@ -23,7 +23,7 @@ def all_devices(refresh: bool = False, tell: Callable[[str], None] = nobody_told
     return discover_devices(refresh, tell)
 
 
-def pick_device(wish: str, tell: Callable[[str], None] = nobody_told) -> Device:
+def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
     """Return the device that a user's words mean (see `clalign.devices.choose_device`).
 
     Where all drivers and devices are known from before they are listed in this process, which is a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,17 +54,25 @@ def test_bits_of_the_rounded_score_are_those_of_a_run_that_does_not_say_of_which
         assert verify_pairwise(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
 
 
+def begun_with(
+    statistics: Callable[..., Statistics | None], inputs: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """Return the hits of a whole run, a.clalign, with these statistics; b.clalign is begun with them and stopped."""
+    with monkeypatch.context() as before:
+        before.setattr(pairwise_query, "known_statistics", statistics)
+        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        with search(inputs, folder / "a.clalign") as run:
+            whole = hits_of(run)
+        with pytest.raises(Cancelled):
+            search(inputs, folder / "b.clalign", context=Watching(1))
+    return whole
+
+
 def test_a_run_without_statistics_keeps_what_it_has_scored_where_there_are_some_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = make_inputs(tmp_path, "amino")
-    with monkeypatch.context() as before:
-        before.setattr(pairwise_query, "known_statistics", lambda *about: None)
-        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
-        with search(inputs, tmp_path / "a.clalign") as run:
-            whole = hits_of(run)
-        with pytest.raises(Cancelled):
-            search(inputs, tmp_path / "b.clalign", context=Watching(1))
+    whole = begun_with(lambda *about: None, inputs, tmp_path, monkeypatch)
     assert go_on(tmp_path / "b.clalign", inputs) == whole
 
 
@@ -74,13 +83,7 @@ def test_a_run_with_other_statistics_goes_on_with_them(tmp_path: Path, monkeypat
         found = known_statistics(*about)
         return found and replace(found, search_space=found.search_space / 3)
 
-    with monkeypatch.context() as before:
-        before.setattr(pairwise_query, "known_statistics", other)
-        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
-        with search(inputs, tmp_path / "a.clalign") as run:
-            whole = hits_of(run)
-        with pytest.raises(Cancelled):
-            search(inputs, tmp_path / "b.clalign", context=Watching(1))
+    whole = begun_with(other, inputs, tmp_path, monkeypatch)
     assert go_on(tmp_path / "b.clalign", inputs) == whole
 
 
