@@ -73,7 +73,7 @@ def peak_memory() -> dict[str, int]:
 
 def measure(path: Path) -> dict[str, Any]:
     """Open a file in this process and return what that took; the residues are not looked at."""
-    from clalign.formats.databases import load_database
+    from clalign.databases.loading import load_database
 
     before = peak_memory()
     start = time.perf_counter()

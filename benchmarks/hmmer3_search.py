@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from clalign.alphabets import decode, encode
 from clalign.formats.profiles import load_profiles
-from clalign.profiles import Hmm
 from clalign.reference.cases import swissprot_batch
+from clalign.values.alphabets import decode, encode
+from clalign.values.profiles import Hmm
 
 LINE = 60
 

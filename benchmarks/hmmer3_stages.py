@@ -23,19 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from clalign.alphabets import decode
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import Session, open_session
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, to_local_profile
-from clalign.opencl.choice import pick_device
-from clalign.profiles import Hmm
 from clalign.reference.cases import swissprot_batch
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
-from clalign.stages.chosen import all_rows, length_buffers
-from clalign.stages.forward import FORWARD
-from clalign.stages.msv import MSV
-from clalign.stages.ssv import SSV
-from clalign.stages.viterbi_filter import VITERBI_FILTER
+from clalign.stages.hmmer3.chosen import all_rows, length_buffers
+from clalign.stages.hmmer3.forward import FORWARD
+from clalign.stages.hmmer3.msv import MSV
+from clalign.stages.hmmer3.ssv import SSV
+from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
+from clalign.values.alphabets import decode
+from clalign.values.local_profiles import LocalProfile, to_local_profile
+from clalign.values.profiles import Hmm
+from clalign.values.sequences import SequenceBatch
 
 NOTHING = 1e-300
 """A P-value that no random sequence has."""

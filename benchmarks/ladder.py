@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from clalign.compute.opencl.choice import pick_device
 from clalign.jobs import Event, Job
 from clalign.labs.ladder_rungs import RUNGS
 from clalign.labs.ladder_tables import text_line
 from clalign.labs.published_ladder import FAMILIES, published_row
 from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
-from clalign.opencl.choice import pick_device
 
 RESULTS = Path(__file__).parent / "results"
 KEPT = ("status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups", "speedup")

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clalign.runs import create_run
+from clalign.runs.run_file import create_run
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import HitPages, HitQuery
 

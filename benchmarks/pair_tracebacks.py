@@ -25,17 +25,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import DNA, code_of, decode
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.opencl.choice import pick_device
-from clalign.pair_alignments import PairAlignment, path_score
-from clalign.pair_batches import PairBatch
 from clalign.reference.cases import random_codes
 from clalign.reference.smith_waterman_trace import pair_alignment
-from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.alphabets import DNA, code_of, decode
+from clalign.values.pair_alignments import PairAlignment, path_score
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 Codes = npt.NDArray[np.uint8]
 

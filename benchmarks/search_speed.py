@@ -32,13 +32,13 @@ PEER_RESIDUES = 2_000_000
 
 def kernel_rates(profile_path: Path, database_path: Path, device_words: str, repeats: int) -> dict[str, Any]:
     """Return the rates of the scoring kernel over the whole database, copies to the device included."""
-    from clalign.batching import batch_end, residue_limit
-    from clalign.formats.databases import load_database
+    from clalign.compute.batching import batch_end, residue_limit
+    from clalign.compute.opencl.choice import pick_device
+    from clalign.compute.sessions import open_session
+    from clalign.databases.loading import load_database
     from clalign.formats.profiles import load_profiles
-    from clalign.opencl.choice import pick_device
-    from clalign.profiles import to_integer_profile
-    from clalign.sessions import open_session
-    from clalign.stages.viterbi import VITERBI
+    from clalign.stages.plan7.viterbi import VITERBI
+    from clalign.values.profiles import to_integer_profile
 
     database, _ = load_database(str(database_path))
     profile = to_integer_profile(load_profiles(str(profile_path))[0])

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from clalign.alphabets import decode
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.opencl.choice import pick_device
 from clalign.reference.cases import swissprot_batch
-from clalign.scoring import GapCosts, PairwiseQuery, Scoring
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.smith_waterman import SMITH_WATERMAN
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.values.alphabets import decode
+from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
+from clalign.values.sequences import Sequence, SequenceBatch
 
 MATRIX = "BLOSUM62"
 GAPS = GapCosts(12, 1)

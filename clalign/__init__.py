@@ -20,21 +20,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "Alphabet": "alphabets",
-    "Device": "devices",
-    "Hit": "hits",
-    "Hmm": "profiles",
-    "PairwiseSpec": "pairwise_specs",
-    "SearchSpec": "specs",
-    "Sequence": "sequences",
-    "SequenceDatabase": "sequences",
-    "all_devices": "opencl.choice",
-    "hmmsearch": "search.profile_search",
-    "load_database": "formats.databases",
+    "Alphabet": "values.alphabets",
+    "Device": "values.devices",
+    "Hit": "values.hits",
+    "Hmm": "values.profiles",
+    "PairwiseSpec": "engines.pairwise.spec",
+    "SearchSpec": "engines.plan7.spec",
+    "Sequence": "values.sequences",
+    "SequenceDatabase": "values.sequences",
+    "all_devices": "compute.opencl.choice",
+    "hmmsearch": "engines.plan7.profile_search",
+    "load_database": "databases.loading",
     "load_profiles": "formats.profiles",
-    "open_run": "runs",
-    "pairwise_search": "search.pairwise_search",
-    "to_integer_profile": "profiles",
+    "open_run": "runs.run_file",
+    "pairwise_search": "engines.pairwise.search",
+    "to_integer_profile": "values.profiles",
 }
 
 __all__ = ["__version__", *_ROOMS]

@@ -24,7 +24,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from clalign.formats.examples import load_examples, load_pair_examples
+from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.ui.app import make_application, open_window
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow

@@ -6,7 +6,7 @@
    only after a domain of positive score. Each lane is BLOCK residues behind its left neighbor, so that
    deletes run on from lane to lane, and nothing is reduced or scanned: two shuffles a residue are all. `cut`
    lists the pieces for it: long sequences are cut where the longest alignment that counts fits the overlap
-   (clalign/stages/viterbi_filter_tables.py). Sequences in which J may play a part, and those whose scores
+   (clalign/stages/hmmer3/viterbi_filter_tables.py). Sequences in which J may play a part, and those whose scores
    are too low for its arithmetic, `finish` lists for the other form. J adds nothing unless two domains are
    so good, so that form only goes through the stretches which may hold one.
 

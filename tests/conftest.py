@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from clalign.devices import Device
-    from clalign.sessions import Session
+    from clalign.compute.sessions import Session
+    from clalign.values.devices import Device
 
 AMD_COMPILER = "clang-16"
 """The compiler whose AMD target checks every kernel where no AMD card is at hand."""
@@ -105,8 +105,8 @@ def pytest_report_collectionfinish() -> list[str]:
 @cache
 def usable_devices() -> list[Device]:
     """Return every device that passed its self-test, and the reference."""
-    from clalign.devices import REFERENCE
-    from clalign.opencl.discover import discover_devices
+    from clalign.compute.opencl.discover import discover_devices
+    from clalign.values.devices import REFERENCE
 
     found = [device for device in discover_devices() if device.is_usable and device.kind != "reference"]
     return [*found, REFERENCE]
@@ -205,9 +205,9 @@ def amd_compiler() -> str:
 @pytest.fixture
 def loose_device(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
     """The sessions that are opened, the first of which computes nothing: its device has just failed."""
+    from clalign.compute import opening
+    from clalign.compute.sessions import ReferenceSession, open_session
     from clalign.errors import DeviceError
-    from clalign.search import opening
-    from clalign.sessions import ReferenceSession, open_session
 
     opened: list[Session] = []
 

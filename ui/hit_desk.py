@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
 
 from .forms.scripts import Spec, as_command, as_python, spec_of
 from .models.pair_run_view import PairRunView

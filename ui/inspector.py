@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 from .bridge import WorkerProcess
 from .models.workspace import Source, Workspace, stamp_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from clalign.devices import REFERENCE
-from clalign.pairwise_specs import PairwiseSpec
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.values.devices import REFERENCE
 
 from . import words
 from .forms.scripts import Spec

@@ -113,7 +113,7 @@ class LabDesk(QObject):
         elif kind != "comparison":
             details.show_facts(row["name"], self.views[kind].facts(row), row.get("text") or "")
         else:
-            from clalign.devices import Device
+            from clalign.values.devices import Device
 
             from .models import device_words
 

@@ -6,8 +6,8 @@ import os
 
 from PySide6.QtGui import QFont, QGuiApplication
 
-from clalign.profile_logo import HeightMode
-from clalign.profiles import Hmm
+from clalign.values.profile_logo import HeightMode
+from clalign.values.profiles import Hmm
 
 from .models.logo_figure import logo_figure
 from .views.logo_painter import letter_path

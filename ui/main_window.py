@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.formats.examples import load_examples, load_pair_examples
+from clalign.databases.examples import load_examples, load_pair_examples
 
 from . import theme, words
 from .actions import Actions

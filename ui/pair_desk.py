@@ -11,8 +11,8 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
-from clalign.formats.examples import PairExample
-from clalign.pairwise_specs import PairwiseSpec
+from clalign.databases.examples import PairExample
+from clalign.engines.pairwise.spec import PairwiseSpec
 
 from .models.dot_plot import DotPlot, read_dot_plot
 from .models.pair_run_view import PairRunView

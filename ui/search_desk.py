@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
 
 from .forms.scripts import Spec
 from .models.pair_run_view import PairRunView

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.formats.examples import Example, PairExample
+from clalign.databases.examples import Example, PairExample
 
 from . import words
 from .models.workspace import Source

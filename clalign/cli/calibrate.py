@@ -19,7 +19,7 @@ from clalign.cli.options import (
 from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
 from clalign.cli.streams import enough_read, show
 from clalign.errors import OptionError, OutputError
-from clalign.specs import CalibrateSpec
+from clalign.tools.specs import CalibrateSpec
 
 COMMAND = "clalign calibrate"
 
@@ -112,7 +112,7 @@ def _output(arguments: argparse.Namespace) -> str:
 
 def fit_lines(fit: dict[str, Any]) -> list[str]:
     """Return a fit and its histogram as text: bars are scores, ``*`` is what the fit expects."""
-    from clalign.evalues import gumbel_tail
+    from clalign.values.evalues import gumbel_tail
 
     low, counts = fit["histogram"]["low"], fit["histogram"]["counts"]
     step = -(-len(counts) // MAX_LINES)

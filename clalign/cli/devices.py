@@ -8,8 +8,8 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.devices import Device
 from clalign.sizes import size_text
+from clalign.values.devices import Device
 
 EXAMPLES = (
     "clalign devices",

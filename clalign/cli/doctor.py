@@ -132,7 +132,7 @@ def _devices() -> tuple[list[dict[str, Any]], str]:
 
 
 def _cache() -> dict[str, Any]:
-    from clalign.formats.cache import cache_limit, cache_root, sizes
+    from clalign.databases.cache import cache_limit, cache_root, sizes
 
     folder = cache_root()
     existing = next(place for place in (folder, *folder.parents) if place.is_dir())
@@ -203,7 +203,7 @@ def _driver_hint() -> str:
 def report_lines(report: dict[str, Any]) -> list[str]:
     """Return the report as text."""
     from clalign.cli.devices import table
-    from clalign.devices import Device
+    from clalign.values.devices import Device
 
     lines = [f"clalign {report['versions']['clalign']} on {report['system']}", "", "Versions"]
     lines += version_lines()

@@ -22,9 +22,9 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
-from clalign.evalues import digits_apart
-from clalign.specs import SearchSpec
+from clalign.values.evalues import digits_apart
 
 COMMAND = "clalign explain"
 
@@ -95,7 +95,7 @@ def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) ->
 
 
 def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     options = [field.name for field in dataclasses.fields(SearchSpec) if "flag" in field.metadata]
     if any(name in vars(arguments) for name in options):
@@ -139,7 +139,7 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
 
 
 def _lines(value: dict[str, Any]) -> Iterable[str]:
-    from clalign.formats import pairwise_text
+    from clalign.engines.pairwise import report_text as pairwise_text
 
     return pairwise_text.explanation_lines(value) if "columns" in value else explanation_lines(value)
 

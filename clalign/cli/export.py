@@ -78,7 +78,7 @@ def add_run_outputs(parser: CommandParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files that the flags name."""
-    from clalign.search.export import export
+    from clalign.engines.export import export
 
     outputs = outputs_of_run(arguments, COMMAND)
     check_known(arguments.run_file, outputs)
@@ -116,9 +116,9 @@ def check_known(path: str, outputs: Outputs) -> None:
     OptionError
         If there is one.
     """
-    from clalign.runs import open_run
-    from clalign.search.export import writers_of
-    from clalign.specs import COMMANDS
+    from clalign.engines.export import writers_of
+    from clalign.engines.plan7.spec import COMMANDS
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(path)) as found:
         program, known = COMMANDS.get(found.fact("direction"), "sw"), writers_of(found)
@@ -131,7 +131,7 @@ def check_known(path: str, outputs: Outputs) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     """Return the ids of the hits within the limits; None for all."""
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)) as found:
         if arguments.significant and found.fact("direction") == "pairwise":

@@ -14,7 +14,7 @@ from clalign.cli.parser import CommandParser, number, whole_number
 from clalign.cli.streams import show
 from clalign.errors import OptionError
 from clalign.formats.scratch import Scratch
-from clalign.specs import BuildSpec
+from clalign.tools.specs import BuildSpec
 
 COMMAND = "clalign hmmbuild"
 

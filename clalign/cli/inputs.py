@@ -46,8 +46,8 @@ def in_file(path: str, place: RunPlace) -> str:
 
     Standard input and pipes are copied beside the run.
     """
+    from clalign.engines.run_sources import copy_beside
     from clalign.formats.sources import is_plain
-    from clalign.search.run_sources import copy_beside
 
     if is_plain(path):
         return str(Path(path).absolute())
@@ -67,7 +67,7 @@ def in_file(path: str, place: RunPlace) -> str:
 
 def name_as_given(error: BaseException, place: RunPlace) -> None:
     """Let an error name inputs as the user did, not the copies of them beside a run."""
-    from clalign.search.run_sources import with_given_names
+    from clalign.engines.run_sources import with_given_names
 
     if isinstance(error, ClalignError) and place.copies:
         error.message, error.hint = (with_given_names(place.path, text) for text in (error.message, error.hint))

@@ -11,8 +11,8 @@ from typing import Any
 from clalign.cli.inputs import there
 from clalign.cli.parser import CommandParser, count
 from clalign.errors import ClalignError, ExitCode, InputError, OptionError, OutputError
-from clalign.profile_logo import HEIGHT_MODES
-from clalign.profiles import Hmm
+from clalign.values.profile_logo import HEIGHT_MODES
+from clalign.values.profiles import Hmm
 
 ENDINGS = (".svg", ".pdf", ".png")
 

@@ -39,7 +39,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the note, or print it."""
-    from clalign.runs import open_run, write_note
+    from clalign.runs.run_file import open_run, write_note
 
     path = Path(arguments.run_file)
     with open_run(path) as found:

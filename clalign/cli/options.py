@@ -14,8 +14,9 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser, OutOfRange, UsageError, count, number, signed_number, whole_number
 from clalign.cli.streams import tell
+from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
 from clalign.errors import OptionError
-from clalign.specs import FOUND, REPLACED, SearchSpec, flag_of, replaced_by
+from clalign.values.specs import flag_of
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
 """How progress is shown; ``none`` still shows warnings, ``quiet`` does not."""
@@ -175,8 +176,8 @@ def locate_inputs(run_file: str, places: list[str]) -> None:
     """
     if not places:
         return
-    from clalign.run_files.inputs import relocate
-    from clalign.runs import open_run
+    from clalign.runs.inputs import relocate
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(run_file), writable=True) as run:
         relocate(run, places)
@@ -245,7 +246,7 @@ def check_pairs(arguments: argparse.Namespace, command: str, profiles: str) -> N
     with opened(profiles) as source:
         if not identify(source).format.startswith("HMMER3"):
             return
-    flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name) for name in pair]
+    flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name, SearchSpec) for name in pair]
     reason = REPLACED[pair[0]][1]
     raise UsageError(command, f"{' and '.join(flags)} exclude each other: {reason}. Leave one of them out.")
 

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _devices(arguments: argparse.Namespace) -> Any:
-    from clalign.opencl.probe import list_devices, quick_test
+    from clalign.tools.device_probe import list_devices, quick_test
 
     return list_devices() if arguments.what == "list" else quick_test(arguments.device)
 

@@ -9,7 +9,6 @@ from typing import Any
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, locate_inputs, progress_mode
 from clalign.cli.parser import CommandParser
-from clalign.errors import DamagedRun
 
 COMMAND = "clalign resume"
 
@@ -38,18 +37,18 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.watch import RunPlace, watch
+    from clalign.engines.engine import spec_of
+    from clalign.engines.pairwise.spec import PairwiseSpec
     from clalign.formats.scratch import adopt
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     outputs = outputs_of_run(arguments, COMMAND)
     path = Path(arguments.run_file)
     with open_run(path) as found:
-        spec = found.fact("spec")
-    if spec is None:
-        raise DamagedRun(path, "it does not say what was asked for")
+        spec = spec_of(found)
     check_known(str(path), outputs)
     locate_inputs(str(path), arguments.locate)
-    outputs.check((str(path), spec.get("profiles") or spec["queries"], spec["targets"]))
+    outputs.check((str(path), spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles, spec.targets))
     adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

@@ -21,8 +21,8 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.parser import CommandParser, whole_number
+from clalign.engines.pairwise.spec import SCORING, PairwiseSpec
 from clalign.errors import OptionError
-from clalign.pairwise_specs import SCORING, PairwiseSpec
 
 COMMAND = "clalign sw"
 
@@ -123,8 +123,8 @@ def spec_of(arguments: argparse.Namespace, queries: str, targets: str) -> Pairwi
 def run(arguments: argparse.Namespace) -> int:
     """Let a worker search, and write the outputs."""
     from clalign.cli.watch import run_place, watch
+    from clalign.engines.pairwise.inputs import choose_scoring
     from clalign.formats.matrices import is_matrix_file
-    from clalign.search.pairwise_inputs import choose_scoring
 
     outputs = outputs_of(arguments, COMMAND, FILES)
     spec_of(arguments, arguments.queries, arguments.targets)

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Try, show each trial, and say what is kept."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
-    from clalign.labs.tuning import WORDS
+    from clalign.tools.tuning import WORDS
 
     display = progress_display(progress_mode(arguments))
     job = {"job": "tune", "device": device_of(arguments), "reset": arguments.reset}

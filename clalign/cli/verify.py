@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.interruptions import Interruptions
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)):
         pass  # a wrong file is told of before a worker starts

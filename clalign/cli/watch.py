@@ -149,7 +149,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     """
     last = None
     with WorkerProcess(job) as worker:
-        importlib.import_module("clalign.search.export")  # while the worker starts: it is needed in the end
+        importlib.import_module("clalign.engines.export")  # while the worker starts: it is needed in the end
         for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
             if found is None:
                 continue
@@ -162,7 +162,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
 
 def with_inputs_named(event: Event, run: str) -> Event:
     """Return a warning or an error that names inputs as the user did, not the copies of them beside the run."""
-    from clalign.search.run_sources import with_given_names
+    from clalign.engines.run_sources import with_given_names
 
     if event.kind not in ("warning", "failed"):
         return event
@@ -230,7 +230,7 @@ def add_advice(error: ClalignError, place: RunPlace) -> None:
 
 def has_results(path: Path) -> bool:
     """Tell whether a run file holds anything that is worth keeping."""
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     try:
         with open_run(path) as run:
@@ -241,7 +241,7 @@ def has_results(path: Path) -> bool:
 
 def continuation(path: Path) -> str:
     """Return a sentence that says where the results are and how to go on."""
-    from clalign.runs import open_run
+    from clalign.runs.run_file import open_run
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
         report = run.fact("database", {})
@@ -254,7 +254,7 @@ def continuation(path: Path) -> str:
 
 def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Progress) -> None:
     """Write every output from the run file."""
-    from clalign.search.export import export
+    from clalign.engines.export import export
 
     alignment_file = dict(outputs.files).get("stockholm", "")
     for what, path in outputs.files:
@@ -278,8 +278,8 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
 
 def tell_cut_lists(path: Path, display: Progress) -> None:
     """Say of a run of sw that some lists are not whole, because tables have no place for it."""
-    from clalign.runs import open_run
-    from clalign.search.pairwise_export import cut_lists
+    from clalign.engines.pairwise.export import cut_lists
+    from clalign.runs.run_file import open_run
 
     with open_run(path) as run:
         text = cut_lists(run) if run.fact("direction") == "pairwise" else ""

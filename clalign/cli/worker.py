@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,9 @@ from typing import Any
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
 from clalign.cli.streams import private_stdout
-from clalign.devices import Device
-from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, OptionError
+from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
+from clalign.values.devices import Device
 
 BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
@@ -101,7 +102,7 @@ def _end_while_building(job: Job, run: str | None) -> None:
             continue
         if run:
             with contextlib.suppress(ClalignError, sqlite3.Error):
-                from clalign.runs import open_run
+                from clalign.runs.run_file import open_run
 
                 with open_run(Path(run), writable=True) as file:
                     if not job.is_building():
@@ -146,15 +147,15 @@ def perform(request: dict[str, Any], job: Job) -> int:
 
 def _picker(job: Job) -> Callable[[str], Device]:
     """Return what picks the device for the user's words, and tells the job if that takes long."""
-    from clalign.opencl.choice import pick_device
+    from clalign.compute.opencl.choice import pick_device
 
     return partial(pick_device, tell=job.warn)
 
 
 def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.runs import create_run
-    from clalign.search.profile_search import run_search
-    from clalign.specs import SearchSpec
+    from clalign.engines.plan7.profile_search import run_search
+    from clalign.engines.plan7.spec import SearchSpec
+    from clalign.runs.run_file import create_run
 
     spec = SearchSpec.from_dict(request["spec"])
     seen = request.get("seen_digest")  # of the sequences, when the user looked at them
@@ -165,9 +166,9 @@ def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.pairwise_specs import PairwiseSpec
-    from clalign.runs import create_run
-    from clalign.search.pairwise_search import run_pairwise
+    from clalign.engines.pairwise.search import run_pairwise
+    from clalign.engines.pairwise.spec import PairwiseSpec
+    from clalign.runs.run_file import create_run
 
     spec = PairwiseSpec.from_dict(request["spec"])
     kept = {name: request.get(name) for name in ("seen_digest", "command")}
@@ -179,36 +180,35 @@ def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.pairwise_specs import PairwiseSpec
-    from clalign.run_files.inputs import check_inputs
-    from clalign.runs import open_run
-    from clalign.search.pairwise_search import run_pairwise
-    from clalign.search.profile_search import run_search
-    from clalign.specs import SearchSpec
+    from clalign.engines.engine import spec_of
+    from clalign.engines.pairwise.search import run_pairwise
+    from clalign.engines.pairwise.spec import PairwiseSpec
+    from clalign.engines.plan7.profile_search import run_search
+    from clalign.runs.inputs import check_inputs
+    from clalign.runs.run_file import open_run
 
     path = Path(request["run"])
     with open_run(path, writable=True) as file:
-        data = file.fact("spec")
-        if data is None:
-            raise DamagedRun(path, "it does not say what was asked for")
-        if "-" in (data.get("profiles", data.get("queries")), data["targets"]):
+        spec = spec_of(file)
+        sources = (spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles), spec.targets
+        if "-" in sources:
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",
                 "Search again with the input in a file.",
             )
         if request.get("device"):
-            data |= {"device": request["device"]}
+            spec = replace(spec, device=request["device"])
         if file.state == "done":
             return {**file.fact("finished"), "was_complete": True}
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
-        if data["direction"] == "pairwise":
-            return run_pairwise(file, PairwiseSpec.from_dict(data), _picker(job), job)
-        return run_search(file, SearchSpec.from_dict(data), _picker(job), job)
+        if isinstance(spec, PairwiseSpec):
+            return run_pairwise(file, spec, _picker(job), job)
+        return run_search(file, spec, _picker(job), job)
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.formats.databases import load_database
+    from clalign.databases.loading import load_database
     from clalign.formats.profiles import load_profiles, profile_card
     from clalign.formats.recognize import recognize
 
@@ -225,14 +225,14 @@ def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import all_devices
+    from clalign.compute.opencl.choice import all_devices
 
     return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")), job.warn)]}
 
 
 def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.opencl.choice import all_devices
-    from clalign.search.selftest import self_test
+    from clalign.compute.opencl.choice import all_devices
+    from clalign.tools.selftest import self_test
 
     number = request["device"]
     device = next((d for d in all_devices(tell=job.warn) if d.id == number), None)
@@ -242,9 +242,9 @@ def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.runs import open_run
-    from clalign.search.pairwise_verify import verify_pairwise
-    from clalign.search.verify import verify_run
+    from clalign.engines.pairwise.verify import verify_pairwise
+    from clalign.engines.plan7.verify import verify_run
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(request["run"]), writable=True) as file:
         device = _picker(job)(request.get("device") or "reference")
@@ -253,8 +253,8 @@ def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.search.explain import explain, explain_in_run
-    from clalign.specs import SearchSpec
+    from clalign.engines.plan7.explain import explain, explain_in_run
+    from clalign.engines.plan7.spec import SearchSpec
 
     profile = int(request.get("profile", 0))
     if "run" in request:
@@ -265,7 +265,7 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.search.export import export
+    from clalign.engines.export import export
 
     wishes = {"columns": request.get("columns", ""), "safe_cells": bool(request.get("safe_cells"))}
     written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, **wishes)
@@ -273,8 +273,8 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.run_files.inputs import relocate
-    from clalign.runs import open_run
+    from clalign.runs.inputs import relocate
+    from clalign.runs.run_file import open_run
 
     with open_run(Path(request["run"]), writable=True) as file:
         return {"found": relocate(file, request["paths"], job)}
@@ -293,7 +293,7 @@ def _smith_waterman_ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.search.calibrate import calibrate, spec_of
+    from clalign.tools.calibrate import calibrate, spec_of
 
     device = _picker(job)(request.get("device") or "auto")
     return calibrate(request["profiles"], request["output"], spec_of(request), device, job)
@@ -306,7 +306,7 @@ def _bench(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.labs.tuning import forget, tune
+    from clalign.tools.tuning import forget, tune
 
     device = _picker(job)(request.get("device") or "auto")
     return forget(device) if request.get("reset") else tune(device, job)
@@ -315,8 +315,8 @@ def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
     import dataclasses
 
-    from clalign.search.hmm_building import build_profiles
-    from clalign.specs import BuildSpec
+    from clalign.tools.hmm_building import build_profiles
+    from clalign.tools.specs import BuildSpec
 
     names = {field.name for field in dataclasses.fields(BuildSpec)}
     spec = BuildSpec(**{name: value for name, value in request.items() if name in names})

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import DROP, ENCODE
 from clalign.formats.sources import TextReader, decoded
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Findings, LetterTally
+from clalign.values.alphabets import DROP, ENCODE
 
 CODES = ENCODE.tobytes()
 """Translation table from bytes to letter codes."""

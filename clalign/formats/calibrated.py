@@ -11,8 +11,8 @@ from clalign.formats.numbers import whole
 from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
-from clalign.profiles import Calibration
 from clalign.sizes import size_text
+from clalign.values.profiles import Calibration
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NEWER = hmmer3.MAGIC.encode()

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from clalign.alphabets import AMINO, DNA, Alphabet
 from clalign.errors import InputError, quoted
 from clalign.formats.numbers import finite, whole
-from clalign.profiles import (
+from clalign.values.alphabets import AMINO, DNA, Alphabet
+from clalign.values.profiles import (
     INT_SCALE,
     LN_2,
     Calibration,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import ALPHABETS, Alphabet
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
 from clalign.formats.numbers import finite, whole
-from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
+from clalign.values.alphabets import ALPHABETS, Alphabet
+from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
 
 MAGIC = "HMMER3/"
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from clalign.alphabets import AMINO, DNA, RNA
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
 from clalign.formats.hmmer3 import MAX_LENGTH, SUM_TOLERANCE
 from clalign.formats.sources import RawReader, decoded
-from clalign.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
+from clalign.values.alphabets import AMINO, DNA, RNA
+from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
 
 MAGIC = 0xE8EDEDBA.to_bytes(4, "little")
 """Of format 3/f, which HMMER has written since 3.1."""

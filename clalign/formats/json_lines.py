@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clalign.formats.tables import Card, envelope_of
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 PARTIAL = '{"partial": true}'
 """Ends the lines of a search that has not searched everything."""

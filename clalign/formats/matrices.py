@@ -14,14 +14,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import code_of
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded, head_of, opened
-from clalign.karlin_altschul import blast_parameters, match_mismatch_of, published_parameters, ungapped_parameters
-from clalign.karlin_altschul_tables import CUSTOMARY, NUCLEIC
-from clalign.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
 from clalign.sizes import size_text
+from clalign.values.alphabets import code_of
+from clalign.values.karlin_altschul import (
+    blast_parameters,
+    match_mismatch_of,
+    published_parameters,
+    ungapped_parameters,
+)
+from clalign.values.karlin_altschul_tables import CUSTOMARY, NUCLEIC
+from clalign.values.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
 
 NUCLEIC_NAMES = ("BLASTN", "HOXD70", "MEGABLAST", "NUC.4.4", "TRANS")
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from clalign.alphabets import ALPHABETS
 from clalign.errors import OptionError
 from clalign.formats.tables import Card, plain
-from clalign.hits import Domain, Hit, PairFacts
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.hits import Domain, Hit, PairFacts
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
 """Of upper-case letters, by the name of the alphabet."""

@@ -11,7 +11,7 @@ from clalign.formats import hmmer2, hmmer3
 from clalign.formats.hmmer3_binary import read_hmmer3_binary
 from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import LONGEST_PROFILE_LINE, RawReader, TextReader, decoded, opened
-from clalign.profiles import Hmm, Hmmer3Settings
+from clalign.values.profiles import Hmm, Hmmer3Settings
 
 MOST_NODES = 16_000_000
 """Nodes of all models of a file, four times those of Pfam; more are refused rather than kept in memory."""

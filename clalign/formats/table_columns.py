@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from clalign.formats.pairwise_rows import PairRow, covered, percent
 from clalign.formats.tables import Card, digits, envelope_of, plain
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 Table = Literal["tsv", "domtsv", "sw"]
 

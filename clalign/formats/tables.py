@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 Card = dict[str, Any]
 """The card of a profile, as a run file keeps it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import DROP, ENCODE
+from clalign.values.alphabets import DROP, ENCODE
 
 SHOWN_LINES = 5
 """Line numbers that are kept of each kind of finding."""
@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass
 class Findings:
-    """What a reader noticed, by kind; `clalign.formats.reports` puts it in words."""
+    """What a reader noticed, by kind; `clalign.databases.reports` puts it in words."""
 
     found: dict[str, Finding] = field(default_factory=dict)
 

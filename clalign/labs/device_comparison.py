@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 import clalign
-from clalign.alphabets import AMINO
-from clalign.batching import batch_end, residue_limit
-from clalign.devices import REFERENCE, Device
+from clalign.compute.batching import batch_end, residue_limit
+from clalign.compute.sessions import Session, open_session
 from clalign.errors import DeviceError, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.comparison_documents import break_even, judged
-from clalign.profiles import IntegerProfile
 from clalign.reference.cases import random_codes, random_profile, swissprot_lengths
-from clalign.sequences import SequenceBatch, SequenceDatabase
-from clalign.sessions import Session, open_session
 from clalign.stages.peak import PEAK, peak_loads
-from clalign.stages.viterbi import VITERBI
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.values.alphabets import AMINO
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.profiles import IntegerProfile
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 OPERATIONS_PER_CELL = 17
 """Additions and maxima that the recurrences of M, I, D and E ask for in a cell: M has 4 ways in and an
@@ -372,8 +372,8 @@ def thinned(database: SequenceDatabase, stride: int) -> SequenceDatabase:
 
 def run_bench(request: dict[str, Any], context: JobContext) -> dict[str, Any]:
     """Run the job ``bench``: ``devices`` (ids or words; none: every one that is ready), ``nodes``, ``residues``."""
-    from clalign.devices import choose_device
-    from clalign.opencl.choice import all_devices
+    from clalign.compute.opencl.choice import all_devices
+    from clalign.values.devices import choose_device
 
     known = all_devices()
     wanted = request.get("devices") or [d.id for d in known if d.is_usable and d.kind != "reference"]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.databases.loading import load_database
 from clalign.errors import InputError, OptionError
-from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext
 from clalign.labs.published_ladder import FAMILIES, FAMILY
-from clalign.profiles import Hmmer2Settings, IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_codes, random_profile, swissprot_lengths
-from clalign.sequences import SequenceBatch
+from clalign.values.profiles import Hmmer2Settings, IntegerProfile, to_integer_profile
+from clalign.values.sequences import SequenceBatch
 
 SHORTEST, LONGEST = 550, 1500
 MAX_SEQUENCES = 70_000

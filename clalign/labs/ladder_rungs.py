@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from clalign.errors import OptionError
-from clalign.profiles import IntegerProfile
-from clalign.sequences import SequenceBatch
-from clalign.stages.viterbi import ViterbiStage
-from clalign.stages.viterbi_ladder import BASIC, LadderChoices
+from clalign.stages.plan7.viterbi import ViterbiStage
+from clalign.stages.plan7.viterbi_ladder import BASIC, LadderChoices
+from clalign.values.profiles import IntegerProfile
+from clalign.values.sequences import SequenceBatch
 
 Group = Literal["alone", "combined", "program"]
 

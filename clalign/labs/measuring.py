@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.devices import Device
+from clalign.compute.sessions import Result, Stage, open_session
 from clalign.errors import ClalignError, DeviceError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext
 from clalign.labs.occupancy import occupancy
-from clalign.sessions import Result, Stage, open_session
+from clalign.values.devices import Device
 
 STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 import clalign
-from clalign.alphabets import encode
-from clalign.devices import Device
+from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound
 from clalign.jobs import JobContext
 from clalign.labs.measuring import Bench, Row, differs, not_run
@@ -28,11 +27,12 @@ from clalign.labs.smith_waterman_rungs import (
     PairRung,
     chosen_rungs,
 )
-from clalign.opencl.choice import all_devices, pick_device
-from clalign.pair_alignments import PairAlignment
-from clalign.pair_batches import PairBatch
-from clalign.sequences import SequenceBatch
-from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.alphabets import encode
+from clalign.values.devices import Device
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.pair_batches import PairBatch
+from clalign.values.sequences import SequenceBatch
 
 RUNS = 5
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.devices import Device
 from clalign.errors import OptionError
-from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
-from clalign.stages.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
-from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.devices import Device
+from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
 
 PAIRS, LENGTH = 1000, 512
 SCORING = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import clalign
-from clalign.devices import Device
+from clalign.compute.opencl.choice import pick_device
 from clalign.errors import DeviceError, DeviceNotFound
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
@@ -28,12 +28,12 @@ from clalign.labs.published_ladder import (
     published_facts,
     published_row,
 )
-from clalign.opencl.choice import pick_device
-from clalign.profiles import IntegerProfile
 from clalign.reference.cases import random_codes
 from clalign.reference.viterbi import viterbi_score
-from clalign.stages.viterbi import VITERBI, ViterbiStage
-from clalign.stages.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
+from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
+from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
+from clalign.values.devices import Device
+from clalign.values.profiles import IntegerProfile
 
 BASIC_SECONDS = 1.0
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import LocalProfile, composition_odds, length_terms
+from clalign.values.local_profiles import LocalProfile, composition_odds, length_terms
 
 START = (np.float32(0.999), np.float32(0.001))
 """How likely each state is the first."""

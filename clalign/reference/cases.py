@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import AMINO, code_of
-from clalign.local_profiles import LocalProfile, mean_composition, to_local_profile
-from clalign.profiles import (
+from clalign.values.alphabets import AMINO, code_of
+from clalign.values.local_profiles import LocalProfile, mean_composition, to_local_profile
+from clalign.values.profiles import (
     Calibration,
     Cutoffs,
     Hmm,
@@ -19,7 +19,7 @@ from clalign.profiles import (
     consensus_of,
     to_integer_profile,
 )
-from clalign.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch
 
 _NULL_LOOP = np.float32(350.0 / 351.0)
 

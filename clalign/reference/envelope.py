@@ -25,9 +25,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alignments import DomainPath
-from clalign.alphabets import N_CODES, code_of
-from clalign.local_profiles import LocalProfile, members_of
 from clalign.reference.local_rows import (
     LANES,
     ONE,
@@ -41,6 +38,9 @@ from clalign.reference.local_rows import (
     times,
     total,
 )
+from clalign.values.alignments import DomainPath
+from clalign.values.alphabets import N_CODES, code_of
+from clalign.values.local_profiles import LocalProfile, members_of
 
 
 @dataclass(frozen=True, slots=True)

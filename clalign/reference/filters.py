@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
-from clalign.local_profiles import (
+from clalign.reference.bias_filter import bias_filter_score
+from clalign.reference.forward import forward_score
+from clalign.reference.msv import OVERFLOW, msv_level
+from clalign.reference.ssv import ssv_extreme
+from clalign.reference.viterbi_filter import viterbi_filter_score
+from clalign.values.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
+from clalign.values.local_profiles import (
     BYTE_BASE,
     BYTE_E_MOVE,
     BYTE_SCALE,
@@ -20,12 +25,7 @@ from clalign.local_profiles import (
     byte_scores,
     length_terms,
 )
-from clalign.profiles import Calibration
-from clalign.reference.bias_filter import bias_filter_score
-from clalign.reference.forward import forward_score
-from clalign.reference.msv import OVERFLOW, msv_level
-from clalign.reference.ssv import ssv_extreme
-from clalign.reference.viterbi_filter import viterbi_filter_score
+from clalign.values.profiles import Calibration
 
 SIGNED_RANGE = 127
 """SSV's bytes hold no longer ways into the model and out of it than this."""

@@ -25,8 +25,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import LocalProfile, length_terms, odds
-from clalign.profiles import DD, DM, II, IM, MD, MI, MM
+from clalign.values.local_profiles import LocalProfile, length_terms, odds
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 LARGEST_SUM = 1e4
 """A row with a larger E is divided by it."""

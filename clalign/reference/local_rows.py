@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import LocalProfile
-from clalign.profiles import DD, DM, II, IM, MD, MI, MM
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Floats = npt.NDArray[np.float32]
 

@@ -31,11 +31,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import code_of
-from clalign.local_profiles import LocalProfile
 from clalign.reference.clustering import domains_of
 from clalign.reference.envelope import letter_ratios
 from clalign.reference.local_rows import ONE, Ends, Floats, Row, StripedOdds, forward_rows, multi_hit, times
+from clalign.values.alphabets import code_of
+from clalign.values.local_profiles import LocalProfile
 
 N_SAMPLES = 200
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.scoring import PairwiseQuery
+from clalign.values.scoring import PairwiseQuery
 
 NEVER = -(2**40)
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clalign.pair_alignments import PairAlignment
 from clalign.reference.smith_waterman import NEVER
-from clalign.scoring import PairwiseQuery
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.scoring import PairwiseQuery
 
 Cells = npt.NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.pair_alignments import PairAlignment
 from clalign.reference.smith_waterman import NEVER
-from clalign.scoring import PairwiseQuery, Scoring
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.scoring import PairwiseQuery, Scoring
 
 Cells = npt.NDArray[np.int64]
 

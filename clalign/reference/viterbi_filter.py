@@ -25,7 +25,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.local_profiles import (
+from clalign.values.local_profiles import (
     LOOP_COST,
     NEVER_WORD,
     WORD_BASE,
@@ -35,7 +35,7 @@ from clalign.local_profiles import (
     length_terms,
     word_scores,
 )
-from clalign.profiles import DD, DM, II, IM, MD, MI, MM
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 HIGHEST_WORD = 32767
 ROWS_BETWEEN_CHECKS = 1000

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alignments import DomainPath
-from clalign.profiles import IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 from clalign.reference.viterbi import ViterbiRow, next_row, viterbi_rows
+from clalign.values.alignments import DomainPath
+from clalign.values.profiles import IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 
 KEPT_CELLS = 4_000_000
 """Matrices of up to so many cells (24 bytes each) are kept whole."""

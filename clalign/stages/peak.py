@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.devices import Device
+from clalign.compute.sessions import Check, nothing_to_check
 from clalign.reference.peak import peak_values
-from clalign.sessions import Check, nothing_to_check
+from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
 

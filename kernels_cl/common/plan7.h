@@ -2,7 +2,7 @@
 
 #define IMPOSSIBLE (-987654321)
 
-/* Far below every score of a reweighted model (clalign/stages/reweighting.py), which needs no clamping. */
+/* Far below every score of a reweighted model (clalign/stages/plan7/reweighting.py), which needs no clamping. */
 #define NEVER (-(1 << 28))
 
 /* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not.

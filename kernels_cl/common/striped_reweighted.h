@@ -1,4 +1,4 @@
-/* One row of Plan7 Viterbi with reweighted scores (clalign/stages/reweighting.py), striped over explicit
+/* One row of Plan7 Viterbi with reweighted scores (clalign/stages/plan7/reweighting.py), striped over explicit
    vectors as in common/striped.h, for several sequences that share each load of a step.
 
    Kept from row to row, for node k

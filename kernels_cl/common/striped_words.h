@@ -11,7 +11,7 @@
    So six steps a node are enough. With PLAIN 1 w and d are I and D themselves and there are eight: for
    models with impossible steps, whose costs cannot be moved from one step to another. All sums saturate,
    as the reference's do. Sums in another order than there may differ, but only where they are less than
-   what B gives to M; clalign/stages/viterbi_filter_tables.py says when that holds.
+   what B gives to M; clalign/stages/hmmer3/viterbi_filter_tables.py says when that holds.
 
    Tables
      steps      short[vectors][COLUMNS][LANES]   begin, match to match, insert to match, into d from match,

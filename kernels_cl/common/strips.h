@@ -1,5 +1,5 @@
 /* A strip of NODES columns of Plan7 Viterbi with B constant and scores reweighted
-   (clalign/stages/reweighting.py), held in registers.
+   (clalign/stages/plan7/reweighting.py), held in registers.
 
    For node k the strip keeps
      x[k]   the best that M of node k + 1 can come from, its own begin included

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alignments import AlignmentText
-from clalign.hits import Domain, Hit, Scores
-from clalign.runs import BatchResult, RunFile, create_run
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, Hit, Scores
 
 CARD: dict[str, Any] = {
     "name": "motif", "accession": "PF1", "description": "A motif", "length": 4, "alphabet": "amino",

@@ -13,8 +13,8 @@ import pytest
 
 from clalign.cli import main
 from clalign.cli.calibrate import fit_lines
-from clalign.devices import Device
 from clalign.errors import ExitCode
+from clalign.values.devices import Device
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILES = GOLDEN / "profiles"

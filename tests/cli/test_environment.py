@@ -16,8 +16,8 @@ from clalign.cli import main
 from clalign.cli.environment import NEEDED_FILES, log_level
 from clalign.errors import ExitCode
 from clalign.jobs import QuietContext
-from clalign.search.hmm_building import build_profiles
-from clalign.specs import BuildSpec
+from clalign.tools.hmm_building import build_profiles
+from clalign.tools.specs import BuildSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE, TARGETS = str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")

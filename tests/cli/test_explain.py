@@ -12,9 +12,9 @@ import pytest
 
 from clalign.cli import main
 from clalign.cli.explain import explanation_lines
+from clalign.engines.pairwise.report_text import explanation_lines as pair_lines
 from clalign.errors import ExitCode
-from clalign.formats.pairwise_text import explanation_lines as pair_lines
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -10,11 +10,11 @@ from Bio import AlignIO
 
 from clalign.cli import main
 from clalign.control_characters import escaped
+from clalign.engines.export import WRITERS, export
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
 from clalign.formats.table_columns import columns_of_table
 from clalign.formats.writers import check_writable, whole_file
-from clalign.runs import open_run
-from clalign.search.export import WRITERS, export
+from clalign.runs.run_file import open_run
 
 
 def written(run: Path, what: str, **more: object) -> str:

@@ -18,8 +18,8 @@ from clalign.cli import main
 from clalign.errors import ExitCode, OptionError
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
-from clalign.search.hmm_building import build_profiles
-from clalign.specs import BuildSpec
+from clalign.tools.hmm_building import build_profiles
+from clalign.tools.specs import BuildSpec
 
 PROTEINS = {
     "one": "MKVLAAGIVGLLLAQWERTYIPASDFGHKLCVNM",

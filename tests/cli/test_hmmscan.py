@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
+from clalign.engines.plan7.spec import SearchSpec, command_line
 from clalign.formats.table_columns import columns_of_table
-from clalign.runs import open_run
-from clalign.specs import SearchSpec, command_line
+from clalign.runs.run_file import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FAMILIES = ("globins_ls", "rrm_ls", "thioesterase")

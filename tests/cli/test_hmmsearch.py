@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
+from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode
-from clalign.formats.examples import load_examples
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
@@ -119,7 +119,7 @@ def test_profiles_for_another_kind_of_molecule_are_refused(
     command: list[str], profile: str, sequences: str, words: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As sequences of two kinds are, and as the window does; the user may know better."""
-    from clalign.formats.databases import load_database
+    from clalign.databases.loading import load_database
 
     name = [load_database(sequences)[0].header(0)[0]] if command == ["explain"] else []
     tail = ["--device", "reference", profile, sequences, *name]

@@ -18,10 +18,10 @@ import pytest
 from clalign.cli import main, worker
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
+from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode, WorkerLost
-from clalign.formats.examples import load_examples
 from clalign.jobs import Job
-from clalign.runs import create_run, open_run
+from clalign.runs.run_file import create_run, open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
@@ -277,7 +277,7 @@ def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
     hanging = """
 import sys, time
 from clalign.cli import main, worker
-from clalign.opencl import probe
+from clalign.tools import device_probe as probe
 probe.list_devices = lambda: time.sleep(1000)
 sys.exit(main(["probe", "list"]))
 """
@@ -346,7 +346,7 @@ def test_a_job_that_is_stopped_while_a_kernel_is_built_ends_at_once(tmp_path: Pa
         "import sys, threading, time\n"
         "from pathlib import Path\n"
         "from clalign.cli import worker\n"
-        "from clalign.opencl import kernels, session\n"
+        "from clalign.compute.opencl import kernels, session\n"
         "compiled = threading.Event()\n"
         "def compile_for_ever(*words):\n"
         "    compiled.wait(600)\n"

@@ -24,7 +24,7 @@ import pytest
 
 from clalign.children import own_command
 from clalign.errors import ExitCode
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PATIENCE = 300.0

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import lab, main
-from clalign.devices import Device
 from clalign.errors import ExitCode
+from clalign.values.devices import Device
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")

@@ -12,8 +12,8 @@ import pytest
 
 from clalign.cli import main
 from clalign.cli.logo import node_range, profile_named
+from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode, InputError, OptionError
-from clalign.formats.examples import load_examples
 
 EXAMPLES = {example.id: str(example.profiles) for example in load_examples()}
 HEADS = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}

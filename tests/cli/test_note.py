@@ -9,7 +9,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
-from clalign.runs import open_run, write_note
+from clalign.runs.run_file import open_run, write_note
 
 Told = pytest.CaptureFixture[str]
 

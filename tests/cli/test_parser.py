@@ -16,8 +16,8 @@ from clalign.cli import COMMANDS, main, suggestions
 from clalign.cli.hmmsearch import add_parser
 from clalign.cli.options import spec_of
 from clalign.cli.parser import OneCommand, UsageError
+from clalign.engines.plan7.spec import SearchSpec, command_line
 from clalign.errors import ExitCode
-from clalign.specs import SearchSpec, command_line
 
 AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
 

@@ -16,12 +16,12 @@ import pytest
 from clalign.cli import doctor, gui, main
 from clalign.cli.devices import facts, table
 from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
-from clalign.devices import REFERENCE, Device
+from clalign.databases.cache import cache_root
 from clalign.errors import ExitCode
-from clalign.formats.cache import cache_root
 from clalign.jobs import Event
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.sizes import size_text
+from clalign.values.devices import REFERENCE, Device
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"

@@ -17,10 +17,10 @@ from Bio import AlignIO
 from Bio.Seq import reverse_complement
 
 from clalign.cli import main
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import ExitCode
 from clalign.formats.table_columns import columns_of_table
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import RunFile, open_run
+from clalign.runs.run_file import RunFile, open_run
 
 QUERIES = """>q1 first query
 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.devices import Device
+from clalign.compute.opencl.tunings import read_tunings
 from clalign.errors import ExitCode
-from clalign.opencl.tunings import read_tunings
+from clalign.values.devices import Device
 
 
 @pytest.mark.thorough

@@ -23,19 +23,19 @@ from pathlib import Path
 from typing import Any
 
 import clalign
-from clalign.devices import REFERENCE
+from clalign.databases.examples import load_examples
+from clalign.engines.export import export, writers_of
+from clalign.engines.pairwise.search import pairwise_search, run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7.explain import explain_in_run
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError
-from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import open_run, write_note
-from clalign.search.explain import explain_in_run
-from clalign.search.export import export, writers_of
-from clalign.search.pairwise_search import pairwise_search, run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.search.profile_search import run_search
-from clalign.search.verify import verify_run
-from clalign.specs import SearchSpec
+from clalign.runs.run_file import open_run, write_note
+from clalign.values.devices import REFERENCE
 
 BOMB = zlib.compress(bytes(2**28), 9)
 

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clalign.alphabets import AMINO, encode
-from clalign.batching import BatchCutter, batch_end, fits, gaps, typical_length
-from clalign.devices import Device
-from clalign.sequences import Sequence, SequenceDatabase
+from clalign.compute.batching import BatchCutter, batch_end, fits, gaps, typical_length
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.devices import Device
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 
 def database(lengths: list[int]) -> SequenceDatabase:

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.alphabets import AMINO, encode
-from clalign.composition import LEAST_FACTOR, lambda_factors, letter_counts
 from clalign.formats.matrices import load_matrix
-from clalign.karlin_altschul import ROBINSON, known_statistics, ungapped_parameters
-from clalign.scoring import GapCosts, Scoring
-from clalign.sequences import SequenceBatch
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.composition import LEAST_FACTOR, lambda_factors, letter_counts
+from clalign.values.karlin_altschul import ROBINSON, known_statistics, ungapped_parameters
+from clalign.values.scoring import GapCosts, Scoring
+from clalign.values.sequences import SequenceBatch
 
 BLOSUM62 = load_matrix("BLOSUM62")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.evalues import (
+from clalign.values.evalues import (
     bits,
     fit_gumbel,
     fit_right_side,
@@ -17,7 +17,7 @@ from clalign.evalues import (
     hmmer2_pvalue,
     hmmer3_evalue,
 )
-from clalign.profiles import Calibration
+from clalign.values.profiles import Calibration
 
 RRM = Calibration("gumbel", -15.0, 0.3)
 

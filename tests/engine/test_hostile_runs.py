@@ -19,15 +19,15 @@ import pytest
 
 import clalign
 from clalign.cli import main
-from clalign.devices import REFERENCE
+from clalign.engines.export import export
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
-from clalign.run_files import connection as door
-from clalign.run_files.inputs import at_hand, check_regular, input_of, relocate
-from clalign.runs import open_run
-from clalign.search.export import export
-from clalign.search.profile_search import run_search
-from clalign.specs import SearchSpec
+from clalign.runs import connection as door
+from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
+from clalign.runs.run_file import open_run
+from clalign.values.devices import REFERENCE
 
 SAMPLE, LARGE_SAMPLE = 8, 50
 
@@ -284,7 +284,7 @@ def test_whole_numbers_beyond_all_others_are_refused(copied: Callable[[str], Pat
     with open_run(copied("hmmer2"), writable=True) as run:
         run.set_facts(spec=run.fact("spec") | {"evalue": 10**400})
         with pytest.raises(DamagedRun):
-            run.fact("spec")
+            run.spec(SearchSpec)
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this system has no files in memory there")

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.alphabets import N_CODES, code_of
-from clalign.devices import Device
+from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.karlin_altschul import (
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.values.alphabets import N_CODES, code_of
+from clalign.values.devices import Device
+from clalign.values.karlin_altschul import (
     Parameters,
     Statistics,
     blast_parameters,
@@ -23,12 +25,10 @@ from clalign.karlin_altschul import (
     typical_lengths,
     ungapped_parameters,
 )
-from clalign.karlin_altschul_fit import LEAST_SCORES, MOST_FITTED, fitted_statistics, misfit, rows_to_fit
-from clalign.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
-from clalign.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.smith_waterman import SMITH_WATERMAN
+from clalign.values.karlin_altschul_fit import LEAST_SCORES, MOST_FITTED, fitted_statistics, misfit, rows_to_fit
+from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
+from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 # Lambda, K and H without gaps, as BLAST has them.
 UNGAPPED = {

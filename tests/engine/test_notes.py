@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from clalign.errors import InputError, OptionError, OutputError, RunBusy
-from clalign.run_files import connection as door
-from clalign.run_files.notes import LONGEST, OF_HIT, show_notes
-from clalign.runs import SCHEMA_VERSION, create_run, open_run, write_note
+from clalign.runs import connection as door
+from clalign.runs.notes import LONGEST, OF_HIT, show_notes
+from clalign.runs.run_file import SCHEMA_VERSION, create_run, open_run, write_note
 
 
 def tables(path: Path) -> set[str]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clalign.formats.examples import load_examples
+from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles
-from clalign.profile_logo import HEIGHT_MODES, ProfileLogo, profile_logo
-from clalign.profiles import Hmm
+from clalign.values.profile_logo import HEIGHT_MODES, ProfileLogo, profile_logo
+from clalign.values.profiles import Hmm
 
 
 def example(name: str) -> Hmm:

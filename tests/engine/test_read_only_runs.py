@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from clalign.errors import InputError, OutputError, RunBusy
-from clalign.run_files import connection as door
-from clalign.run_files.inputs import relocate
-from clalign.run_files.schema import _ADDED
-from clalign.runs import create_run, open_connection, open_run
+from clalign.runs import connection as door
+from clalign.runs.inputs import relocate
+from clalign.runs.run_file import create_run, open_connection, open_run
+from clalign.runs.schema import _ADDED
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_moved_input_of_a_run_that_cannot_be_written_is_one_error(
     database = {"digest": digest, "n_sequences": 1, "n_residues": 3, "n_empty": 0}
     with create_run(path, spec=spec, database=database, state="done") as run:
         run.seal()
-    monkeypatch.setattr("clalign.run_files.inputs.digest_of", lambda path, context: digest)
+    monkeypatch.setattr("clalign.runs.inputs.digest_of", lambda path, context: digest)
     only_read(monkeypatch)
     with open_run(path, writable=True) as run, pytest.raises(OutputError, match=r"could not be written .*readonly"):
         relocate(run, [str(moved)])

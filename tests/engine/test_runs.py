@@ -12,17 +12,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.alignments import AlignmentText
+from clalign.databases.cache import lock_folder
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
-from clalign.formats.cache import lock_folder
-from clalign.hits import Domain, Hit, PairFacts, Scores, Survivors
-from clalign.profiles import IMPOSSIBLE
-from clalign.run_files.batches import unpack_survivors
-from clalign.run_files.hit_rows import HITS_AT_ONCE
-from clalign.run_files.limits import DomainLimits
-from clalign.run_files.schema import _ADDED
-from clalign.runs import APPLICATION_ID, SCHEMA_VERSION, BatchResult, RunFile, create_run, open_run, pack_scores
-from clalign.specs import SearchSpec
+from clalign.runs.batches import unpack_survivors
+from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.limits import DomainLimits
+from clalign.runs.run_file import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    BatchResult,
+    RunFile,
+    create_run,
+    open_run,
+    pack_scores,
+)
+from clalign.runs.schema import _ADDED
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, Hit, PairFacts, Scores, Survivors
+from clalign.values.profiles import IMPOSSIBLE
 
 TEXT = AlignmentText("acg", "a g", "ATG")
 DOMAIN = Domain(1, 12.5, 0.01, 1e-5, (0, 3), (4, 7), (4, 7), 12510, "MMM", TEXT)

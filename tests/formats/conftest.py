@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from clalign.formats import cache
-from clalign.formats.databases import load_database
-from clalign.formats.reports import InputReport
-from clalign.sequences import SequenceDatabase
+from clalign.databases import cache
+from clalign.databases.loading import load_database
+from clalign.databases.reports import InputReport
+from clalign.values.sequences import SequenceDatabase
 
 Loader = Callable[..., tuple[SequenceDatabase, InputReport]]
 

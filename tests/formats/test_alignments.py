@@ -17,9 +17,9 @@ from clalign.formats import a3m, aligned
 from clalign.formats.blocks import Reading
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
-from clalign.search import hmm_building
-from clalign.search.hmm_building import build_profiles
-from clalign.specs import BuildSpec
+from clalign.tools import hmm_building
+from clalign.tools.hmm_building import build_profiles
+from clalign.tools.specs import BuildSpec
 
 ROWS = {"first_one": "ACDEF-GHIKLM", "second": "ACD-FYGHIKLM", "third": "-CDEF-GHIK--"}
 TEN = [(name[:10].ljust(10), row) for name, row in ROWS.items()]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from clalign.databases.loading import load_database
 from clalign.errors import ClalignError, InputError
-from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles, profile_card
 from clalign.formats.recognize import recognize
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from clalign.databases import cache, profile_library
+from clalign.databases import loading as databases
+from clalign.databases.profile_library import load_library
 from clalign.errors import OptionError, OutputError
-from clalign.formats import cache, databases, profile_library
-from clalign.formats.profile_library import load_library
 from clalign.formats.scratch import OWNER, Scratch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"

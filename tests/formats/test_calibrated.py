@@ -10,7 +10,7 @@ import pytest
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats.calibrated import ModelHead, evd_line, model_heads, write_calibrated
 from clalign.formats.profiles import load_profiles
-from clalign.profiles import Calibration
+from clalign.values.profiles import Calibration
 
 PROFILES = Path(__file__).parents[1] / "golden" / "profiles"
 WITHOUT, WITH = (PROFILES / f"{name}.hmm" for name in ("katdna_ls", "globins_ls"))

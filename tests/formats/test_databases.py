@@ -18,14 +18,15 @@ import numpy as np
 import pytest
 import zstandard
 
+from clalign.databases import cache, packed
+from clalign.databases.loading import load_database
+from clalign.databases.reports import InputReport
 from clalign.errors import Cancelled, InputError, OptionError, OutputError
-from clalign.formats import cache, checksums, packed
-from clalign.formats.databases import load_database
+from clalign.formats import checksums
 from clalign.formats.fasta import read_fasta_blocks
-from clalign.formats.reports import InputReport
 from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
 from clalign.jobs import QuietContext
-from clalign.sequences import SequenceDatabase
+from clalign.values.sequences import SequenceDatabase
 
 COMPRESS = {
     "gzip": gzip.compress,
@@ -208,7 +209,7 @@ def test_what_an_earlier_version_kept_is_made_again(load, cache_folder: Path, mo
     """Of an A3M file it kept rows with their gaps, because it took them for sequences of FASTA."""
     content = b">a\nAC-GT\n>b\nACaGT-\n"
     with monkeypatch.context() as before:
-        before.setattr("clalign.formats.databases.is_a3m", lambda text: False)
+        before.setattr("clalign.databases.loading.is_a3m", lambda text: False)
         for module in (cache, packed):
             before.setattr(module, "READING", 2)
         assert load(content)[1].format == "fasta"
@@ -417,7 +418,7 @@ def test_a_cache_that_is_no_folder_is_told(load, tmp_path: Path, monkeypatch: py
 def test_processes_may_encode_the_same_file(tmp_path: Path, cache_folder: Path) -> None:
     path = tmp_path / "x.fasta"
     path.write_bytes(EXAMPLE * 200)
-    load = "import sys; from clalign.formats.databases import load_database; print(len(load_database(sys.argv[1])[0]))"
+    load = "import sys; from clalign.databases.loading import load_database; print(len(load_database(sys.argv[1])[0]))"
     command = [sys.executable, "-P", "-c", load, str(path)]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [child.communicate()[0] for child in children] == ["40000\n"] * 4

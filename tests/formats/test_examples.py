@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.formats.examples import Example, load_examples, load_pair_examples
+from clalign.databases.examples import Example, load_examples, load_pair_examples
 
 SEARCHES = [example for example in load_examples() if example.targets]
 OLDER = [example for example in SEARCHES if example.profiles.read_text().startswith("HMMER2")]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import DECODE
 from clalign.errors import InputError
 from clalign.formats.blocks import Reading
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.sources import TextReader, opened
+from clalign.values.alphabets import DECODE
 
 LINE = st.one_of(
     st.text("ACGTacgtNX*-.MKLVW", max_size=30),

@@ -13,11 +13,11 @@ import pyhmmer
 import pytest
 
 from clalign.cli import main
+from clalign.databases.profile_library import load_library
 from clalign.errors import InputError
-from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import load_profiles, profile_card
 from clalign.formats.recognize import recognize
-from clalign.profiles import Hmm
+from clalign.values.profiles import Hmm
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 TEXT = EXAMPLES / "rrm_1_hmmer3.hmm"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from Bio.Align import substitution_matrices
 
-from clalign.alphabets import code_of
 from clalign.errors import InputError, OptionError
 from clalign.formats.matrices import (
     NOT_OF_LETTERS,
@@ -19,8 +18,9 @@ from clalign.formats.matrices import (
     missing_letters,
     read_matrix,
 )
-from clalign.karlin_altschul import blast_parameters, published_parameters, ungapped_parameters
-from clalign.scoring import GapCosts, SubstitutionMatrix
+from clalign.values.alphabets import code_of
+from clalign.values.karlin_altschul import blast_parameters, published_parameters, ungapped_parameters
+from clalign.values.scoring import GapCosts, SubstitutionMatrix
 
 SMALL = """# a comment
    A  C  *

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import AMINO, encode
-from clalign.formats import packed
+from clalign.databases import packed
+from clalign.databases.packed import DamagedPack, PackedWriter, find_duplicates, open_packed
 from clalign.formats.blocks import Block
 from clalign.formats.checksums import checked_content, checked_json
-from clalign.formats.packed import DamagedPack, PackedWriter, find_duplicates, open_packed
-from clalign.sequences import SequenceDatabase
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.sequences import SequenceDatabase
 
 Records = list[tuple[str, str]]
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from clalign.engines.pairwise.sam import unmapped
 from clalign.formats.pairwise_rows import bits_text, evalue_text
-from clalign.formats.sam import unmapped
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clalign.databases import cache, profile_library
+from clalign.databases.cache import clear_cache, profile_folder
+from clalign.databases.profile_library import load_library
 from clalign.errors import InputError
-from clalign.formats import cache, profile_library
-from clalign.formats.cache import clear_cache, profile_folder
-from clalign.formats.profile_library import load_library
 from clalign.formats.profiles import load_profiles
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO, DNA, RNA
 from clalign.errors import Cancelled, InputError
 from clalign.formats.profiles import load_profiles, profile_card, read_profiles, repeated_names
-from clalign.profiles import Calibration, Hmm, Hmmer2Settings, Hmmer3Settings
+from clalign.values.alphabets import AMINO, DNA, RNA
+from clalign.values.profiles import Calibration, Hmm, Hmmer2Settings, Hmmer3Settings
 
 
 def hmmer3_text(version: str = "f", name: str = "test", alphabet: str = "DNA", length: int = 3, **header: str) -> str:

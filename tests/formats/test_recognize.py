@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clalign.databases.loading import load_database
 from clalign.errors import ClalignError, InputError
-from clalign.formats.databases import load_database
 from clalign.formats.profiles import load_profiles
 from clalign.formats.recognize import RUN_APPLICATION, recognize
-from clalign.runs import APPLICATION_ID
+from clalign.runs.run_file import APPLICATION_ID
 
 KINDS = [
     (b">a\nMKV\n", "sequences"),

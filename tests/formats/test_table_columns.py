@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clalign.alignments import AlignmentText
 from clalign.formats.table_columns import COLUMNS, TableRow, columns_of_table, documentation, meaning_of, table_lines
-from clalign.hits import Domain, Hit
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, Hit
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clalign.alignments import AlignmentText
+from clalign.engines.plan7 import hmmer3_text
 from clalign.errors import OutputError
-from clalign.formats import hmmer3_text
 from clalign.formats.writers import check_writable, whole_file
-from clalign.hits import Domain, Hit
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, Hit
 
 
 def test_what_a_crash_left_behind_does_not_matter(tmp_path: Path) -> None:

@@ -181,15 +181,15 @@ CHANGES = (
 def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what reads a file, command by command, by name."""
     from clalign.cli import main
+    from clalign.databases.loading import load_database
+    from clalign.databases.profile_library import load_library
     from clalign.formats.calibrated import model_heads
-    from clalign.formats.databases import load_database
     from clalign.formats.matrices import read_matrix
-    from clalign.formats.profile_library import load_library
     from clalign.formats.profiles import profile_card, read_profiles
     from clalign.formats.recognize import recognize
 
     def with_statistics() -> None:
-        from clalign.evalues import exponential_survival, gumbel_survival, hmmer2_pvalue
+        from clalign.values.evalues import exponential_survival, gumbel_survival, hmmer2_pvalue
 
         for hmm in read_profiles(path):
             json.dumps(profile_card(hmm))
@@ -215,7 +215,7 @@ def aligned_rows(path: str) -> None:
     """Read an alignment as hmmbuild does."""
     from clalign.formats.sources import opened
     from clalign.jobs import QuietContext
-    from clalign.search.hmm_building import _aligned_text
+    from clalign.tools.hmm_building import _aligned_text
 
     with opened(path) as source:
         _aligned_text(source, QuietContext())
@@ -249,7 +249,7 @@ def work(arguments: argparse.Namespace) -> None:
     import resource
 
     files = seeds(arguments.data)
-    for module in ("clalign.search.hmm_building", "clalign.cli.logo", "clalign.formats.databases"):
+    for module in ("clalign.tools.hmm_building", "clalign.cli.logo", "clalign.databases.loading"):
         __import__(module)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))

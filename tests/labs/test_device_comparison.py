@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import REFERENCE, Device
 from clalign.errors import Cancelled, InputError, OptionError
-from clalign.hits import Scores
 from clalign.jobs import Event, Job, QuietContext
 from clalign.labs import device_comparison
 from clalign.labs.comparison_documents import (
@@ -27,7 +25,9 @@ from clalign.labs.comparison_documents import (
 from clalign.labs.comparison_tables import comparison_text
 from clalign.labs.device_comparison import BenchSpec, bench_job, compare_devices, random_database, thinned
 from clalign.stages.peak import PeakStage
-from clalign.stages.viterbi import VITERBI, ViterbiStage
+from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Scores
 
 SMALL = BenchSpec(nodes=20, residues=40_000)
 

@@ -15,8 +15,8 @@ from clalign.labs.ladder_data import divergence_sets, ladder_data, ladder_model,
 from clalign.labs.ladder_rungs import EXPERIMENTS, RUNGS, chosen
 from clalign.labs.occupancy import occupancy
 from clalign.reference.cases import random_batch, random_profile
-from clalign.sequences import SequenceBatch
-from clalign.stages.viterbi_ladder import AXES
+from clalign.stages.plan7.viterbi_ladder import AXES
+from clalign.values.sequences import SequenceBatch
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from clalign.alphabets import decode
-from clalign.devices import Device
 from clalign.errors import Cancelled, DeviceNotFound, OptionError
 from clalign.jobs import Job
 from clalign.labs import smith_waterman_ladder as lab
 from clalign.labs.ladder_tables import PAIR_COLUMNS, pair_heading, text_line
 from clalign.labs.smith_waterman_ladder import PairLadderSpec, random_pairs, run_pair_ladder
 from clalign.labs.smith_waterman_rungs import PAIR_RUNGS, PUBLISHED, SCORING, PairRung, chosen_rungs
+from clalign.values.alphabets import decode
+from clalign.values.devices import Device
 
 TIMES = ("kernel_seconds", "copy_seconds", "host_seconds", "total_seconds", "gcups", "speedup")
 

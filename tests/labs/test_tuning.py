@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from clalign.devices import REFERENCE, Device
+from clalign.compute.opencl.choice import all_devices
+from clalign.compute.opencl.session import OpenCLSession
+from clalign.compute.opencl.tunings import keep_tuning, read_tunings, tunings_path
 from clalign.errors import DeviceError, OptionError, OutputError
-from clalign.hits import Scores
 from clalign.jobs import QuietContext
-from clalign.labs import tuners
-from clalign.labs.tuners import PairTuner, SsvTuner, Tuner, ViterbiTuner
-from clalign.labs.tuning import WORDS, choices_of, forget, tune
-from clalign.opencl.choice import all_devices
-from clalign.opencl.session import OpenCLSession
-from clalign.opencl.tunings import keep_tuning, read_tunings, tunings_path
-from clalign.stages.smith_waterman import SmithWatermanStage
-from clalign.stages.smith_waterman_tuning import pair_tuning_of
-from clalign.stages.ssv import SsvStage
-from clalign.stages.ssv_tuning import ssv_tuning_of
-from clalign.stages.viterbi import ViterbiStage
-from clalign.stages.viterbi_tuning import PREFIX, tuning_of
+from clalign.stages.hmmer3.ssv import SsvStage
+from clalign.stages.hmmer3.ssv_tuning import ssv_tuning_of
+from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
+from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.plan7.viterbi import ViterbiStage
+from clalign.stages.plan7.viterbi_tuning import PREFIX, tuning_of
+from clalign.tools import tuners
+from clalign.tools.tuners import PairTuner, SsvTuner, Tuner, ViterbiTuner
+from clalign.tools.tuning import WORDS, choices_of, forget, tune
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Scores
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_found_choices_are_kept_and_used(cpu: Device) -> None:
 
 
 def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    from clalign.opencl import discover
+    from clalign.compute.opencl import discover
 
     keep_tuning(discover.device_key(cpu), {PREFIX + "vector_sequences": 3})
     (device,) = discover._tuned([cpu])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import Device
+from clalign.compute.sessions import open_session
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
 from clalign.jobs import Job
 from clalign.labs import viterbi_ladder as lab
@@ -17,8 +17,8 @@ from clalign.labs.ladder_tables import experiment_text, heading, markdown_tables
 from clalign.labs.measuring import Witness
 from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
 from clalign.reference.cases import random_batch, random_profile
-from clalign.sessions import open_session
-from clalign.stages.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
+from clalign.stages.plan7.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
+from clalign.values.devices import Device
 
 ROW = {
     "name", "group", "text", "choices", "status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups",

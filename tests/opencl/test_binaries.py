@@ -7,10 +7,10 @@ from pathlib import Path
 import pyopencl as cl
 import pytest
 
-from clalign.formats.cache import clear_cache, kernel_folder
-from clalign.opencl import binaries
-from clalign.opencl.discover import driver_devices
-from clalign.opencl.kernels import build
+from clalign.compute.opencl import binaries
+from clalign.compute.opencl.discover import driver_devices
+from clalign.compute.opencl.kernels import build
+from clalign.databases.cache import clear_cache, kernel_folder
 
 
 @pytest.fixture

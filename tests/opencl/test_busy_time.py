@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clalign.opencl import busy_time
-from clalign.opencl.busy_time import BusyTime
+from clalign.compute.opencl import busy_time
+from clalign.compute.opencl.busy_time import BusyTime
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 30)), max_size=6), max_size=12))

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from clalign.devices import REFERENCE, Device, choose_device
+from clalign.compute.opencl import announce_intel_runtime, discover, tunings
+from clalign.compute.opencl.choice import all_devices, pick_device
+from clalign.compute.opencl.discover import discover_devices, driver_device
+from clalign.compute.opencl.discover import test_in_child as judge_in_child
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.formats.checksums import checked_json
-from clalign.opencl import announce_intel_runtime, discover, tunings
-from clalign.opencl.choice import all_devices, pick_device
-from clalign.opencl.discover import discover_devices, driver_device
-from clalign.opencl.discover import test_in_child as judge_in_child
+from clalign.values.devices import REFERENCE, Device, choose_device
 
 CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
 TWIN = replace(CARD, id="0:1", bus="04:00.0", gcups=80.0)
@@ -124,7 +124,7 @@ def test_a_missing_linker_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_score_switches_a_device_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clalign.opencl import probe
+    from clalign.tools import device_probe as probe
 
     opencl = [device for device in all_devices() if device.kind != "reference" and device.is_usable]
     if not opencl:
@@ -158,7 +158,7 @@ def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch, printed: str) -
 def test_what_a_driver_prints_is_no_answer(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """Before the answer, after it, and when the process ends: all that goes where nobody takes it for one."""
     from clalign.cli import main
-    from clalign.opencl import probe
+    from clalign.tools import device_probe as probe
 
     def talkative(number: str) -> dict[str, Any]:
         os.write(1, b"warning: no license\n")
@@ -251,7 +251,7 @@ def test_a_device_that_was_never_judged_is_tested_in_a_child(
 def test_after_a_lost_listing_a_child_lists(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
     """A driver that ends the process which lists its devices does so once, not at every start."""
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom clalign.opencl import discover\n"
+        "import os, sys\nfrom pathlib import Path\nfrom clalign.compute.opencl import discover\n"
         "discover.verdicts_path = lambda: Path(sys.argv[1])\n"
         "discover.driver_devices = lambda: os.abort()\n"
         "discover.familiar_devices()\n"

@@ -20,19 +20,19 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from clalign.devices import Device
+from clalign.compute.opencl import binaries, discover, kernels, session, transfers
+from clalign.compute.opencl.choice import all_devices
+from clalign.databases.examples import load_examples
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError
-from clalign.formats.examples import load_examples
 from clalign.jobs import QuietContext
-from clalign.opencl import binaries, discover, kernels, session, transfers
-from clalign.opencl.choice import all_devices
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import RunFile, create_run
-from clalign.search.pairwise_search import run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.search.profile_search import run_search
-from clalign.search.verify import verify_run
-from clalign.specs import SearchSpec
+from clalign.runs.run_file import RunFile, create_run
+from clalign.values.devices import Device
 
 CALLS = (
     "platforms", "context", "queue", "buffer", "program", "build", "kernel", "launch", "copy", "fill", "marker", "wait",

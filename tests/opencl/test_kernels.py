@@ -11,10 +11,10 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
+from clalign.compute.opencl import kernels
+from clalign.compute.opencl.discover import driver_devices
+from clalign.compute.opencl.kernels import assemble, build, options, sources_digest
 from clalign.errors import KernelBuildError
-from clalign.opencl import kernels
-from clalign.opencl.discover import driver_devices
-from clalign.opencl.kernels import assemble, build, options, sources_digest
 
 
 @pytest.fixture(scope="module")

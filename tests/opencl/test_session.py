@@ -15,19 +15,19 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from clalign.devices import REFERENCE, Device
+from clalign.compute.opencl import session as opencl_session
+from clalign.compute.opencl.build_reports import parse_log
+from clalign.compute.opencl.choice import all_devices
+from clalign.compute.opencl.session import OpenCLSession
+from clalign.compute.opencl.transfers import SMALL_BYTES, is_over
+from clalign.compute.sessions import open_session
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.jobs import Job, building
-from clalign.opencl import session as opencl_session
-from clalign.opencl.build_reports import parse_log
-from clalign.opencl.choice import all_devices
-from clalign.opencl.session import OpenCLSession
-from clalign.opencl.transfers import SMALL_BYTES, is_over
 from clalign.reference.cases import random_batch, random_profile
-from clalign.sequences import SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages.viterbi import VITERBI
-from clalign.stages.viterbi_trace import VITERBI_TRACE
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.sequences import SequenceBatch
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pyte
 
 def test_offset_of_the_first_item(session: OpenCLSession, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "__kernel void mark(__global uchar *out) { out[get_global_id(0)] = 1; }"
-    monkeypatch.setattr("clalign.opencl.kernels.assemble", lambda name: text)
+    monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: text)
     out = session.zeros(8)
     session.launch("mark", "mark", {}, 3, 1, out, offset=4)
     assert session.download(out, 8, np.uint8).tolist() == [0, 0, 0, 0, 1, 1, 1, 0]

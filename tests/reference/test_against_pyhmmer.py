@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.alphabets import decode
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, to_local_profile
-from clalign.profiles import Calibration
 from clalign.reference.cases import random_codes
 from clalign.reference.filters import FilterLimits, Passage, passage, pvalue
+from clalign.values.alphabets import decode
+from clalign.values.local_profiles import LocalProfile, to_local_profile
+from clalign.values.profiles import Calibration
 
 pyhmmer = pytest.importorskip("pyhmmer")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.alphabets import encode
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, length_terms, to_local_profile
 from clalign.reference.bias_filter import bias_filter_score
 from clalign.reference.cases import random_codes, random_local_profile
 from clalign.reference.forward import forward_score
 from clalign.reference.viterbi_filter import viterbi_filter_score
+from clalign.values.alphabets import encode
+from clalign.values.local_profiles import LocalProfile, length_terms, to_local_profile
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.alphabets import encode
-from clalign.pair_alignments import path_score
 from clalign.reference import smith_waterman_rows
 from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
 from clalign.reference.smith_waterman_trace import pair_alignment
-from clalign.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence
+from clalign.values.alphabets import encode
+from clalign.values.pair_alignments import path_score
+from clalign.values.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence
 
 DNA = SubstitutionMatrix.match_mismatch(1, -1)
 COSTS = (GapCosts(2, 1), GapCosts(1, 1), GapCosts(4, 0), GapCosts(0, 0))

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.alignments import alignment_text, path_score
-from clalign.alphabets import code_of, encode
-from clalign.formats.examples import load_examples
+from clalign.databases.examples import load_examples
+from clalign.engines.plan7.hmmer2_domains import corrected_domains, counting_domains, uncorrected_domains
 from clalign.formats.profiles import load_profiles
-from clalign.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_profile
 from clalign.reference.viterbi import viterbi_score
 from clalign.reference.viterbi_trace import MatrixRows, viterbi_trace
-from clalign.search.domains import corrected_domains, counting_domains, uncorrected_domains
+from clalign.values.alignments import alignment_text, path_score
+from clalign.values.alphabets import code_of, encode
+from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, to_integer_profile
 
 
 def every_path(codes: np.ndarray, profile: IntegerProfile) -> Iterator[int]:

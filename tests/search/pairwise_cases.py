@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clalign.devices import REFERENCE, Device
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import Cancelled
 from clalign.jobs import QuietContext
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import RunFile, create_run
-from clalign.search.pairwise_search import run_pairwise
+from clalign.runs.run_file import RunFile, create_run
+from clalign.values.devices import REFERENCE, Device
 
 LETTERS = {"amino": "ACDEFGHIKLMNPQRSTVWY", "dna": "ACGT"}
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clalign.cli import main
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 parasail: Any = pytest.importorskip("parasail")
 

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO, DNA, code_of
-from clalign.devices import REFERENCE, Device
+from clalign.compute.sessions import Session
 from clalign.errors import Cancelled, ClalignError, InputError, OptionError
-from clalign.evalues import fit_right_side
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import Event, Job, QuietContext
-from clalign.profiles import Hmm
-from clalign.search.calibrate import (
+from clalign.tools.calibrate import (
     NULL_SCORES,
     calibrate,
     null_frequencies,
@@ -26,8 +23,11 @@ from clalign.search.calibrate import (
     score_histogram,
     spec_of,
 )
-from clalign.sessions import Session
-from clalign.specs import CalibrateSpec
+from clalign.tools.specs import CalibrateSpec
+from clalign.values.alphabets import AMINO, DNA, code_of
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.evalues import fit_right_side
+from clalign.values.profiles import Hmm
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILES = GOLDEN / "profiles"
@@ -219,7 +219,7 @@ def test_a_file_that_is_replaced_on_the_way_does_not_get_the_values_of_another(
         os.replace(tmp_path / "other.hmm", profile)
         return {"name": hmm.name, "mu": -3.0, "lambda": 0.7}
 
-    monkeypatch.setattr("clalign.search.calibrate.fit_profile", fit)
+    monkeypatch.setattr("clalign.tools.calibrate.fit_profile", fit)
     with pytest.raises(InputError, match="have changed"):
         calibrate(str(profile), str(tmp_path / "out.hmm"), SMALL, REFERENCE, QuietContext())
     assert not (tmp_path / "out.hmm").exists()

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from clalign import hmmsearch
-from clalign.devices import REFERENCE
-from clalign.formats import cache
+from clalign.databases import cache
+from clalign.engines.export import export
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import create_run
-from clalign.search.export import export
-from clalign.search.pairwise_search import run_pairwise
+from clalign.runs.run_file import create_run
+from clalign.values.devices import REFERENCE
 
 PROFILE = Path(__file__).parents[1] / "golden" / "hmmer3" / "profiles" / "3box.hmm"
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from clalign.devices import REFERENCE, Device
+from clalign.compute.sessions import ReferenceSession, nothing_to_check
+from clalign.engines.plan7.domain_host import DomainHost
 from clalign.errors import DeviceError
-from clalign.search.domain_host import DomainHost
-from clalign.sessions import ReferenceSession, nothing_to_check
+from clalign.values.devices import REFERENCE, Device
 
 CARD = replace(REFERENCE, kind="gpu", name="A card")
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from clalign.engines.plan7.export_source import HITS_KEPT, Choice, hits, open_source, profile_queries
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.tables import Card
-from clalign.hits import Hit, Scores
 from clalign.jobs import QuietContext
-from clalign.runs import BatchResult, RunFile, create_run
-from clalign.search.export_source import HITS_KEPT, Choice, hits, open_source, profile_queries
-from clalign.specs import SearchSpec
+from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.values.hits import Hit, Scores
 
 OTHERS = 3
 """Hits of the second query."""

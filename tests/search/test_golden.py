@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -14,11 +14,11 @@ import pytest
 
 from clalign.cli.options import add_spec_options, spec_of
 from clalign.cli.parser import CommandParser
-from clalign.devices import Device
-from clalign.hits import Domain, Hit
+from clalign.engines.plan7.profile_search import run_search
 from clalign.jobs import QuietContext
-from clalign.runs import RunFile, create_run
-from clalign.search.profile_search import run_search
+from clalign.runs.run_file import RunFile, create_run
+from clalign.values.devices import Device
+from clalign.values.hits import Domain, Hit
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.devices import Device
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
+from clalign.values.devices import Device
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

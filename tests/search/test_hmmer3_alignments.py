@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.alignments import DomainPath
-from clalign.alphabets import encode
+from clalign.engines.plan7 import hmmer3_alignments
+from clalign.engines.plan7.hmmer3_alignments import COLUMNS_AT_ONCE, hmmer3_alignment_texts
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, to_local_profile
-from clalign.search import hmmer3_alignments
-from clalign.search.hmmer3_alignments import COLUMNS_AT_ONCE, hmmer3_alignment_texts
+from clalign.values.alignments import DomainPath
+from clalign.values.alphabets import encode
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 
 RRM = Path(__file__).parents[2] / "resources" / "examples" / "rrm_1_hmmer3.hmm"
 

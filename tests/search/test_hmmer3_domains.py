@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.devices import Device
-from clalign.envelopes import TargetDomains
+from clalign.compute.sessions import Session, open_session
+from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.formats.profiles import load_profiles
-from clalign.local_profiles import LocalProfile, to_local_profile
-from clalign.search.hmmer3_domains import define_domains
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session, open_session
+from clalign.values.devices import Device
+from clalign.values.envelopes import TargetDomains
+from clalign.values.local_profiles import LocalProfile, to_local_profile
+from clalign.values.sequences import SequenceBatch
 
 GLOBINS = str(files("clalign.resources").joinpath("examples", "globins4.hmm"))
 

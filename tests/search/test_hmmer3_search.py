@@ -14,30 +14,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO, encode
 from clalign.cli.processes import WorkerProcess
-from clalign.devices import REFERENCE, Device
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import ReferenceSession, open_session
+from clalign.databases.examples import load_examples
+from clalign.engines.export import export
+from clalign.engines.plan7 import profile_search
+from clalign.engines.plan7.explain import explain, explain_in_run
+from clalign.engines.plan7.hmmer3_search import _demand_agreement
+from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import LeftOut, Targets
+from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
-from clalign.formats.examples import load_examples
+from clalign.execution import pipeline
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
-from clalign.opencl.choice import pick_device
-from clalign.profiles import IMPOSSIBLE
-from clalign.run_files.funnel import pvalues_of
-from clalign.runs import RunFile, create_run, open_run
-from clalign.search import pipeline, profile_search
-from clalign.search.explain import explain, explain_in_run
-from clalign.search.export import export
-from clalign.search.hmmer3_search import _demand_agreement
-from clalign.search.hmmer3_thresholds import filter_limits, hmmer3_thresholds
-from clalign.search.profile_search import run_search
-from clalign.search.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
-from clalign.search.targets import LeftOut, Targets
-from clalign.search.verify import verify_run
-from clalign.sequences import Sequence, SequenceDatabase
-from clalign.sessions import ReferenceSession, open_session
-from clalign.specs import SearchSpec
-from clalign.stages.filters import FILTERS
+from clalign.runs.funnel import pvalues_of
+from clalign.runs.run_file import RunFile, create_run, open_run
+from clalign.stages.hmmer3.filters import FILTERS
+from clalign.tools.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.profiles import IMPOSSIBLE
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILES = {example.id: Path(str(example.profiles)) for example in load_examples()}
@@ -439,7 +440,7 @@ def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
 def test_without_a_target_to_score_there_is_an_empty_answer(
     direction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clalign.search.targets.LONGEST", 20)
+    monkeypatch.setattr("clalign.engines.plan7.targets.LONGEST", 20)
     targets = tmp_path / "targets.fa"
     targets.write_text(">long\n" + "MKVLAA" * 5 + "\n>bad\nMK-LV\n")
     path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import clalign
-from clalign.formats.examples import load_examples
-from clalign.specs import SearchSpec
+from clalign.databases.examples import load_examples
+from clalign.engines.plan7.spec import SearchSpec
 
 
 def test_every_name_is_there() -> None:

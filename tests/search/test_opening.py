@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import clalign
-from clalign.devices import REFERENCE
+from clalign.compute import opening as module
+from clalign.compute.opening import Opening
+from clalign.compute.sessions import ReferenceSession, Session
+from clalign.engines.pairwise.search import pairwise_search
+from clalign.engines.plan7.explain import explain_in_run
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, InputError, OutOfDeviceMemory
 from clalign.jobs import QuietContext
-from clalign.search import opening as module
-from clalign.search.explain import explain_in_run
-from clalign.search.opening import Opening
-from clalign.search.pairwise_search import pairwise_search
-from clalign.sessions import ReferenceSession, Session
+from clalign.values.devices import REFERENCE
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

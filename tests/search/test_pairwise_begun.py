@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from clalign.devices import REFERENCE
+from clalign.engines.pairwise import query as pairwise_query
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
+from clalign.execution import pipeline
 from clalign.jobs import QuietContext
-from clalign.karlin_altschul import Statistics, known_statistics
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import RunFile, open_run
-from clalign.search import pairwise_query, pipeline
-from clalign.search.pairwise_search import run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.devices import REFERENCE
+from clalign.values.karlin_altschul import Statistics, known_statistics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, make_inputs, search

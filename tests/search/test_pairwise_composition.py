@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO, encode
-from clalign.composition import lambda_factors
-from clalign.devices import REFERENCE
+from clalign.engines.pairwise.explain import explain_pair
+from clalign.engines.pairwise.report_text import explanation_lines
+from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import OptionError
 from clalign.formats.matrices import load_matrix
-from clalign.formats.pairwise_text import explanation_lines
 from clalign.jobs import QuietContext
-from clalign.karlin_altschul import Statistics
-from clalign.runs import RunFile
-from clalign.search.pairwise_explain import explain_pair
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.sequences import SequenceBatch
+from clalign.runs.run_file import RunFile
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.composition import lambda_factors
+from clalign.values.devices import REFERENCE
+from clalign.values.karlin_altschul import Statistics
+from clalign.values.sequences import SequenceBatch
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import changed, fasta, make_inputs, random_text, records, search

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.alphabets import encode
-from clalign.devices import REFERENCE, Device
+from clalign.engines.pairwise import hits as pairwise_hits
+from clalign.engines.pairwise.inputs import scoring_of
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
 from clalign.jobs import QuietContext
-from clalign.pairwise_specs import PairwiseSpec
 from clalign.reference.smith_waterman_trace import pair_alignment
-from clalign.runs import open_run
-from clalign.scoring import PairwiseQuery
-from clalign.search import pairwise_hits
-from clalign.search.pairwise_inputs import scoring_of
-from clalign.search.pairwise_search import run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.sequences import Sequence
+from clalign.runs.run_file import open_run
+from clalign.values.alphabets import encode
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import Sequence
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, changed, fasta, make_inputs, random_text, records, search

@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alphabets import encode
 from clalign.cli.processes import WorkerProcess
-from clalign.devices import REFERENCE, Device
+from clalign.databases.examples import load_examples
+from clalign.engines.export import export
+from clalign.engines.pairwise import hits as pairwise_hits
+from clalign.engines.pairwise.inputs import reverse_complement, scoring_of
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError
-from clalign.formats.examples import load_examples
+from clalign.execution import pipeline
 from clalign.jobs import QuietContext
-from clalign.pair_alignments import PairAlignment
-from clalign.pairwise_specs import PairwiseSpec
 from clalign.reference.smith_waterman import pair_score
 from clalign.reference.smith_waterman_trace import pair_alignment
-from clalign.runs import RunFile, open_run
-from clalign.scoring import PairwiseQuery
-from clalign.search import pairwise_hits, pipeline
-from clalign.search.export import export
-from clalign.search.pairwise_inputs import reverse_complement, scoring_of
-from clalign.search.pairwise_search import run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.sequences import Sequence
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.alphabets import encode
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import Sequence
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, fasta, make_inputs, random_text, records, search
@@ -55,7 +56,7 @@ def expected_scores(run: RunFile, inputs: tuple[Path, Path], both: bool) -> list
         sequence = Sequence(name, "", encode(text))
         strands = [sequence]
         if both:
-            from clalign.alphabets import DNA
+            from clalign.values.alphabets import DNA
 
             strands.append(reverse_complement(sequence, DNA))
         queries = [PairwiseQuery(strand, scoring_of(run)) for strand in strands]
@@ -65,7 +66,7 @@ def expected_scores(run: RunFile, inputs: tuple[Path, Path], both: bool) -> list
 
 def input_order(run: RunFile, number: int, inputs: tuple[Path, Path]) -> list[int]:
     """Return the stored scores of a query in the order of the input."""
-    from clalign.formats.databases import load_database
+    from clalign.databases.loading import load_database
 
     database, _ = load_database(str(inputs[1]))
     scores = np.concatenate([values for _, _, values in run.scores(number)])

@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
-from clalign.batching import MIN_CELLS
-from clalign.devices import REFERENCE
+from clalign.compute import opening
+from clalign.compute.batching import MIN_CELLS
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import ReferenceSession, Session, open_session
+from clalign.databases.examples import load_examples
+from clalign.engines.plan7 import profile_search
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled
-from clalign.formats.examples import load_examples
+from clalign.execution import pipeline
+from clalign.execution.pipeline import Pace
 from clalign.jobs import Event, Job, QuietContext
-from clalign.opencl.choice import pick_device
 from clalign.reference.cases import random_profile
-from clalign.runs import BatchResult, create_run, open_run
-from clalign.search import opening, pipeline, profile_search
-from clalign.search.pipeline import Pace
-from clalign.search.profile_search import run_search
-from clalign.sessions import ReferenceSession, Session, open_session
-from clalign.specs import SearchSpec
-from clalign.stages.viterbi import VITERBI
+from clalign.runs.run_file import BatchResult, create_run, open_run
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.values.devices import REFERENCE
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +186,7 @@ def test_a_patient_pace_forgets() -> None:
 def tiny() -> tuple[Any, Any]:
     import numpy as np
 
-    from clalign.sequences import SequenceBatch
+    from clalign.values.sequences import SequenceBatch
 
     return SequenceBatch.from_texts(["ACD"]), random_profile(np.random.default_rng(1), 2)
 

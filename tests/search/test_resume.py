@@ -12,23 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO
 from clalign.cli.processes import WorkerProcess
-from clalign.devices import REFERENCE
+from clalign.compute import opening
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.sessions import ReferenceSession, open_session
+from clalign.databases.examples import load_examples
+from clalign.databases.loading import load_database
+from clalign.engines.plan7 import profile_search
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, ExitCode, InputError, OutOfDeviceMemory, WorkerLost
-from clalign.formats.databases import load_database
-from clalign.formats.examples import load_examples
 from clalign.jobs import Event, Job, QuietContext
-from clalign.opencl.choice import pick_device
 from clalign.reference.cases import random_profile
-from clalign.runs import create_run, open_run
-from clalign.search import opening, profile_search
-from clalign.search.profile_search import run_search
-from clalign.sequences import SequenceBatch
-from clalign.sessions import ReferenceSession, open_session
-from clalign.specs import SearchSpec
-from clalign.stages.viterbi import VITERBI
-from clalign.stages.viterbi_trace import VITERBI_TRACE
+from clalign.runs.run_file import create_run, open_run
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
+from clalign.values.alphabets import AMINO
+from clalign.values.devices import REFERENCE
+from clalign.values.sequences import SequenceBatch
 
 KILLS = 20
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.alphabets import AMINO, encode
-from clalign.evalues import bits
-from clalign.hits import Scores
-from clalign.profiles import Calibration
+from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import targets_of
 from clalign.reference.cases import random_hmm
-from clalign.search.hmmer2_search import Hmmer2Search, prepare_hmmer2_search
-from clalign.search.targets import targets_of
-from clalign.sequences import Sequence, SequenceDatabase
-from clalign.specs import SearchSpec
+from clalign.values.alphabets import AMINO, encode
+from clalign.values.evalues import bits
+from clalign.values.hits import Scores
+from clalign.values.profiles import Calibration
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 
 def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2Search:
@@ -60,9 +60,9 @@ def test_absurd_scores_are_limits_like_others(score: float) -> None:
 
 def test_a_correction_never_makes_a_score_higher() -> None:
     """What fails without the null2 correction is not corrected at all, so the correction must only lower scores."""
+    from clalign.engines.plan7.hmmer2_domains import corrected_domains, counting_domains, uncorrected_domains
     from clalign.reference.cases import random_batch, random_profile
-    from clalign.search.domains import corrected_domains, counting_domains, uncorrected_domains
-    from clalign.stages.viterbi_trace import VITERBI_TRACE
+    from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 
     rng = np.random.default_rng(4)
     n_lowered = 0

@@ -13,25 +13,26 @@ import pytest
 
 import clalign
 from clalign.cli import main, watch
-from clalign.devices import REFERENCE, Device
+from clalign.compute.opencl.choice import pick_device
+from clalign.databases.examples import load_examples
+from clalign.databases.loading import load_database
+from clalign.databases.rereading import read_again
+from clalign.engines.pairwise import verify as pairwise_verify
+from clalign.engines.pairwise.inputs import load_inputs
+from clalign.engines.pairwise.search import pairwise_search
+from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7 import verify
+from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, ExitCode, InputError
-from clalign.formats.databases import load_database
-from clalign.formats.examples import load_examples
-from clalign.formats.rereading import read_again
-from clalign.hits import Survivors
 from clalign.jobs import QuietContext
-from clalign.opencl.choice import pick_device
-from clalign.profiles import IMPOSSIBLE
 from clalign.reference import smith_waterman_rows
-from clalign.run_files.batches import pack_scores
-from clalign.run_files.contradictions import contradictions
-from clalign.run_files.inputs import at_hand
-from clalign.runs import RunFile, create_run, open_run
-from clalign.search import pairwise_verify, verify
-from clalign.search.pairwise_inputs import load_inputs
-from clalign.search.pairwise_search import pairwise_search
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.search.verify import verify_run
+from clalign.runs.batches import pack_scores
+from clalign.runs.contradictions import contradictions
+from clalign.runs.inputs import at_hand
+from clalign.runs.run_file import RunFile, create_run, open_run
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Survivors
+from clalign.values.profiles import IMPOSSIBLE
 
 
 @pytest.fixture

@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import REFERENCE, Device
+from clalign.databases.examples import load_examples
+from clalign.engines.export import export
+from clalign.engines.pairwise import inputs as pairwise_inputs
+from clalign.engines.pairwise.export import Cards
+from clalign.engines.pairwise.search import run_pairwise
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DamagedRun, InputError
-from clalign.formats.examples import load_examples
+from clalign.execution import pipeline
 from clalign.jobs import QuietContext
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import create_run, open_run
-from clalign.search import pairwise_inputs, pipeline
-from clalign.search.export import export
-from clalign.search.pairwise_export import Cards
-from clalign.search.pairwise_search import run_pairwise
-from clalign.search.pairwise_verify import verify_pairwise
-from clalign.search.profile_search import run_search
-from clalign.search.verify import verify_run
-from clalign.specs import SearchSpec
+from clalign.runs.run_file import create_run, open_run
+from clalign.values.devices import REFERENCE, Device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, fasta, make_inputs, records, search

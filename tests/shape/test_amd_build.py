@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import clalign.stages
-from clalign.opencl.kernels import assemble, options
+from clalign.compute.opencl.kernels import assemble, options
 
 ROOT = Path(__file__).resolve().parents[2]
 CARDS = ("gfx906", "gfx90a", "gfx1030")
@@ -37,7 +37,7 @@ CPU_SHAPE = "_vector"
 def variants() -> list[tuple[str, dict[str, object], str]]:
     """Return every kernel with its default form first, then with the choices that its stage names, for each card."""
     named: dict[str, tuple[dict[str, object], ...]] = {}
-    for module in pkgutil.iter_modules(clalign.stages.__path__, "clalign.stages."):
+    for module in pkgutil.walk_packages(clalign.stages.__path__, "clalign.stages."):
         named |= getattr(importlib.import_module(module.name), "VARIANTS", {})
     kernels = sorted(path.stem for path in (ROOT / "kernels_cl").glob("*.cl"))
     assert set(named) <= set(kernels), "VARIANTS names a kernel that is not there"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from clalign.devices import Device
-from clalign.sessions import Session, open_session
+from clalign.compute.sessions import Session, open_session
+from clalign.values.devices import Device
 
 
 @pytest.fixture(scope="module")

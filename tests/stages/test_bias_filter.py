@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.local_profiles import LocalProfile
+from clalign.compute.sessions import Session
 from clalign.reference.cases import random_batch, random_codes, random_local_profile, swissprot_batch
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages.bias_filter import BIAS_FILTER, BiasFilterStage
-from clalign.stages.chosen import Chosen, length_buffers
+from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
+from clalign.stages.hmmer3.chosen import Chosen, length_buffers
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import SequenceBatch
 
 TOLERANCE = 1e-4
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.envelopes import Parts
-from clalign.local_profiles import LocalProfile
+from clalign.compute.sessions import Session
 from clalign.reference import local_rows
 from clalign.reference.cases import random_batch, random_local_profile
 from clalign.reference.envelope import Rescored
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import local_tables
-from clalign.stages.envelope import ENVELOPE, EnvelopeStage
+from clalign.stages.hmmer3 import local_tables
+from clalign.stages.hmmer3.envelope import ENVELOPE, EnvelopeStage
+from clalign.values.envelopes import Parts
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import SequenceBatch
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from clalign.sessions import Session
+from clalign.compute.sessions import Session
 from clalign.stages.peak import PEAK, PeakLoad, peak_load, peak_loads
 
 

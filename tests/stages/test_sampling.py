@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.envelopes import Parts
-from clalign.local_profiles import LocalProfile
+from clalign.compute.sessions import Session
 from clalign.reference.cases import random_codes, random_local_profile
 from clalign.reference.local_rows import striped_odds
 from clalign.reference.sampling import N_SAMPLES, generator_start, sample
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import sampling
-from clalign.stages.sampling import SAMPLING, SamplingModel, SamplingStage
+from clalign.stages.hmmer3 import sampling
+from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
+from clalign.values.envelopes import Parts
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import SequenceBatch
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import LETTERS, N_CODES, code_of, decode
+from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.formats.matrices import load_matrix
-from clalign.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import Session
-from clalign.stages.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
-from clalign.stages.smith_waterman_gpu import lanes_for, lanes_that_fit
-from clalign.stages.smith_waterman_vector import widths_of
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
+from clalign.stages.pairwise.smith_waterman_gpu import lanes_for, lanes_that_fit
+from clalign.stages.pairwise.smith_waterman_vector import widths_of
+from clalign.values.alphabets import LETTERS, N_CODES, code_of, decode
+from clalign.values.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 Codes = npt.NDArray[np.uint8]
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import encode
+from clalign.compute.sessions import Session
 from clalign.errors import OptionError
-from clalign.pair_alignments import path_score
-from clalign.pair_batches import PairBatch
-from clalign.scoring import GapCosts, Scoring, SubstitutionMatrix
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import smith_waterman_ladder
-from clalign.stages.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
+from clalign.stages.pairwise import smith_waterman_ladder
+from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
+from clalign.values.alphabets import encode
+from clalign.values.pair_alignments import path_score
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.values.sequences import SequenceBatch
 
 GROUP = 32
 """Kept small here, so that a work-item has several cells of a diagonal."""

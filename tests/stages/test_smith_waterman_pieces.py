@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import encode
-from clalign.pair_batches import PairBatch
+from clalign.compute.sessions import Session
 from clalign.reference.smith_waterman import pair_score
-from clalign.scoring import GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import smith_waterman_pieces
-from clalign.stages.smith_waterman import SmithWatermanStage
-from clalign.stages.smith_waterman_pieces import Pieces, cut, cut_pairs, longest_reach, pieces_of
-from clalign.stages.smith_waterman_trace import SmithWatermanTraceStage
-from clalign.stages.smith_waterman_trace_plan import chosen_pairs
+from clalign.stages.pairwise import smith_waterman_pieces
+from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
+from clalign.stages.pairwise.smith_waterman_pieces import Pieces, cut, cut_pairs, longest_reach, pieces_of
+from clalign.stages.pairwise.smith_waterman_trace import SmithWatermanTraceStage
+from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs
+from clalign.values.alphabets import encode
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 EQUAL = SubstitutionMatrix.match_mismatch(5, -4)
 

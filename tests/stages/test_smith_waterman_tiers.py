@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import Device
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.session import OpenCLSession
+from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.opencl.choice import pick_device
-from clalign.opencl.session import OpenCLSession
-from clalign.scoring import GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import open_session
-from clalign.stages import smith_waterman_gpu
-from clalign.stages.smith_waterman import SmithWatermanStage
-from clalign.stages.smith_waterman_gpu import group_with_room
+from clalign.stages.pairwise import smith_waterman_gpu
+from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
+from clalign.stages.pairwise.smith_waterman_gpu import group_with_room
+from clalign.values.devices import Device
+from clalign.values.scoring import GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 CHOICES = {"groups": 1, "group": 64, "rows": 8, "lane_rows": 8, "least_long": 1, "longest_percent": 75}
 

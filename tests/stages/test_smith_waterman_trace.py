@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clalign.compute.sessions import Session
 from clalign.errors import OptionError
-from clalign.pair_alignments import path_score
-from clalign.pair_batches import PairBatch
 from clalign.reference.smith_waterman_trace import _matrices, pair_alignment
-from clalign.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
-from clalign.sequences import Sequence, SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import smith_waterman_trace_lanes, smith_waterman_trace_vector
-from clalign.stages.smith_waterman_trace import SMITH_WATERMAN_TRACE, SmithWatermanTraceStage
-from clalign.stages.smith_waterman_trace_plan import chosen_pairs, least_scores, scores_fit
+from clalign.stages.pairwise import smith_waterman_trace_lanes, smith_waterman_trace_vector
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE, SmithWatermanTraceStage
+from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, least_scores, scores_fit
+from clalign.values.pair_alignments import path_score
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
 SMALL_LANES = {"LANE_BACKEND": 0, "LANES": 4, "ROWS": 2, "COLUMNS": 16}

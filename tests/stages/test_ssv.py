@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.local_profiles import LocalProfile, byte_scores
+from clalign.compute.sessions import Session
 from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages.ssv import SSV, SsvStage, pieces_of
+from clalign.stages.hmmer3.ssv import SSV, SsvStage, pieces_of
+from clalign.values.local_profiles import LocalProfile, byte_scores
+from clalign.values.sequences import SequenceBatch
 
 SHAPES = [
     ("vector", {}),
@@ -35,7 +35,7 @@ def n_differing(stage: SsvStage, session: Session, batch: SequenceBatch, profile
 
 
 def text(batch: SequenceBatch, row: int) -> str:
-    from clalign.alphabets import decode
+    from clalign.values.alphabets import decode
 
     return decode(batch.residues(row))
 
@@ -100,7 +100,7 @@ def test_impossible_emissions(session: Session) -> None:
     rng = np.random.default_rng(5)
     hmm = random_local_hmm(rng, 20)
     hmm.match[3:9, :12] = 0
-    from clalign.local_profiles import to_local_profile
+    from clalign.values.local_profiles import to_local_profile
 
     profile = to_local_profile(hmm)
     assert (byte_scores(profile).costs == 255).any()

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.profiles import IMPOSSIBLE, Hmmer2Settings, IntegerProfile, to_integer_profile
+from clalign.compute.sessions import Session
 from clalign.reference.cases import random_batch, random_hmm, random_profile
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages.viterbi import VITERBI, ViterbiStage
+from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
+from clalign.values.profiles import IMPOSSIBLE, Hmmer2Settings, IntegerProfile, to_integer_profile
+from clalign.values.sequences import SequenceBatch
 
 GEOMETRIES = [
     ("vector", {}),

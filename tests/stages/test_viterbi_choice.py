@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.devices import Device
-from clalign.opencl.session import OpenCLSession
-from clalign.profiles import II, IntegerProfile
+from clalign.compute.opencl.session import OpenCLSession
 from clalign.reference.cases import random_profile
-from clalign.sequences import SequenceBatch
-from clalign.stages import viterbi_shapes
-from clalign.stages.viterbi import VITERBI, ViterbiStage
+from clalign.stages.plan7 import viterbi_shapes
+from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
+from clalign.values.devices import Device
+from clalign.values.profiles import II, IntegerProfile
+from clalign.values.sequences import SequenceBatch
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from clalign.alphabets import AMINO
-from clalign.local_profiles import (
+from clalign.compute.sessions import Session
+from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
+from clalign.stages.hmmer3.chosen import Chosen, length_buffers
+from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
+from clalign.stages.hmmer3.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
+from clalign.values.alphabets import AMINO
+from clalign.values.local_profiles import (
     LOOP_COST,
     WORD_E_MOVE,
     WORD_SCALE,
@@ -18,13 +23,8 @@ from clalign.local_profiles import (
     to_local_profile,
     word_scores,
 )
-from clalign.profiles import DD, DM, MD, MI, MM
-from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages.chosen import Chosen, length_buffers
-from clalign.stages.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
-from clalign.stages.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
+from clalign.values.profiles import DD, DM, MD, MI, MM
+from clalign.values.sequences import SequenceBatch
 
 LANES = {"LANE_BACKEND": 0}
 SHAPES = [

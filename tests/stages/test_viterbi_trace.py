@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clalign.compute.sessions import Session
 from clalign.formats.profiles import load_profiles
-from clalign.profiles import IntegerProfile, to_integer_profile
 from clalign.reference.cases import random_batch, random_hmm, random_profile
-from clalign.sequences import SequenceBatch
-from clalign.sessions import Session
-from clalign.stages import viterbi_trace
-from clalign.stages.viterbi_trace import VITERBI_TRACE, ViterbiTraceStage
+from clalign.stages.plan7 import viterbi_trace
+from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, ViterbiTraceStage
+from clalign.values.profiles import IntegerProfile, to_integer_profile
+from clalign.values.sequences import SequenceBatch
 
 
 def differing(stage: ViterbiTraceStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:

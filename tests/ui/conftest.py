@@ -22,8 +22,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from clalign.runs import create_run
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.run_file import create_run
 from clalign.ui import theme
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow

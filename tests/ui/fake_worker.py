@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from clalign.alignments import AlignmentText
 from clalign.cli import worker
-from clalign.devices import REFERENCE, Device
 from clalign.errors import Cancelled, ClalignError
-from clalign.hits import Domain, Hit, Scores
 from clalign.jobs import Event, Job
-from clalign.run_files.inputs import input_of
-from clalign.runs import BatchResult, RunFile, create_run, open_run
+from clalign.runs.inputs import input_of
+from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
+from clalign.values.alignments import AlignmentText
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Domain, Hit, Scores
 
 MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True, "fault": False}
 BATCH_ROWS = 300

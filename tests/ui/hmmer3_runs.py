@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from clalign.alignments import AlignmentText
-from clalign.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
-from clalign.runs import BatchResult, RunFile, create_run
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
 
 LENGTH = 40
 ROWS = 1000

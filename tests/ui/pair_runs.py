@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from clalign.runs import open_run
-from clalign.search.pairwise_search import pairwise_search
+from clalign.engines.pairwise.search import pairwise_search
+from clalign.runs.run_file import open_run
 
 PAIR = str.maketrans("ACGT", "TGCA")
 

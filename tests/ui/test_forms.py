@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from clalign.devices import REFERENCE, Device
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.ui.forms.scripts import as_command, as_python
 from clalign.ui.forms.search_form import PRESETS, SearchForm, option_fields
 from clalign.ui.models import device_words
 from clalign.ui.models.workspace import Source, Workspace, notices
+from clalign.values.devices import REFERENCE, Device
 
 
 def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
 from clalign.ui.models.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QTest
 
-from clalign.formats.examples import load_examples
+from clalign.databases.examples import load_examples
 from clalign.ui.bridge import default_worker
 from clalign.ui.main_window import MainWindow
 from clalign.ui.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from clalign.runs import create_run, open_run
+from clalign.runs.run_file import create_run, open_run
 from clalign.ui.models.hit_columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery

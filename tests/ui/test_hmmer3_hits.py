@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui import theme
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.alignment_layout import Line, as_fasta, as_text, confidence, lay_out, node_at

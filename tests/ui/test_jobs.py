@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clalign.runs import open_run
-from clalign.specs import SearchSpec
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.run_file import open_run
 from clalign.ui.bridge import WorkerProcess, default_worker
 from clalign.ui.models.jobs import JobItem, JobQueue
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from clalign.databases.examples import load_examples
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import InputError
-from clalign.formats.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext
-from clalign.run_files.inputs import LOCATE, input_of
-from clalign.runs import create_run, open_run
-from clalign.specs import SearchSpec
+from clalign.runs.inputs import LOCATE, input_of
+from clalign.runs.run_file import create_run, open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.missing_files import LOCATE_TITLE
@@ -52,7 +52,7 @@ def test_closing_does_not_wait_for_a_checksum(
             context.check()
             time.sleep(0.001)
 
-    monkeypatch.setattr("clalign.run_files.inputs.digest_of", endless)
+    monkeypatch.setattr("clalign.runs.inputs.digest_of", endless)
     page = opened("proteins")
     page.hits.table.choose_row(0)
     page.show_tab("alignment")

@@ -12,9 +12,9 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from clalign.run_files import connection as door
-from clalign.run_files.schema import _ADDED, SCHEMA_VERSION
-from clalign.runs import open_run, write_note
+from clalign.runs import connection as door
+from clalign.runs.run_file import open_run, write_note
+from clalign.runs.schema import _ADDED, SCHEMA_VERSION
 from clalign.ui import theme
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.hit_filter import parse_filter

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import PairRow
-from clalign.pairwise_specs import PairwiseSpec
 from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.forms.scripts import as_command, as_python, spec_of
 from clalign.ui.models import dot_plot, pair_histogram
@@ -294,7 +294,7 @@ def test_a_click_finds_the_nearest_column(hits_of: HitsOf, pair_runs: dict[str, 
 
 def test_long_sequences_are_binned(pair_runs: dict[str, Path]) -> None:
     from clalign.formats.matrices import load_matrix
-    from clalign.sequences import Sequence
+    from clalign.values.sequences import Sequence
 
     codes = np.random.default_rng(3).integers(0, 20, 3000).astype(np.uint8)
     sequence = Sequence("long", "", codes)

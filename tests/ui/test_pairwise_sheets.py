@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import columns_of
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui.forms.pair_form import PairForm
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.workspace import Source

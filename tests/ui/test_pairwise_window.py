@@ -12,10 +12,9 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
-from clalign.devices import REFERENCE
-from clalign.formats.examples import load_pair_examples
+from clalign.databases.examples import load_pair_examples
+from clalign.engines.plan7.explain import explain_in_run
 from clalign.jobs import QuietContext
-from clalign.search.explain import explain_in_run
 from clalign.ui import theme, words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
@@ -28,6 +27,7 @@ from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
 from clalign.ui.views.pair_sheet import PairSheet
 from clalign.ui.views.parts import FactsLabel
 from clalign.ui.views.pictures import FORMATS, save_picture
+from clalign.values.devices import REFERENCE
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -267,7 +267,7 @@ def test_pictures_of_alignment_and_dots(
 def test_exports_are_those_of_comparisons(
     hits_of: HitsOf, window: MainWindow, opened: Callable[[str], PairPage]
 ) -> None:
-    from clalign.search.pairwise_export import WRITERS
+    from clalign.engines.pairwise.export import WRITERS
 
     page = opened("proteins")
     page.hits.table.choose_row(0)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
 
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui import words
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.text_table import TextColumn, TextTable

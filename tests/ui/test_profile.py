@@ -11,11 +11,9 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from clalign.formats.examples import load_examples
+from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles
-from clalign.profile_logo import HEIGHT_MODES
-from clalign.profiles import Hmm
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.models.logo_figure import logo_figure, percents
 from clalign.ui.models.profile_nodes import (
@@ -33,6 +31,8 @@ from clalign.ui.views.logo_sheet import LogoSheet
 from clalign.ui.views.logo_view import LogoView
 from clalign.ui.views.profile_view import LeastLikedSheet, ProfileView
 from clalign.ui.views.results_page import ResultsPage
+from clalign.values.profile_logo import HEIGHT_MODES
+from clalign.values.profiles import Hmm
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.evalues import hmmer2_pvalue
-from clalign.profiles import Calibration
-from clalign.runs import create_run, open_run
+from clalign.runs.run_file import create_run, open_run
 from clalign.ui.models.histogram import MAX_BARS, grouped_cutoffs, joined, read_histogram
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.run_view import RunView
+from clalign.values.evalues import hmmer2_pvalue
+from clalign.values.profiles import Calibration
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
 from clalign.ui.main_window import MainWindow
 from clalign.ui.views.export_sheet import FORMS, ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot

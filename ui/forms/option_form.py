@@ -27,7 +27,7 @@ class OptionForm(QWidget):
     Parameters
     ----------
     fields : list of dataclasses.Field
-        With their words as `clalign.specs.option` has them.
+        With their words as `clalign.engines.plan7.spec.option` has them.
     first : tuple of str
         Options shown at once; the others are behind More options.
     choices : dict

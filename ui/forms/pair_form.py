@@ -9,8 +9,8 @@ from typing import Any
 
 from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.matrices import matrix_names
-from clalign.pairwise_specs import PairwiseSpec
 
 from ..views.parts import button, row
 from .option_form import Choices, Field, OptionForm

@@ -6,14 +6,14 @@ import dataclasses
 import shlex
 from typing import Any
 
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.specs import SearchSpec, command_line
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.plan7.spec import SearchSpec, command_line
 
 Spec = SearchSpec | PairwiseSpec
 
 _PROFILE_PROGRAM = ("import clalign", "clalign.hmmsearch", "hit.name, hit.score, hit.evalue, hit.n_domains")
 _PAIR_PROGRAM = (
-    "from clalign.search.pairwise_search import pairwise_search", "pairwise_search",
+    "from clalign.engines.pairwise.search import pairwise_search", "pairwise_search",
     "hit.name, hit.raw, hit.score, hit.evalue, hit.domains[0].cigar",
 )  # fmt: skip
 

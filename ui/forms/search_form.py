@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
-from clalign.specs import REPLACED, SearchSpec, replaced_by
+from clalign.engines.plan7.spec import REPLACED, SearchSpec, replaced_by
 
 from ..views.parts import label, shrinking
 from .option_form import Choices, Field, OptionForm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 from .. import words
 

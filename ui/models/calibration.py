@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clalign.evalues import gumbel_density
+from clalign.values.evalues import gumbel_density
 
 from .. import words
 from .figures import FitChart, Point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 from .. import words
 
@@ -70,7 +70,7 @@ def facts(device: Device) -> list[tuple[str, str]]:
 
 def trial(row: dict[str, Any]) -> str:
     """Return a trial of a tuning in a line."""
-    from clalign.labs.tuning import WORDS
+    from clalign.tools.tuning import WORDS
 
     came = row.get("problem") or words.rate(row["gcups"])
     choice = WORDS[row["choice"]]
@@ -79,7 +79,7 @@ def trial(row: dict[str, Any]) -> str:
 
 def tuning(value: dict[str, Any]) -> str:
     """Return what a tuning has changed."""
-    from clalign.labs.tuning import WORDS
+    from clalign.tools.tuning import WORDS
 
     before = value["before"]
     changed = [

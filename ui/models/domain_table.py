@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 from .. import words
 from .text_table import Row, TextColumn

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.alphabets import ALPHABETS
+from clalign.databases.loading import load_database
+from clalign.engines.pairwise.inputs import reverse_complement, rows_of_queries, scoring_of
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import ClalignError
-from clalign.formats.databases import load_database
-from clalign.hits import Domain, Hit
 from clalign.jobs import JobContext, QuietContext
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.run_files.inputs import at_hand
-from clalign.runs import open_run
-from clalign.scoring import SubstitutionMatrix
-from clalign.search.pairwise_inputs import reverse_complement, rows_of_queries, scoring_of
-from clalign.sequences import Sequence
+from clalign.runs.inputs import at_hand
+from clalign.runs.run_file import open_run
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.hits import Domain, Hit
+from clalign.values.scoring import SubstitutionMatrix
+from clalign.values.sequences import Sequence
 
 WINDOWS = {False: 11, True: 15}
 """Residues that are compared at once: of proteins, of nucleic acids."""

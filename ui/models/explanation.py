@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.evalues import digits_apart
-from clalign.formats import pairwise_text
+from clalign.engines.pairwise import report_text as pairwise_text
+from clalign.values.evalues import digits_apart
 
 from .. import words
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from clalign.jobs import JobContext
-from clalign.run_files.funnel import in_sentence
-from clalign.runs import open_run
+from clalign.runs.funnel import in_sentence
+from clalign.runs.run_file import open_run
 
 from .. import words
 from .hit_columns import number

@@ -9,7 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clalign.evalues import (
+from clalign.runs.batches import BIN
+from clalign.runs.funnel import calibration_of as filter_calibration
+from clalign.runs.funnel import survivors_of
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.evalues import (
     GumbelFit,
     exponential_survival,
     fit_gumbel,
@@ -18,11 +22,7 @@ from clalign.evalues import (
     hmmer2_pvalue,
     hmmer3_tail_score,
 )
-from clalign.profiles import Calibration
-from clalign.run_files.batches import BIN
-from clalign.run_files.funnel import calibration_of as filter_calibration
-from clalign.run_files.funnel import survivors_of
-from clalign.runs import RunFile, open_run
+from clalign.values.profiles import Calibration
 
 from .. import words
 

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from clalign.run_files.notes import OF_HIT
+from clalign.runs.notes import OF_HIT
 
 from .pair_values import PAIR_VALUES
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clalign.alignments import AlignmentText
-from clalign.hits import Domain, PairFacts
-from clalign.run_files.limits import DomainLimits
-from clalign.run_files.notes import OF_HIT, show_notes
-from clalign.run_files.plain_data import parsed_card
-from clalign.run_files.schema import SCHEMA_VERSION
-from clalign.runs import open_connection, open_run
+from clalign.runs.limits import DomainLimits
+from clalign.runs.notes import OF_HIT, show_notes
+from clalign.runs.plain_data import parsed_card
+from clalign.runs.run_file import open_connection, open_run
+from clalign.runs.schema import SCHEMA_VERSION
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, PairFacts
 
 from .hit_filter import HitFilter
 from .pair_values import PAIR_COLUMNS, PAIR_VALUES

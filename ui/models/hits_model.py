@@ -13,8 +13,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
-from clalign.run_files.connection import unreadable
-from clalign.runs import write_note
+from clalign.runs.connection import unreadable
+from clalign.runs.run_file import write_note
 
 from .. import theme, words
 from .hit_columns import NO_DOMAIN_TIP, PROFILE_TABLE, Column, TableKind

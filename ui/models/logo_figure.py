@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo, profile_logo
-from clalign.profiles import Hmm
+from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo, profile_logo
+from clalign.values.profiles import Hmm
 
 Stack = list[tuple[str, float]]
 

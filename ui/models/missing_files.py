@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.run_files.inputs import LOCATE
+from clalign.runs.inputs import LOCATE
 
 LOCATE_TITLE = "Locate file…"
 

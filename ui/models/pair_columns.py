@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import groupby
 
 from clalign.formats.table_columns import meaning_of
-from clalign.hits import PairFacts
+from clalign.values.hits import PairFacts
 
 from .. import words
 from .hit_columns import NOTE, Column, TableKind

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.karlin_altschul import Statistics
-from clalign.runs import open_run
+from clalign.runs.run_file import open_run
+from clalign.values.karlin_altschul import Statistics
 
 from .. import words
 from .histogram import NO_SCORE, Curve, Histogram, finite, joined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import Card
-from clalign.hits import Hit
+from clalign.values.hits import Hit
 
 from .. import words
 from .alignment_layout import MIN_COLUMNS, Line, letter_numbers, ruler, title_lines

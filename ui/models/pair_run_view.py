@@ -7,10 +7,10 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from clalign.engines.pairwise.report_text import MODES
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import DamagedRun
-from clalign.formats.pairwise_text import MODES
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.runs import RunFile, open_run
+from clalign.runs.run_file import RunFile, open_run
 
 from .. import words
 from .histogram import Histogram, finite

@@ -11,10 +11,10 @@ import numpy as np
 from clalign.errors import InputError
 from clalign.formats.profiles import read_profiles
 from clalign.jobs import JobContext, QuietContext
-from clalign.profile_logo import ProfileLogo, core_transitions, profile_logo
-from clalign.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
-from clalign.run_files.inputs import input_of
-from clalign.runs import open_run
+from clalign.runs.inputs import input_of
+from clalign.runs.run_file import open_run
+from clalign.values.profile_logo import ProfileLogo, core_transitions, profile_logo
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
 
 from .. import words
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from clalign.engines.engine import spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
-from clalign.hits import Hit
-from clalign.run_files.connection import unreadable
-from clalign.runs import RunFile, open_run
+from clalign.runs.connection import unreadable
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.hits import Hit
 
 from .. import words
 from .histogram import Histogram, ScoreKind, finite, read_histogram
@@ -158,6 +159,8 @@ class RunView(QObject):
         run = self._run
         assert run is not None
         facts = {name: run.fact(name) for name in self.FACTS}
+        if facts["spec"] is not None:
+            spec_of(run)  # which refuses what is none
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
         cards = self._read_cards(run, facts["state"])

@@ -9,9 +9,7 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from clalign.alphabets import ALPHABETS
-from clalign.devices import REFERENCE, Device
-from clalign.search.alphabet_guesses import (
+from clalign.engines.plan7.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
@@ -20,6 +18,8 @@ from clalign.search.alphabet_guesses import (
     objection,
     refusal,
 )
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.devices import REFERENCE, Device
 
 from .. import words
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea
 
-from clalign.hits import Hit
+from clalign.values.hits import Hit
 
 from .. import theme
 from ..models.alignment_layout import Line, as_fasta, as_text, lay_out, node_at

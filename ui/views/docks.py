@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 from .. import theme
 from ..models import device_words

@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from clalign.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit
 
 from .. import theme, words
 from ..models.hit_columns import NO_DOMAIN

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from clalign.hits import Hit
+from clalign.values.hits import Hit
 
 from .. import words
 from ..models.domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, estimates_line, is_below

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QPainter
 
-from clalign.hits import Hit
+from clalign.values.hits import Hit
 
 from .. import theme
 from ..models.alignment_layout import Line

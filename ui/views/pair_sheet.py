@@ -7,9 +7,9 @@ from typing import Any
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QVBoxLayout, QWidget
 
+from clalign.engines.pairwise.inputs import choose_scoring
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import ClalignError
-from clalign.pairwise_specs import PairwiseSpec
-from clalign.search.pairwise_inputs import choose_scoring
 
 from .. import theme
 from ..forms.pair_form import PairForm

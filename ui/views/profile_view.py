@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from clalign.profile_logo import HEIGHT_MODES, HeightMode
+from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
 from .. import words
 from ..models.logo_figure import LogoFigure, logo_figure

@@ -6,8 +6,8 @@ import math
 
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
-from clalign.specs import SearchSpec
 
 from .. import words
 from ..forms.search_form import SearchForm

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
 
-from clalign.devices import Device
+from clalign.values.devices import Device
 
 from .. import theme
 from ..models import device_words

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.formats.examples import Example, PairExample
+from clalign.databases.examples import Example, PairExample
 
 from .. import theme, words
 from ..models import device_words

@@ -1,0 +1,49 @@
+"""OpenCL: the only room that imports pyopencl."""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from clalign.databases.cache import cache_root, make_folder, write_whole
+
+SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
+"""Where drivers register with the loader on Linux."""
+
+
+def announce_intel_runtime(prefix: str, system: Path = SYSTEM_DRIVERS) -> None:
+    """Tell the loader of Intel's processor driver, where it came as a Python package; before pyopencl is imported.
+
+    That package does not register itself: on Windows it leaves it out, on Linux its file names a folder that is
+    nowhere. The loader of Linux reads one folder only, so its file gets there beside those of the system.
+    """
+    on_windows = Path(prefix) / "Library" / "bin" / "intelocl64.dll"
+    if sys.platform == "win32" and on_windows.is_file():
+        os.environ.setdefault("OCL_ICD_FILENAMES", str(on_windows))
+    library = Path(prefix) / "lib" / "libintelocl.so"
+    if sys.platform != "linux" or "OCL_ICD_VENDORS" in os.environ or not library.is_file():
+        return
+    with suppress(OSError):
+        others = {path.name: path.read_text("utf-8", "replace") for path in system.glob("*.icd")}
+        if any(library.name in text for text in others.values()):
+            return
+        os.environ["OCL_ICD_VENDORS"] = str(_registry({**others, "clalign-intel-cpu.icd": f"{library}\n"}.items()))
+
+
+def _registry(drivers: Iterable[tuple[str, str]]) -> Path:
+    """Return a folder that registers drivers, by name and content of their files, and no others."""
+    folder = cache_root() / "drivers"
+    make_folder(folder)
+    wanted = dict(drivers)
+    for path in folder.glob("*.icd"):
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_text("utf-8", "replace") != text:
+            write_whole(path, text)
+    return folder
+
+
+announce_intel_runtime(sys.prefix)

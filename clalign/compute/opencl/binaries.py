@@ -1,0 +1,69 @@
+"""Compiled kernels kept between runs, because some drivers take long to find out that they know a source.
+
+Kept by everything that the result depends on, with a checksum, since drivers do not survive every
+damaged binary. What a driver does not take is compiled again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyopencl as cl
+
+from clalign.databases.cache import kernel_folder, limit_number, make_folder, write_whole
+
+log = logging.getLogger(__name__)
+
+DIGEST_BYTES = 32
+
+MOST_FILES = 4096
+"""Beyond this the least recently used half goes."""
+
+
+def place_of(device: cl.Device, source: str, options: Sequence[str]) -> Path:
+    """Return the file in which a compiled program is kept."""
+    parts = [
+        source, *options, device.name, device.version, device.driver_version, device.platform.name,
+        device.platform.version, cl.VERSION_TEXT,
+    ]  # fmt: skip
+    return kernel_folder() / hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def find(context: cl.Context, place: Path, options: Sequence[str]) -> cl.Program | None:
+    """Return the program that is kept in a file, or None if there is none that the driver takes."""
+    try:
+        data = place.read_bytes()
+    except OSError:
+        return None
+    digest, binary = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
+    if hashlib.sha256(binary).digest() != digest:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)  # they were told when it was compiled
+            program: cl.Program = cl.Program(context, context.devices, [binary]).build(options=list(options))
+    except cl.Error as error:
+        log.debug("%s was not taken: %s", place.name, error)
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(place)
+    return program
+
+
+def keep(program: cl.Program, place: Path) -> None:
+    """Keep a compiled program; do without where that is not possible."""
+    with contextlib.suppress(OSError, cl.Error):
+        binaries: Any = program.get_info(cl.program_info.BINARIES)
+        binary = bytes(binaries[0])
+        if not binary:
+            return
+        make_folder(place.parent)
+        write_whole(place, hashlib.sha256(binary).digest() + binary)
+        limit_number(place.parent, MOST_FILES, MOST_FILES // 2)

@@ -1,0 +1,38 @@
+"""Which devices there are, also on a machine without OpenCL or without pyopencl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clalign.values.devices import REFERENCE, Device, choose_device
+
+
+def say_nothing(text: str) -> None:
+    """Tell nobody."""
+
+
+def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing) -> list[Device]:
+    """Return every device, each judged, the reference last; only that one if pyopencl is missing.
+
+    `tell` is told in words of a driver whose test takes long.
+    """
+    try:
+        from clalign.compute.opencl.discover import discover_devices
+    except ImportError:
+        return [REFERENCE]
+    return discover_devices(refresh, tell)
+
+
+def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
+    """Return the device that a user's words mean (see `clalign.values.devices.choose_device`).
+
+    Where all drivers and devices are known from before they are listed in this process, which is a
+    worker that may be lost; otherwise in a child process.
+    """
+    if wish == "reference":
+        return REFERENCE
+    try:
+        from clalign.compute.opencl.discover import familiar_devices
+    except ImportError:
+        return choose_device(wish, [REFERENCE])
+    return choose_device(wish, familiar_devices() or all_devices(tell=tell))

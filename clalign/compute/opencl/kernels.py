@@ -1,0 +1,120 @@
+"""The one loader of kernels: reads a source, pastes what it includes, builds it with its choices.
+
+Includes are pasted here instead of by the driver, because no spelling of an include path with a
+space in it works with every driver; ``#line`` keeps the compiler's messages right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+import pyopencl as cl
+
+from clalign.compute.opencl import binaries
+from clalign.errors import KernelBuildError
+
+log = logging.getLogger(__name__)
+
+# pyopencl puts its own folder on the include path of every build. Nothing is included from there, and a
+# folder with a space in its name makes the build fail on some drivers.
+getattr(cl, "_DEFAULT_INCLUDE_OPTIONS", []).clear()
+
+FLUSH = "-cl-denorms-are-zero"
+"""Numbers below the normal ones are 0, as in HMMER: its scores hang on that where one domain outweighs others far."""
+
+_UNFLUSHED, _FLUSHED = b"mul.rn.f32", b"mul.rn.ftz.f32"
+
+_INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
+
+
+@cache
+def assemble(name: str) -> str:
+    """Return the text of ``kernels_cl/<name>.cl`` with its includes pasted in."""
+    root = files("clalign.kernels_cl")
+
+    def paste(text: str, source: str) -> str:
+        parts, position = [f'#line 1 "{source}"\n'], 0
+        for found in _INCLUDE.finditer(text):
+            header = found[1]
+            line = text.count("\n", 0, found.start()) + 2
+            parts.append(text[position : found.start()])
+            parts.append(paste(root.joinpath(header).read_text("utf-8"), header))
+            parts.append(f'\n#line {line} "{source}"')
+            position = found.end()
+        return "".join([*parts, text[position:]])
+
+    return paste(root.joinpath(f"{name}.cl").read_text("utf-8"), f"{name}.cl")
+
+
+def options(defines: Mapping[str, object]) -> list[str]:
+    """Return the compiler options for a set of choices, in a fixed order."""
+    return [f"-D{name}={value}" for name, value in sorted(defines.items())]
+
+
+def sources_digest() -> str:
+    """Return a checksum over all kernel sources; verdicts of self-tests depend on it."""
+    digest = hashlib.sha256()
+    root = files("clalign.kernels_cl")
+    for folder in (root, root.joinpath("common")):
+        for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+            if entry.name.endswith((".cl", ".h")):
+                digest.update(entry.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build(
+    context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str] = ()
+) -> cl.Program:
+    """Compile a kernel file for the device of a context, or take what was compiled before.
+
+    `more` are further options.
+
+    Raises
+    ------
+    KernelBuildError
+        With the compiler's log.
+    """
+    source, words = assemble(name), [*options(defines), FLUSH, *more]
+    place = binaries.place_of(context.devices[0], source, words)
+    kept = None if more else binaries.find(context, place, words)  # there is no log of what is not compiled
+    if kept is not None:
+        return kept
+    program = cl.Program(context, source)
+    try:
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always", cl.CompilerWarning)
+            program.build(options=words)
+            if not more:
+                program = _with_flushed_products(context, program, words)
+    except cl.RuntimeError as error:
+        raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
+    for remark in remarks:
+        log.debug("%s on %s: %s", name, device_name, remark.message)
+    if not more and defines.get("LANE_BACKEND") != 0:
+        # PoCL compiles barriers for many seconds when it is asked for a binary, and takes its own anyway.
+        binaries.keep(program, place)
+    return program
+
+
+def _with_flushed_products(context: cl.Context, program: cl.Program, words: list[str]) -> cl.Program:
+    """Return a program whose products flush small numbers, too, where the compiler has left that out.
+
+    NVIDIA's compiler keeps `FLUSH` in all instructions but the products that it is told not to contract.
+    Its binaries are text, in which these can be named.
+    """
+    if "nvidia" not in context.devices[0].platform.name.lower():
+        return program
+    assembly = bytes(cast("list[bytes]", program.get_info(cl.program_info.BINARIES))[0])
+    if _UNFLUSHED not in assembly:
+        return program
+    flushed = assembly.replace(_UNFLUSHED, _FLUSHED)
+    program = cl.Program(context, context.devices, [flushed])
+    program.build(options=words)
+    return program

@@ -1,0 +1,418 @@
+"""An opened OpenCL device: its queue, kernels and buffers."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl as cl
+from pyopencl.tools import ImmediateAllocator, MemoryPool
+
+from clalign.compute.opencl.build_reports import build_report
+from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
+from clalign.compute.opencl.discover import driver_device
+from clalign.compute.opencl.kernels import build
+from clalign.compute.opencl.residents import Residents
+from clalign.compute.opencl.transfers import DamagedCopy, Shape, Transfers, is_over, marked_size, new_buffer, span_of
+from clalign.compute.sessions import Building, Check, Result, Stage, nobody_told, nothing_to_check
+from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.values.devices import Device
+from clalign.values.sequences import SequenceBatch
+
+log = logging.getLogger(__name__)
+
+_OUT_OF_MEMORY = {
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.OUT_OF_RESOURCES,
+    cl.status_code.OUT_OF_HOST_MEMORY,
+    cl.status_code.INVALID_BUFFER_SIZE,
+}
+
+TELL_SECONDS = 0.5
+"""A compiler that is at work for longer than this is told of, and again as often."""
+
+RESIDENT_SHARE = 0.5
+"""Share of the device's memory that tables and residues may take which stay there."""
+
+SMALL_ZEROS = 4096
+"""Up to so many zeros a CPU gets from the host at once."""
+
+Resident = TypeVar("Resident")
+
+
+def has_own_memory(device: Device) -> bool:
+    """Return whether a device computes in memory of its own, and not in the host's."""
+    return device.kind != "cpu"
+
+
+class OpenCLSession:
+    """A session on an OpenCL device. Owned by one thread, used as a context manager.
+
+    Stages call `upload`, `share`, `zeros`, `allocate`, `launch` and `download` or `fetch`; nothing
+    outside this room sees a driver's object but as something to hand back.
+    """
+
+    def __init__(self, device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> None:
+        self.device = device
+        self.check = check
+        self._building = building
+        self._residents = Residents(int(device.memory_bytes * RESIDENT_SHARE), self._size_of)
+        self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
+        self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
+        self._seconds_of: dict[str, float] = {}
+        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a session beside this one still has to tell
+        self._busy = BusyTime()
+        self._is_owner = True
+        self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
+        self._pool: MemoryPool | None = None
+        with self._translated():
+            handle = driver_device(device)
+            self._context = cl.Context([handle])
+            self._queue = self._new_queue()
+            apart = has_own_memory(device)
+            self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
+            self._transfers = Transfers(self._context, self._pool, in_place=not apart)
+        self._sessions.add(self)
+
+    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+        """Run a stage's kernel on a batch.
+
+        Raises
+        ------
+        OutOfDeviceMemory
+            If the batch does not fit; a smaller one may.
+        DeviceError
+            If the driver reports anything else.
+        """
+        return self.start(stage, batch, model)()
+
+    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+        """Enqueue a stage's kernels and return what waits for the result; both raise as `run` does."""
+        collect = stage.start(self, batch, model)
+        with self._translated():
+            self._queue.flush()
+
+        def result() -> Result:
+            try:
+                value = collect()
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                log.debug("what takes apart a result of %s failed", stage.name, exc_info=True)  # it may be our fault
+                raise self.wrong(f"{stage.name} cannot be read ({type(error).__name__}: {error})") from error
+            self._count_kernels()
+            return value
+
+        return result
+
+    def wrong(self, what: str) -> DeviceError:
+        """Return the error that a device has returned what cannot be, in words."""
+        return DeviceError(
+            f"{self.device.name} ({self.device.id}) gave a wrong result: {what}.",
+            "Its memory, its driver or its connection may be faulty: try `clalign selftest`, or another device.",
+        )
+
+    def demand(self, is_so: bool | np.bool_, what: str) -> None:
+        """Raise `DeviceError` unless something is so that must be so of every result.
+
+        Stages look at what they have fetched before they take it apart.
+        """
+        if not is_so:
+            raise self.wrong(what)
+
+    def beside(self) -> OpenCLSession:
+        """Return a session on the same context with a queue of its own, which is to be closed first."""
+        other = copy.copy(self)
+        with self._translated():
+            other._queue = self._new_queue()
+        other._launched, other._seconds_of, other._is_owner = [], {}, False
+        other._spans, other._busy = deque(maxlen=KEPT), BusyTime()
+        self._sessions.add(other)
+        return other
+
+    def join(self, other: OpenCLSession) -> None:
+        """Count the time of those kernels of a session beside this one that are done; wait for none."""
+        other._count_kernels()
+        for source, seconds in other._seconds_of.items():
+            self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
+        self._busy.add(other._spans)
+        other._seconds_of = {}
+        other._spans.clear()
+
+    def _new_queue(self) -> cl.CommandQueue:
+        return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+    def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with a copy of an array; an empty array gets one byte.
+
+        The copy may go on while the host does something else: do not change the array after this.
+        """
+        if not array.nbytes:
+            return self.allocate(1)
+        with self._translated():
+            return self._transfers.upload(np.ascontiguousarray(array))
+
+    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with the content of an array that never changes; a CPU reads it where it is.
+
+        Kernels only read it, and know of its alignment no more than that of one element.
+        """
+        if not array.nbytes:
+            return self.allocate(1)
+        with self._translated():
+            return self._transfers.share(np.ascontiguousarray(array))
+
+    def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
+        """Return the letter codes and the offsets of a batch, kept for when it is used again."""
+        return self.resident("residues", batch, lambda: (self.share(batch.codes), self.share(batch.offsets)))
+
+    def allocate(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer with undefined content."""
+        self._refuse_large(n_bytes)
+        with self._translated():
+            return new_buffer(self._context, self._pool, max(1, n_bytes))
+
+    def _refuse_large(self, n_bytes: int) -> None:
+        if self.device.max_buffer_bytes and n_bytes > self.device.max_buffer_bytes:
+            raise OutOfDeviceMemory(
+                f"A buffer of {n_bytes:,} bytes is needed, but {self.device.name} gives at most"
+                f" {self.device.max_buffer_bytes:,} at once.",
+                "Choose a device with more memory.",
+            )
+
+    def results(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer for what a kernel writes and `fetch` returns, marked so that what is lost is noticed."""
+        self._refuse_large(marked_size(n_bytes))
+        with self._translated():
+            return self._transfers.results(n_bytes)
+
+    def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
+        """Return a buffer of at least so many bytes for what a launch needs while it runs.
+
+        It is kept under its name for the next launch in this session's queue; a session beside this one has its own.
+        """
+        size = 1 << max(10, (n_bytes - 1).bit_length())
+        if self.device.max_buffer_bytes and size > self.device.max_buffer_bytes:
+            size = n_bytes
+        return self.resident(f"scratch {name} of {size}", self, lambda: self.allocate(size))
+
+    def zeros(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer of zeros, which the kernels launched after this may write."""
+        if n_bytes <= SMALL_ZEROS and not has_own_memory(self.device):
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR  # a fourth of the time of a command
+            with self._translated():
+                return cl.Buffer(self._context, flags, hostbuf=np.zeros(max(1, n_bytes), np.uint8))
+        buffer = self.allocate(n_bytes)
+        with self._translated():
+            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
+        return buffer
+
+    def download(self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return the content of a buffer, after everything launched before."""
+        return self.fetch(buffer, shape, dtype)()
+
+    def fetch(
+        self, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
+    ) -> Callable[[], npt.NDArray[Any]]:
+        """Return what waits for all that was launched until now and returns the content of a buffer.
+
+        A shape that the host does not know yet is asked for then.
+        """
+        with self._translated():
+            wait = self._transfers.download(self._queue, buffer, shape, dtype)
+
+        def fetched() -> npt.NDArray[Any]:
+            with self._translated():
+                return wait()
+
+        return fetched
+
+    def launch(
+        self,
+        source: str,
+        entry: str,
+        defines: Mapping[str, object],
+        n_items: int,
+        group: int | None,
+        *arguments: Any,
+        offset: int = 0,
+    ) -> None:
+        """Enqueue a kernel.
+
+        Parameters
+        ----------
+        source : str
+            Name of the file without ``.cl``.
+        entry : str
+            Name of the kernel in it.
+        defines : dict
+            Compile-time choices.
+        n_items, group : int
+            Work-items, a multiple of the work-group's size.
+        *arguments
+            Buffers and numpy scalars, in the kernel's order.
+        offset : int
+            Number of the first work-item.
+        """
+        kernel = self._kernel(source, entry, defines)
+        with self._translated():
+            done = kernel(
+                self._queue, (n_items,), None if group is None else (group,), *arguments,
+                global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
+            )  # fmt: skip
+        if not self._is_owner:
+            # Some drivers hold commands back until somebody waits; then it would not run beside anything.
+            with self._translated():
+                self._queue.flush()
+        # Memory of the host that the kernel reads must stay until it is done.
+        self._launched.append((done, source, arguments))
+
+    def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
+        key = (source, entry, *sorted(defines.items()))
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            with self._translated(), self._told_of():
+                program = build(self._context, self.device.name, source, defines)
+                kernel = self._kernels[key] = cl.Kernel(program, entry)
+        return kernel
+
+    @contextlib.contextmanager
+    def _told_of(self) -> Iterator[None]:
+        """Tell that a kernel is being compiled, if it takes long, and when it is over: some drivers need minutes."""
+        is_done, began = threading.Event(), time.monotonic()
+
+        def tell() -> None:
+            is_told = False
+            while not is_done.wait(TELL_SECONDS):
+                self._building(time.monotonic() - began, False)
+                is_told = True
+            if is_told:
+                self._building(time.monotonic() - began, True)
+
+        if self._building is nobody_told:
+            yield
+            return
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            is_done.set()
+            teller.join()  # whoever asks now is to hear that the compiler is done
+
+    def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
+        """Return what the compiler made of a kernel (see `clalign.compute.opencl.build_reports.build_report`)."""
+        with self._translated():
+            return build_report(self._context, self.device, source, entry, defines)
+
+    def finish(self) -> None:
+        """Wait for everything launched."""
+        with self._translated():
+            self._queue.finish()
+        self._count_kernels()
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time in which kernels of the collected results ran, by the device's own clock."""
+        return self._busy.seconds
+
+    @property
+    def seconds_by_kernel(self) -> dict[str, float]:
+        """Time that the kernels took, by the file that they are in; several may run at a time."""
+        return dict(self._seconds_of)
+
+    @property
+    def copy_seconds(self) -> float:
+        """Time of the copies that are done; small ones, and those that a CPU need not make, not counted."""
+        with self._translated():
+            return self._transfers.seconds
+
+    def _count_kernels(self) -> None:
+        left, spans = [], []
+        for event, source, arguments in self._launched:
+            with self._translated():
+                span = span_of(event) if is_over(event) else None
+            if span is not None:
+                begin, end = span
+                spans.append((begin, end))
+                self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
+            else:
+                left.append((event, source, arguments))
+        self._launched = left
+        self._busy.add(spans)
+        if not self._is_owner:
+            self._spans += spans
+
+    def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
+        """Return what `make` built for this very key object, building it again only if it had to go.
+
+        The object is held as long as what belongs to it; the least recently used goes first.
+        """
+        resident: Resident = self._residents.find(name, key, make)
+        return resident
+
+    @staticmethod
+    def _size_of(leaf: Any) -> int:
+        if not isinstance(leaf, cl.MemoryObjectHolder):
+            return 0
+        return 0 if leaf.flags & cl.mem_flags.USE_HOST_PTR else int(leaf.size)
+
+    def _codes(self, error: cl.Error) -> set[int]:
+        """Return the codes of an error; those of the kernels where it only says that one of them failed."""
+        codes = {error.code}
+        if error.code == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
+            with contextlib.suppress(cl.Error):
+                codes |= {event.command_execution_status for event, *_ in self._launched}
+        return codes
+
+    def _settle(self) -> None:
+        """Wait for this session and those beside it: what they use may be given to others when they are left alone."""
+        for session in list(self._sessions):
+            with contextlib.suppress(cl.Error):
+                session._queue.finish()
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn the driver's errors into ones that a user can act on."""
+        try:
+            yield
+        except DamagedCopy as error:
+            raise self.wrong(str(error)) from error
+        except cl.Error as error:
+            name = self.device.name
+            if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
+                self._settle()
+                self._residents.give_way()
+                if hasattr(self, "_transfers"):  # not while the device is being opened
+                    self._transfers.give_way()
+                if self._pool is not None:
+                    self._pool.free_held()
+                raise OutOfDeviceMemory(
+                    f"{name} has too little free memory for this batch ({error}).",
+                    "Close other programs that use it, or choose another device.",
+                ) from error
+            raise DeviceError(
+                f"The driver of {name} reported an error ({error}).",
+                "Continue on another device, or update this driver.",
+            ) from error
+
+    def __enter__(self) -> OpenCLSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(cl.Error):
+            self._queue.finish()
+        self._launched.clear()
+        if self._is_owner:
+            self._residents.clear()
+            self._kernels.clear()

@@ -1,0 +1,232 @@
+"""Copies between host and device that do not hold up the host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyopencl as cl
+from pyopencl.tools import MemoryPool
+
+from clalign.compute.opencl.busy_time import Span
+
+Shape = int | tuple[int, ...]
+
+MARK = np.uint32(0x7FE5A5A5)
+"""What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
+
+MARKED_BYTES = 16
+"""So many bytes behind results keep that."""
+
+SAMPLED_BYTES = 4096
+"""Of a long copy to a device so much of its begin, its middle and its end is read again."""
+
+_MARKS = np.full(2**16, MARK)
+
+SMALL_BYTES = 2**16
+"""Up to this size a copy is made at once: cheaper than waiting for it later."""
+
+MOST_POOLED_BYTES = 2**26
+"""Larger buffers are few, and rounding up their sizes would cost much memory."""
+
+
+def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl.Buffer:
+    """Return a buffer with undefined content, from the pool if there is one.
+
+    Drivers of GPUs wait for all kernels when memory is given back to them, so it is kept for the next
+    buffer. Whoever lets a buffer go must know that nothing enqueued uses it any more.
+    """
+    if pool is None or n_bytes > MOST_POOLED_BYTES:
+        return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
+    return cast("cl.Buffer", pool.allocate(n_bytes))
+
+
+class DamagedCopy(Exception):
+    """What came from a device, or went there, is not what was sent."""
+
+
+class Transfers:
+    """The copies of one session, on queues of their own, so that they overlap with kernels.
+
+    What is copied is read twice and compared, and results have marks behind them: a damaged or emptied copy must
+    not be taken for an answer.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    pool : pyopencl.tools.MemoryPool or None
+        Where buffers come from.
+    in_place : bool
+        The device computes in the host's memory, as a CPU does: what is large is not copied at all.
+    """
+
+    def __init__(self, context: cl.Context, pool: MemoryPool | None, in_place: bool) -> None:
+        self._context = context
+        self._pool = pool
+        self.in_place = in_place
+        timed = cl.command_queue_properties.PROFILING_ENABLE
+        self._queue = cl.CommandQueue(context, properties=timed)
+        self._downloads = cl.CommandQueue(context, properties=timed)
+        self._uploads: list[cl.Event] = []
+        self._fills: list[cl.Event] = []
+        self._unread: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
+        self._seconds = 0.0
+
+    def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
+        if self.in_place:
+            flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            buffer = cl.Buffer(self._context, flags, hostbuf=array)
+            self._compare(buffer, _bytes_of(array))
+            return buffer
+        buffer = new_buffer(self._context, self._pool, array.nbytes)
+        if array.nbytes <= SMALL_BYTES:
+            cl.enqueue_copy(self._queue, buffer, array)
+            self._compare(buffer, _bytes_of(array))
+            return buffer
+        self._unread.append((buffer, array))
+        # The event holds the array until the copy is done.
+        self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
+        self._queue.flush()
+        return buffer
+
+    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with the content of a contiguous array that nobody will change."""
+        if not self.in_place:
+            return self.upload(array)
+        return cl.Buffer(self._context, cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+
+    def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
+        """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""
+        there = np.zeros_like(sent)
+        cl.enqueue_copy(self._queue, there, buffer, src_offset=start, is_blocking=True)
+        if not np.array_equal(there, sent):
+            raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
+
+    def _compare_long_ones(self) -> None:
+        """Look at samples of what was copied without waiting for it, now that its kernels are done."""
+        unread, self._unread = self._unread, []
+        for buffer, array in unread:
+            sent = _bytes_of(array)
+            for start in (0, (len(sent) - SAMPLED_BYTES) // 2, len(sent) - SAMPLED_BYTES):
+                self._compare(buffer, sent[start : start + SAMPLED_BYTES], start)
+
+    def give_way(self) -> None:
+        """Let go what was copied and nobody has looked at yet, because memory was short: its batch comes again."""
+        with contextlib.suppress(cl.Error):
+            self._queue.finish()  # these buffers may be given to others
+        self._unread.clear()
+
+    def results(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`.
+
+        Kernels of several queues may write it, so it is filled like an upload: each of them waits for `pending` first.
+        """
+        size = marked_size(n_bytes)
+        if self.in_place:
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+            marks = _MARKS[: size // 4] if size <= _MARKS.nbytes else np.full(size // 4, MARK)
+            buffer = cl.Buffer(self._context, flags, hostbuf=marks)
+        else:
+            buffer = new_buffer(self._context, self._pool, size)
+            self._fills.append(cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size))
+            self._queue.flush()
+        cast(Any, buffer).is_marked = True
+        return buffer
+
+    def pending(self) -> list[cl.Event]:
+        """Return the uploads and the fillings of results that are not known to be done."""
+        self._uploads = self._left(self._uploads)
+        self._fills = [event for event in self._fills if not is_over(event)]
+        return [*self._uploads, *self._fills]
+
+    def download(
+        self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
+    ) -> Callable[[], npt.NDArray[Any]]:
+        """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
+
+        The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
+        launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
+        need the shape be known before it is asked for.
+        """
+        self._fills = [event for event in self._fills if not is_over(event)]
+        computed = [cl.enqueue_marker(queue), *self._fills]  # what no kernel writes is to be marked all the same
+
+        def fetched() -> npt.NDArray[Any]:
+            wanted = shape() if callable(shape) else shape
+            n_bytes = int(np.prod(wanted, dtype=np.int64)) * np.dtype(dtype).itemsize
+            if not n_bytes:
+                return np.empty(wanted, dtype)
+            n_behind = MARKED_BYTES if getattr(buffer, "is_marked", False) else 0
+            if n_bytes + n_behind > buffer.size:
+                raise DamagedCopy(f"it counts {n_bytes:,} bytes of results, but there is room for {buffer.size:,}")
+            queue.flush()  # or another queue could wait for it forever
+            found, again = self._read_twice(buffer, n_bytes + n_behind, computed)
+            if not np.array_equal(found, again):
+                raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
+            if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
+                raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
+            self._compare_long_ones()
+            return found[:n_bytes].view(dtype).reshape(wanted)
+
+        return fetched
+
+    def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> list[npt.NDArray[np.uint8]]:
+        """Return the first bytes of a buffer twice; copies that leave some out differ there.
+
+        Both are enqueued before either is waited for, so that no later kernel comes between them.
+        """
+        found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
+        copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after) for into in found]
+        cl.wait_for_events(copies)
+        self._seconds += sum(seconds_of(copied) for copied in copies)
+        return found
+
+    @property
+    def seconds(self) -> float:
+        """Time of the copies that are done."""
+        self._uploads = self._left(self._uploads)
+        return self._seconds
+
+    def _left(self, events: list[cl.Event]) -> list[cl.Event]:
+        """Count the time of the copies that are done, and return the others."""
+        left = []
+        for event in events:
+            if is_over(event):
+                self._seconds += seconds_of(event)
+            else:
+                left.append(event)
+        return left
+
+
+def marked_size(n_bytes: int) -> int:
+    """Return the size of a buffer for results of so many bytes and the marks behind them."""
+    return -(-n_bytes // 4) * 4 + MARKED_BYTES
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)
+
+
+def is_over(event: cl.Event) -> bool:
+    """Return whether a command is done or has ended with an error."""
+    return bool(event.command_execution_status <= cl.command_execution_status.COMPLETE)
+
+
+def span_of(event: cl.Event) -> Span:
+    """Return when a finished command ran on its device; an empty span if it ended with an error."""
+    if event.command_execution_status != cl.command_execution_status.COMPLETE:
+        return 0, 0
+    try:
+        return event.profile.start, event.profile.end
+    except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
+        return 0, 0
+
+
+def seconds_of(event: cl.Event) -> float:
+    """Return the time that a finished command took on its device; 0 if it ended with an error."""
+    begin, end = span_of(event)
+    return (end - begin) * 1e-9

@@ -1,0 +1,62 @@
+"""What `clalign tune` found, kept for each device and driver."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from clalign.databases.cache import cache_root, make_folder, write_whole
+from clalign.errors import OutputError
+from clalign.formats.checksums import checked_content, checked_json
+
+log = logging.getLogger(__name__)
+
+Tunings = dict[str, dict[str, int]]
+
+MOST = 2**40
+"""No choice is greater; some are amounts of memory in bytes."""
+
+
+def tunings_path() -> Path:
+    """Return the file that keeps the tunings of devices."""
+    return cache_root() / "tunings.json"
+
+
+def read_tunings() -> Tunings:
+    """Return the tunings by key of device; none if the file is missing or damaged."""
+    try:
+        data = checked_content(tunings_path().read_text("utf-8"))
+        found = {str(key): {str(name): int(value) for name, value in one.items()} for key, one in data.items()}
+    except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
+        return {}
+    return {key: one for key, one in found.items() if all(0 <= value <= MOST for value in one.values())}
+
+
+def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
+    """Keep the tuning of a device, or forget it.
+
+    Parameters
+    ----------
+    key : str
+        Of the device, its driver and the kernels (`clalign.compute.opencl.discover.device_key`).
+    tuning : dict or None
+        Choices by name; None to go back to the choices of its vendor.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    known = read_tunings()
+    known.pop(key, None)
+    if tuning is not None:
+        known[key] = tuning
+    path = tunings_path()
+    try:
+        make_folder(path.parent)
+        write_whole(path, checked_json(known))
+    except OSError as error:
+        raise OutputError(
+            f"The choices could not be kept in {path} ({error.strerror}).",
+            "Make room there, or set CLALIGN_CACHE_DIR to another folder.",
+        ) from error

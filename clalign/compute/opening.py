@@ -1,0 +1,110 @@
+"""Opening a device while the host reads the input, and once more if it fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import TypeVar
+
+from clalign.compute.sessions import Check, Session, open_session
+from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
+from clalign.jobs import JobContext, building
+from clalign.values.devices import Device
+
+PATIENCE_SECONDS = 5.0
+"""So long a job that has ended for another reason waits for a driver before it leaves it alone."""
+
+LISTEN_SECONDS = 0.1
+"""While it waits for a driver a job asks this often whether it was told to stop."""
+
+Done = TypeVar("Done")
+
+
+class Opening:
+    """A device being opened in a thread; a context manager.
+
+    Parameters
+    ----------
+    open_it : callable
+        Picks the device and opens it; what it raises is raised by `result`.
+    """
+
+    def __init__(self, open_it: Callable[[], Session]) -> None:
+        self._open_it = open_it
+        self._session: Session | None = None
+        self._error: BaseException | None = None
+        # A driver that hangs must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._session = self._open_it()
+        except BaseException as error:
+            self._error = error
+
+    def result(self, check: Check) -> Session:
+        """Wait for the open session and return it; it belongs to the caller from now on."""
+        while self._thread.is_alive():
+            check()
+            self._thread.join(LISTEN_SECONDS)
+        if self._error is not None:
+            raise self._error
+        assert self._session is not None
+        session, self._session = self._session, None
+        return session
+
+    def work(self, do: Callable[[Session], Done], check: Check, tell: Callable[[str], None]) -> Done:
+        """Do work with the open session; if the device fails, do it with a fresh one, and tell of that.
+
+        Parameters
+        ----------
+        do : callable
+            Goes on from what was finished before when it is called again.
+        check : callable
+            Called while it waits for the device; it may raise `Cancelled`.
+        tell : callable
+            Told what happened.
+
+        Raises
+        ------
+        DeviceError
+            If the device fails twice, cannot be found, or has too little memory.
+        """
+        try:
+            with self.result(check) as session:
+                return do(session)
+        except (DeviceNotFound, OutOfDeviceMemory):
+            raise
+        except DeviceError as error:
+            tell(f"{error.message} What was not finished is tried once more on this device.")
+        try:
+            with self._open_it() as session:
+                return do(session)
+        except (DeviceNotFound, OutOfDeviceMemory):
+            raise
+        except DeviceError as error:
+            error.hint = f"It failed twice; choose another device (clalign devices lists them). {error.hint}"
+            raise
+
+    def start(self) -> None:
+        """Begin, if that was not done yet."""
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def __enter__(self) -> Opening:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.join(PATIENCE_SECONDS)
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+
+
+def opening_of(pick: Callable[[], Device], context: JobContext) -> Opening:
+    """Return the opening of a device for a job, which is told when a compiler takes long."""
+    return Opening(lambda: open_session(pick(), context.check, partial(building, context)))

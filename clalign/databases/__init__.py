@@ -1,0 +1,1 @@
+"""Sequence databases and profile libraries: loading them, and the memory-mapped cache."""

@@ -1,0 +1,423 @@
+"""The cache: a marked folder of things that can be made again, the least recently used go first."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import platformdirs
+
+from clalign.databases.packed import MANIFEST, READING
+from clalign.errors import OptionError, OutputError
+from clalign.formats import scratch
+from clalign.formats.checksums import checked_content, checked_json, crc32
+from clalign.formats.sources import CHUNK, Source
+from clalign.jobs import JobContext
+
+FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
+LIMIT_VARIABLE = "CLALIGN_CACHE_LIMIT"
+
+OWN_FOLDER = "clalign-cache"
+"""Below the folder that a user names, or below that of all programs' caches: what else is there is not ours."""
+
+MARK = "CLALIGN-CACHE"
+"""The file in a folder that says that clalign made it, and may remove what is in it."""
+
+_MARK_TEXT = "Made by clalign, which removes old files here. Keep nothing of your own in this folder.\n"
+
+_TAG = "CACHEDIR.TAG"
+"""By it programs for backups know a folder that they may leave out (https://bford.info/cachedir/)."""
+
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n"
+
+DEFAULT_LIMIT = 20 * 10**9
+
+DAY = 86400.0
+
+SETTLED_SECONDS = 2.0
+"""A file changed later than this before it was read may change again without a new time stamp."""
+
+MOST_INDEXED = 4096
+"""Files whose checksum is remembered; beyond this the older half is forgotten."""
+
+WORKING = "new-"
+_LEAVING = "old-"
+_USED = "used"
+
+_DATABASES, _PROFILES, _KERNELS, _INDEX, _LOCKS = "databases", "profiles", "kernels", "index", "locks"
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LEFT = re.compile(f"(?:{WORKING}|{_LEAVING}|{scratch.PREFIX}).+")
+_NAMES = {
+    _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z0-9_]+-\d+"),
+    _PROFILES: re.compile(r"[0-9a-f]{64}-\d+"),
+    _KERNELS: _DIGEST,
+    _INDEX: _DIGEST,
+}
+"""How what is kept in each folder is named; nothing else is ever removed, but for what interrupted jobs left."""
+
+
+def cache_root() -> Path:
+    """Return the folder of everything that can be made again."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
+
+
+def cache_folder() -> Path:
+    """Return the folder of the packed databases."""
+    return cache_root() / _DATABASES
+
+
+def kernel_folder() -> Path:
+    """Return the folder of the compiled kernels."""
+    return cache_root() / _KERNELS
+
+
+def profile_folder() -> Path:
+    """Return the folder of the decoded libraries of profiles."""
+    return cache_root() / _PROFILES
+
+
+def lock_folder() -> Path:
+    """Return the folder of the locks of runs."""
+    return cache_root() / _LOCKS
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of the cache, and first the cache itself with its mark.
+
+    Raises
+    ------
+    OSError
+        If that cannot be written, or holds files already and has no mark, so that it is somebody else's.
+    """
+    root = cache_root()
+    mark = root / MARK
+    if not mark.is_file():
+        root.mkdir(parents=True, exist_ok=True)
+        if any(root.iterdir()) and not mark.is_file():
+            raise FileExistsError(errno.EEXIST, f"{root} holds files already and lacks the mark {MARK} of a cache")
+        mark.write_text(_MARK_TEXT, "utf-8")  # first, for another process may look at this very moment
+        (root / _TAG).write_text(_TAG_TEXT, "utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def cache_limit() -> int:
+    """Return how many bytes the cache may hold."""
+    given = os.environ.get(LIMIT_VARIABLE)
+    if not given:
+        return DEFAULT_LIMIT
+    try:
+        limit = int(float(given))
+    except (ValueError, OverflowError):
+        raise OptionError(f'{LIMIT_VARIABLE} is "{given}".', "Set it to a number of bytes.") from None
+    return max(0, limit)
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Turn errors of writing in the cache into an `OutputError` that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = "the disk is full"
+        else:
+            reason = error.strerror or str(error)
+        raise OutputError(
+            f"The encoded sequences could not be kept in {folder}: {reason}.",
+            f"Free some space there, or set {FOLDER_VARIABLE} to another folder.",
+        ) from None
+
+
+def prepare(folder: Path) -> None:
+    """Make a folder of the cache, and remove what processes left there that have died, at the latest after a day."""
+    with writable(folder):
+        make_folder(folder)
+    _sweep(folder)
+    _sweep(cache_root())
+
+
+def _sweep(folder: Path) -> None:
+    with suppress(OSError):
+        for left in folder.iterdir():
+            if _LEFT.fullmatch(left.name) and (scratch.is_orphan(left) or _is_old(left)):
+                remove(left)
+
+
+def _is_old(left: Path) -> bool:
+    """Return whether something was left a day ago or longer, and no process is known to work on it."""
+    return time.time() - left.stat().st_mtime > DAY and not scratch.is_in_use(left)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a path is in a folder with the mark, and no link leads from there to elsewhere."""
+    root = cache_root()
+    between = [path, *path.parents][: len(path.parts) - len(root.parts)]
+    is_marked = root in path.parents and (root / MARK).is_file()
+    return is_marked and not any(step.is_symlink() for step in between)
+
+
+def remove(path: Path) -> bool:
+    """Remove something of the cache; return whether it is gone. What is not clalign's own stays."""
+    if not is_own(path):
+        return False
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    return not path.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """What a file is known by.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hexadecimal digits; by it things are kept.
+    crc32 : int
+        Quick to compute again: shows whether it was this content that was read later on.
+    """
+
+    sha256: str
+    crc32: int
+
+
+def checksums_of(source: Source, context: JobContext) -> Checksums:
+    """Return the checksums of a file; one that is unchanged since the last time is not read again.
+
+    The file may be replaced at any moment, so who reads it after this has to compare `Checksums.crc32`.
+    """
+    place = cache_root() / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
+    with source.file.open("rb") as stream:
+        before = _stamp(stream, source)
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = checked_content(place.read_text("utf-8"))
+            if known["stamp"] == before:
+                return Checksums(**known["checksums"])
+        found = _computed(stream, source, context)
+        settled = _is_settled(stream) and _stamp(stream, source) == before
+    if settled and not source.is_copy:
+        with suppress(OSError):
+            make_folder(place.parent)
+            write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
+            limit_number(place.parent, MOST_INDEXED, MOST_INDEXED // 2)
+    return found
+
+
+def _stamp(stream: BinaryIO, source: Source) -> list[str | int]:
+    """Return by what a change of an open file shows."""
+    facts = os.fstat(stream.fileno())
+    return [
+        os.fsencode(source.file.absolute()).hex(),
+        facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns,
+    ]  # fmt: skip
+
+
+def _is_settled(stream: BinaryIO) -> bool:
+    facts = os.fstat(stream.fileno())
+    return time.time() - max(facts.st_mtime, facts.st_ctime) > SETTLED_SECONDS
+
+
+def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksums:
+    digest, checksum, done = hashlib.sha256(), 0, 0
+    while data := stream.read(CHUNK):
+        digest.update(data)
+        checksum = crc32(data, checksum)
+        done += len(data)
+        context.progress("read", done, max(source.size, done), "bytes")
+        context.check()
+    return Checksums(digest.hexdigest(), checksum)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
+    data = content.encode() if isinstance(content, str) else content
+    with tempfile.NamedTemporaryFile(prefix=WORKING, dir=path.parent, delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
+            raise
+
+
+def limit_number(folder: Path, most: int, at_once: int = 1) -> None:
+    """Remove what was used least recently of a folder of the cache that keeps more than so many things."""
+    _sweep(folder)
+    kept = _kept(folder.name)
+    if len(kept) > most:
+        with suppress(OSError):
+            for path in sorted(kept, key=_last_use)[: max(at_once, len(kept) - most)]:
+                discard(path) if path.is_dir() else remove(path)
+
+
+def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
+    """Return where the packed database of a file is kept."""
+    return folder / f"{digest}-{sequence_format.replace(' ', '_')}-{READING}"
+
+
+@contextmanager
+def new_entry(entry: Path) -> Iterator[Path]:
+    """Give a working folder that becomes the entry at the end; nothing stays behind if that is not reached."""
+    with writable(entry.parent):
+        make_folder(entry.parent)
+        working = scratch.Scratch(entry.parent, WORKING)
+    with working as folder:
+        yield folder
+        working.keep()
+        with writable(entry.parent):
+            _put(folder, entry)
+
+
+def _put(working: Path, entry: Path) -> None:
+    """Rename the working folder; if another process was faster, its entry is as good."""
+    for _ in range(3):
+        try:
+            os.rename(working, entry)
+        except OSError:
+            if not entry.exists():
+                raise
+        else:
+            return
+        if (entry / MANIFEST).exists():
+            return
+        discard(entry)
+
+
+def discard(entry: Path) -> bool:
+    """Remove an entry; return whether it is gone (on Windows one that is open stays)."""
+    if not is_own(entry):
+        return not entry.exists()
+    leaving = entry.with_name(f"{_LEAVING}{os.getpid()}-{time.monotonic_ns()}-{entry.name[:16]}")
+    try:
+        os.rename(entry, leaving)
+    except OSError:
+        return not entry.exists()
+    remove(leaving)
+    return True
+
+
+def mark_used(entry: Path) -> None:
+    """Remember that an entry was used now."""
+    with suppress(OSError):
+        (entry / _USED).touch()
+
+
+@dataclass(frozen=True, slots=True)
+class CachedDatabase:
+    """A packed database in the cache.
+
+    Attributes
+    ----------
+    folder : Path
+    source : str
+        The file it was made from.
+    size : int
+        Bytes.
+    used : float
+        Time stamp of the last use.
+    """
+
+    folder: Path
+    source: str
+    size: int
+    used: float
+
+
+def cached_databases() -> list[CachedDatabase]:
+    """Return the packed databases in the cache, the most recently used first."""
+    entries = []
+    for entry in _kept(_DATABASES):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            source = checked_content((entry / MANIFEST).read_text("utf-8"))["facts"].get("source", "")
+            entries.append(CachedDatabase(entry, source, _size(entry), _last_use(entry)))
+    return sorted(entries, key=lambda cached: -cached.used)
+
+
+def _kept(name: str) -> list[Path]:
+    """Return what is kept in a folder of the cache."""
+    try:
+        return [path for path in (cache_root() / name).iterdir() if _NAMES[name].fullmatch(path.name)]
+    except OSError:
+        return []
+
+
+def _left() -> list[Path]:
+    """Return what interrupted jobs left in the cache, but not what others are working on."""
+    found = []
+    for folder in (cache_root(), *(cache_root() / name for name in _NAMES)):
+        with suppress(OSError):
+            found += [path for path in folder.iterdir() if _LEFT.fullmatch(path.name) and not scratch.is_in_use(path)]
+    return found
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files below a folder; links are not followed."""
+    size = 0
+    with suppress(OSError):
+        if not path.is_dir() or path.is_symlink():
+            return path.lstat().st_size
+        with os.scandir(path) as found:
+            for item in found:
+                deeper = item.is_dir(follow_symlinks=False)
+                size += _size(Path(item.path)) if deeper else item.stat(follow_symlinks=False).st_size
+    return size
+
+
+def _last_use(entry: Path) -> float:
+    mark = entry / _USED
+    return (mark if mark.exists() else entry).stat().st_mtime
+
+
+def sizes() -> dict[str, int]:
+    """Return how many bytes each part of the cache takes, in words."""
+    root = cache_root()
+    if not (root / MARK).is_file():
+        return {}
+    parts = {_DATABASES: "prepared sequences", _PROFILES: "decoded profiles", _KERNELS: "compiled kernels"}
+    found = {**dict.fromkeys(parts.values(), 0), "other": 0}
+    with suppress(OSError):
+        for path in root.iterdir():
+            found[parts.get(path.name, "other")] += _size(path)
+    return found
+
+
+def clear_cache() -> int:
+    """Remove all that can be made again but the verdicts on devices; return how many bytes that freed."""
+    before = sum(sizes().values())
+    for path in [*(path for name in _NAMES for path in _kept(name)), *_left()]:
+        if path.is_dir():
+            discard(path)
+        else:
+            remove(path)
+    return before - sum(sizes().values())
+
+
+def keep_to_limit(in_use: Path) -> None:
+    """Remove the least recently used databases and libraries until the cache is within its limit."""
+    total, limit = sum(sizes().values()), cache_limit()
+    if total <= limit:
+        return
+    entries = []
+    for entry in (*_kept(_DATABASES), *_kept(_PROFILES)):
+        with suppress(OSError):
+            entries.append((_last_use(entry), entry, _size(entry)))
+    for _, entry, size in sorted(entries):
+        if total <= limit:
+            return
+        if entry != in_use and discard(entry):
+            total -= size

@@ -1,0 +1,269 @@
+"""From a sequence file to a packed database: recognized, encoded once, and mapped from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from clalign.databases import cache, packed
+from clalign.databases.reports import Facts, InputReport, make_report
+from clalign.errors import InputError, OptionError, OutputError
+from clalign.formats.a3m import check_columns, is_a3m
+from clalign.formats.aligned import AlignedRows, blocks_of
+from clalign.formats.alignments import ALIGNED
+from clalign.formats.blocks import Block, Reading
+from clalign.formats.fasta import read_fasta_blocks
+from clalign.formats.fastq import read_fastq_blocks
+from clalign.formats.flatfiles import read_embl_blocks, read_genbank_blocks
+from clalign.formats.recognize import identify
+from clalign.formats.sources import Source, TextReader, opened
+from clalign.formats.stockholm import read_stockholm_blocks
+from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
+from clalign.jobs import JobContext, QuietContext
+from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
+from clalign.values.sequences import SequenceDatabase
+
+BLOCK_READER = Callable[[Reading], Iterator[Block]]
+
+
+def _read_rows(rows_of: Callable[[Reading], AlignedRows], reading: Reading) -> Iterator[Block]:
+    """Give the rows of an alignment as blocks of sequences."""
+    yield from blocks_of(rows_of(reading), reading)
+
+
+READERS: dict[str, BLOCK_READER] = {
+    "fasta": read_fasta_blocks,
+    "fastq": read_fastq_blocks,
+    "genbank": read_genbank_blocks,
+    "embl": read_embl_blocks,
+    "uniprot": read_embl_blocks,
+    "stockholm": read_stockholm_blocks,
+    **{name: partial(_read_rows, rows) for name, rows in ALIGNED.items()},
+    "a3m": read_fasta_blocks,  # of rows that are only to lose their gaps none need be gathered
+}
+"""The reader of each sequence format; gaps are dropped by a `Reading` that is told so."""
+
+MOST_REBUILDS = 3
+"""So often an entry of the cache is made again before the disk is to blame."""
+
+ALIGNMENTS = ("stockholm", *ALIGNED)
+"""Formats whose gap characters are always left out."""
+
+
+def load_database(
+    path: str, *, alphabet: str = "auto", sequence_format: str = "auto", context: JobContext | None = None
+) -> tuple[SequenceDatabase, InputReport]:
+    """Open a sequence file as a database.
+
+    The first time, the file is encoded into the cache; later the cache is mapped at once.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is standard input.
+    alphabet : str
+        ``auto``, ``amino``, ``dna`` or ``rna``.
+    sequence_format : str
+        ``auto`` or a key of `READERS`.
+    context : JobContext, optional
+        Told of the progress, asked whether to go on.
+
+    Raises
+    ------
+    InputError
+        If the file is not readable as sequences.
+    OutputError
+        If the cache cannot be written.
+    OptionError
+        If the alphabet or the format has an unknown name.
+    """
+    context = context or QuietContext()
+    taken_for = _alphabet(alphabet)
+    given, sequence_format = sequence_format, sequence_format.lower()
+    if sequence_format not in ("auto", *READERS):
+        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(READERS)}.")
+    folder = cache.cache_folder()
+    cache.prepare(folder)
+    with opened(path, folder, context) as source:
+        name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
+        sums = cache.checksums_of(source, context)
+        guessed = sequence_format == "auto"
+        entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
+        facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, sums.crc32)
+        guess, report = make_report(facts, taken_for, path, sums.sha256, source.compression)
+        rebuild = _Rebuilding(source, name, entry, context, guessed, sums.crc32)
+        opening = partial(packed.open_packed, entry, guess, path, sums.sha256, facts.n_empty, rebuild)
+        try:
+            database = opening()
+        except (OSError, ValueError, packed.DamagedPack):
+            rebuild()
+            database = opening()
+        if source.is_copy:  # later on it could not be made again
+            database.read_through()
+    cache.mark_used(entry)
+    cache.keep_to_limit(entry)
+    return database, report
+
+
+def _alphabet(name: str) -> Alphabet | None:
+    if name == "auto":
+        return None
+    try:
+        return ALPHABETS[{"protein": "amino"}.get(name, name)]
+    except KeyError:
+        raise OptionError(f'There is no alphabet "{name}".', "Known are: auto, amino, dna, rna.") from None
+
+
+def _facts_of(entry: Path) -> Facts | None:
+    """Return what the cache knows of an entry; a damaged one is removed."""
+    if not entry.exists():
+        return None
+    try:
+        facts = packed.read_manifest(entry).facts
+        facts.pop("source", None)
+        return Facts(**facts)
+    except (packed.DamagedPack, TypeError):
+        cache.discard(entry)
+        return None
+
+
+class _Unheard(QuietContext):
+    """A context that tells nothing of what is repaired, but can be stopped."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+
+    def check(self) -> None:
+        """Ask whether to go on."""
+        self._context.check()
+
+
+class _Rebuilding:
+    """Makes an entry anew from its file when a part of it turns out to be damaged; takes what `_encode` takes."""
+
+    def __init__(
+        self, source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int
+    ) -> None:
+        self._source, self._entry = source, entry
+        self._again = partial(_encode, source, name, entry, _Unheard(context), guessed, checksum)
+        self._n = 0
+
+    def __call__(self) -> None:
+        self._n += 1
+        if self._n > MOST_REBUILDS or not cache.discard(self._entry):
+            raise OutputError(
+                f"What was written to {self._entry} is damaged when it is read.",
+                f"Check that disk, or set {cache.FOLDER_VARIABLE} to a folder on another one.",
+            )
+        try:
+            self._again()
+        except InputError as error:
+            raise InputError(
+                self._source.label,
+                "what was kept of it is damaged, and the file is not there any more as it was.",
+                "Put it back, or search again.",
+            ) from error
+
+
+def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int) -> Facts:
+    """Encode a file into the cache; gaps of aligned FASTA are only left out where the format was guessed.
+
+    `checksum` is the CRC-32 of the content that the entry stands for.
+    """
+    if name == "a3m":
+        check_columns(TextReader(source, context))
+    with cache.new_entry(entry) as working, cache.writable(entry.parent):
+        reading, lengths = _pack(source, name, working, context, name in ALIGNMENTS, checksum)
+        aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None
+        if aligned is not None:
+            name = aligned
+            reading, lengths = _pack(source, "fasta", working, context, True, checksum)
+        _note_findings(reading, lengths, working)
+        facts = _facts(name, reading, lengths)
+        packed.write_manifest(working, {**asdict(facts), "source": source.label})
+    return facts
+
+
+def _pack(
+    source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool, checksum: int
+) -> tuple[Reading, packed.LengthFacts]:
+    reading = Reading(TextReader(source, context), drop_gaps)
+    with packed.PackedWriter(working) as writer:
+        for block in READERS[name](reading):
+            writer.add(block)
+        lengths = writer.finish()
+    reading.text.check_same(checksum)
+    _refuse_without_residues(reading, lengths)
+    return reading, lengths
+
+
+def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> None:
+    if lengths.total:
+        other = int(code_counts(reading.tally.counts, N_CODES)[OTHER_CODE])
+        if 2 * other > lengths.total:
+            raise reading.text.error(
+                f"most characters ({other:,} of {lengths.total:,}) are no residues.",
+                "Check whether this is the right file.",
+            )
+        return
+    if "no_sequence" in reading.findings.found:
+        raise reading.text.error(
+            "its entries only describe sequences; the residues are not in this file.",
+            "Take the entries with their sequences (in FASTA, or the full record) from the source.",
+        )
+    if lengths.n == 0:
+        raise reading.text.error("there are no sequences in this file.", "Check whether it is the right file.")
+    if reading.tally.counts[list(DIGITS)].any():
+        records = "its only record holds" if lengths.n == 1 else f"its {lengths.n:,} records hold"
+        raise reading.text.error(
+            f"{records} numbers instead of residues; these may be quality values.",
+            "Choose the file with the sequences.",
+        )
+
+
+def _aligned_fasta(
+    source: Source, name: str, reading: Reading, lengths: packed.LengthFacts, context: JobContext
+) -> str | None:
+    """Return what the rows of a FASTA file are if they are aligned: some have gaps, and all have as many columns."""
+    if name != "fasta" or lengths.n < 2 or not _n_gaps(reading):
+        return None
+    if lengths.shortest == lengths.longest:
+        return "aligned fasta"
+    has_inserts = reading.tally.counts[ord("a") : ord("z") + 1].any()
+    return "a3m" if has_inserts and is_a3m(TextReader(source, context)) else None
+
+
+def _n_gaps(reading: Reading) -> int:
+    return int(reading.tally.counts[list(GAPS)].sum())
+
+
+def _note_findings(reading: Reading, lengths: packed.LengthFacts, working: Path) -> None:
+    """Add what only the whole file shows: names that occur again, empty records, gaps left out."""
+    again = packed.find_duplicates(working)
+    found = reading.findings.found
+    if again.first is not None:
+        found["duplicate_names"] = Finding(again.count, again.lines, packed.name_of(working, again.first))
+    if lengths.n_empty:
+        found["empty"] = Finding(lengths.n_empty, lengths.empty_lines)
+    if reading.drop_gaps and (gaps := _n_gaps(reading)):
+        found["gaps_dropped"] = Finding(gaps)
+
+
+def _facts(name: str, reading: Reading, lengths: packed.LengthFacts) -> Facts:
+    counts, ends = reading.tally.counts, reading.text.line_ends
+    used = [byte for byte in counts.nonzero()[0].tolist() if byte not in BLANKS]
+    return Facts(
+        format=name,
+        line_ends={"lf": ends.lf, "crlf": ends.crlf, "cr": ends.cr, "final": int(ends.final)},
+        byte_counts={str(byte): int(counts[byte]) for byte in used},
+        byte_lines={str(byte): lines for byte, lines in reading.tally.lines.items()},
+        findings={kind: asdict(finding) for kind, finding in reading.findings.found.items()},
+        n_sequences=lengths.n,
+        n_residues=lengths.total,
+        n_empty=lengths.n_empty,
+        shortest=lengths.shortest,
+        longest=lengths.longest,
+        length_histogram=lengths.histogram(),
+    )

@@ -1,0 +1,98 @@
+"""Some rows of a database read again from the file itself, not from what was prepared of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.databases.loading import ALIGNMENTS, READERS
+from clalign.databases.reports import InputReport
+from clalign.formats.blocks import Reading
+from clalign.formats.sources import TextReader, opened
+from clalign.jobs import JobContext
+from clalign.values.sequences import SequenceDatabase
+
+Rows = npt.NDArray[np.int64]
+
+ALIGNED = "aligned fasta"
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """What a file holds.
+
+    Attributes
+    ----------
+    database : SequenceDatabase
+        With the rows of the one before, of which only those asked for are filled.
+    lengths : int64[n]
+        Residues of each record, in the order of the file.
+    """
+
+    database: SequenceDatabase
+    lengths: Rows
+
+
+def read_again(path: str, database: SequenceDatabase, report: InputReport, rows: Rows, context: JobContext) -> Reread:
+    """Read a whole file again and return chosen rows of its database.
+
+    Parameters
+    ----------
+    path : str
+    database : SequenceDatabase
+        Tells the place in the file of each row.
+    report : InputReport
+        Tells the format.
+    rows : int64[m]
+        Which rows are wanted.
+    context : JobContext
+        Told of the progress, asked whether to go on.
+    """
+    name = "fasta" if report.format == ALIGNED else report.format
+    drop_gaps = report.format == ALIGNED or name in ALIGNMENTS
+    places = database.order[rows]
+    with opened(path, None, context) as source:
+        records, lengths = _records(Reading(TextReader(source, context), drop_gaps), name, set(places.tolist()))
+    ordered = np.sort(rows)
+    found = [records.get(int(place), (b"", b"\t\t")) for place in database.order[ordered]]
+    n = len(database)
+    codes, offsets = _joined([codes for codes, _ in found], ordered, n)
+    text, text_offsets = _joined([text for _, text in found], ordered, n)
+    filled = replace(database, codes=codes, offsets=offsets, text=text, text_offsets=text_offsets, release=_nothing)
+    return Reread(filled, lengths)
+
+
+def _records(reading: Reading, name: str, wanted: set[int]) -> tuple[dict[int, tuple[bytes, bytes]], Rows]:
+    """Return letter codes and header of the wanted records, and the lengths of all."""
+    pieces: dict[int, list[bytes]] = {}
+    texts: dict[int, bytes] = {}
+    lengths: list[Rows] = [np.zeros(1, np.int64)]
+    n = 0
+    for block in READERS[name](reading):
+        edges = np.concatenate([[0], block.breaks, [len(block.codes)]]).astype(np.int64)
+        sizes = np.diff(edges)
+        lengths[-1][-1] += sizes[0]  # the rest of the record before
+        lengths.append(sizes[1:].copy() if len(sizes) > 1 else np.zeros(0, np.int64))
+        if not len(lengths[-1]):
+            lengths.pop()
+        for record in wanted.intersection(range(n - 1, n + len(block.breaks))):
+            start, end = edges[record - n + 1 : record - n + 3].tolist()
+            pieces.setdefault(record, []).append(block.codes[start:end])
+            if record >= n:
+                texts[record] = block.texts[record - n]
+        n += len(block.breaks)
+    return {record: (b"".join(pieces[record]), text) for record, text in texts.items()}, np.concatenate(lengths)[1:]
+
+
+def _joined(parts: list[bytes], rows: Rows, n: int) -> tuple[npt.NDArray[np.uint8], Rows]:
+    """Return parts one after the other, and where each of n rows begins, of which the others are empty."""
+    lengths = np.zeros(n, np.int64)
+    lengths[rows] = [len(part) for part in parts]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.frombuffer(b"".join(parts), np.uint8), offsets
+
+
+def _nothing() -> None:
+    """Give nothing back."""

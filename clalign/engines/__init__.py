@@ -1,0 +1,1 @@
+"""What can be run: each engine in a folder of its own."""

@@ -1,0 +1,1 @@
+"""Smith-Waterman searches of sequences against sequences, and alignments of given pairs."""

@@ -1,0 +1,147 @@
+"""What the score of two sequences is made of: the columns of their alignment, then bits and E-value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clalign.compute.opening import opening_of
+from clalign.compute.sessions import Session
+from clalign.engines.pairwise.hits import checked
+from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, load_inputs
+from clalign.engines.pairwise.query import stored_search
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.errors import InputError, OptionError
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.alphabets import DECODE
+from clalign.values.devices import Device
+from clalign.values.karlin_altschul import Statistics
+from clalign.values.pair_alignments import PairAlignment, aligned_columns
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import SequenceBatch
+
+
+def explain_pair(
+    run: RunFile, number: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
+) -> dict[str, Any]:
+    """Align a query and a target of a run again, and take their score to pieces.
+
+    Parameters
+    ----------
+    run : RunFile
+        Its sequences must not have changed.
+    number : int
+        Of the query, from 0.
+    target : int or str
+        Database row, or name.
+    pick_device : callable
+        Returns the device for the user's words.
+    context : JobContext
+
+    Returns
+    -------
+    dict
+        ``query``, ``query_length``, ``target``, ``length``, ``strand``, ``mode``, ``matrix``, ``gap_first`` and
+        ``gap_next``; ``columns``, each with ``query_at`` and ``target_at`` (from 1, None in a gap), ``query`` and
+        ``target`` (letters or ``-``), ``score`` and ``sum``; ``score``, ``statistics`` (as in the query's card, with
+        the lambda of this pair, or None), ``statistics_words``, ``factor`` (what its composition multiplies lambda
+        by, or None), ``bits`` and ``evalue`` (None without statistics), ``n_residues`` and
+        ``n_sequences`` of the database, and ``verdict``.
+    """
+    if run.fact("scoring") is None:
+        raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    spec = run.spec(PairwiseSpec)
+    inputs = load_inputs(run, spec, context)
+    if not 0 <= number < len(inputs.query_rows):
+        raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")
+    row = inputs.targets.row_named(target) if isinstance(target, str) else target
+    name, residues = inputs.targets.header(row)[0], inputs.targets.residues(row)
+
+    def aligned_on(session: Session) -> list[PairAlignment]:
+        return [_aligned(session, query, residues, name) for query in inputs.stranded(number)]
+
+    with opening_of(lambda: pick_device(spec.device), context) as opening:
+        found = opening.work(aligned_on, context.check, context.warn)
+    strand, query, alignment = max(
+        zip(inputs.strands, inputs.stranded(number), found, strict=True), key=lambda one: one[2].score
+    )
+    card, scoring, raw = run.card(number), inputs.chosen.scoring, alignment.score
+    search, rows = stored_search(run, inputs, number), np.array([row], np.int64)
+    (statistics,), factor = search.statistics_of(rows), float(search.factors(rows)[0])
+    return {
+        "query": card["name"], "query_length": card["length"], "target": name, "length": len(residues),
+        "strand": STRANDS[strand], "mode": scoring.mode, "matrix": scoring.matrix.name,
+        "gap_first": scoring.gaps.first, "gap_next": scoring.gaps.next,
+        "columns": _columns(alignment, query, residues, strand), "score": raw,
+        "statistics": statistics.to_dict() if statistics else None, "statistics_words": card["statistics_words"],
+        "factor": factor if search.is_adjusted else None,
+        "bits": statistics.bits(raw) if statistics else None,
+        "evalue": statistics.evalue(raw) if statistics else None,
+        "n_residues": inputs.targets.n_residues, "n_sequences": len(inputs.targets) - inputs.targets.n_empty,
+        "verdict": f"{name} {_verdict(run, spec, inputs, (number, row), raw, statistics)}",
+    }  # fmt: skip
+
+
+def _aligned(session: Session, query: PairwiseQuery, target: Any, name: str) -> PairAlignment:
+    batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
+    alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+    checked(alignment, alignment.score, query, target, (query.sequence.name, name))
+    return alignment
+
+
+def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand: int) -> list[dict[str, Any]]:
+    """Return the columns with what each scores; on the minus strand letters are those of the reverse complement."""
+    codes, scoring = query.sequence.codes, query.scoring
+    aligned = aligned_columns(alignment, codes, target)
+    query_at, target_at = alignment.query_range[0], alignment.target_range[0]
+    before, total, columns = "M", 0, []
+    for place, kind in enumerate(alignment.path):
+        a, b = int(aligned.query[place]), int(aligned.target[place])
+        if kind == "M":
+            score = int(scoring.matrix.scores[a, b])
+        else:
+            score = -(scoring.gaps.next if kind == before else scoring.gaps.first)
+        query_at, target_at = query_at + (kind != "D"), target_at + (kind != "I")
+        before, total = kind, total + score
+        columns.append({
+            "query_at": None if kind == "D" else query_at if strand > 0 else len(codes) + 1 - query_at,
+            "query": "-" if kind == "D" else chr(DECODE[a]),
+            "target_at": None if kind == "I" else target_at,
+            "target": "-" if kind == "I" else chr(DECODE[b]),
+            "score": score, "sum": total,
+        })  # fmt: skip
+    return columns
+
+
+def _verdict(
+    run: RunFile,
+    spec: PairwiseSpec,
+    inputs: PairwiseInputs,
+    pair: tuple[int, int],
+    raw: int,
+    statistics: Statistics | None,
+) -> str:
+    """Return in words whether the run reports a pair (number of the query, row), and why not."""
+    number, row = pair
+    found = run.connection.execute("SELECT 1 FROM hits WHERE profile = ? AND row = ?", pair).fetchone()
+    if found is not None:
+        return "is aligned, as asked." if spec.is_pairs else "is reported."
+    if spec.is_pairs:
+        return "and this query are none of the pairs that the run has aligned."
+    if not any(first <= row < last for first, last in run.finished(number)):
+        return "has not been searched yet."
+    if spec.score is not None and raw < spec.score:
+        return f"is not reported: its score of {raw} lies below -T {spec.score}."
+    if inputs.chosen.scoring.is_floored and raw < 1:
+        return "is not reported: no part of it is like the query."
+    if statistics is not None and statistics.evalue(raw) > spec.evalue:
+        least = statistics.least_raw(spec.evalue)
+        return f"is not reported: a score of {least} is needed for an E-value of {spec.evalue:g}."
+    if run.state != "done":
+        return "may be reported at the end; the search is not complete."
+    return f"is not reported: as many targets as --top {spec.top} allows are listed before it."

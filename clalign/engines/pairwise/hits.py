@@ -1,0 +1,195 @@
+"""Alignments of what a pairwise search found: traced in batches, and scored again from their paths alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.errors import DeviceError
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.hits import Domain, PairFacts
+from clalign.values.karlin_altschul import Statistics
+from clalign.values.pair_alignments import PairAlignment, aligned_columns, pair_text, path_score
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery, Scoring
+from clalign.values.sequences import SequenceDatabase
+
+TRACE_CELLS = {"gpu": 5e9, "accelerator": 5e9, "cpu": 1e8, "reference": 1e5}
+"""Cells traced in one go, by kind of device: about the time of a batch."""
+
+MOST_PAIRS = 16_384
+
+_SWAPPED = str.maketrans("ID", "DI")
+
+NO_EVALUE = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A pair whose alignment is known.
+
+    Attributes
+    ----------
+    place : int
+        Which of the wanted pairs it is.
+    domain : Domain
+        The alignment, as number 1.
+    """
+
+    place: int
+    domain: Domain
+
+
+def portions(cells: npt.NDArray[np.int64], session: Session) -> Iterator[tuple[int, int]]:
+    """Yield ranges of pairs, of which each takes a device about the time of a batch; `cells` has those of each pair."""
+    limit = TRACE_CELLS.get(session.device.kind, 1e8)
+    total, start = 0.0, 0
+    for place, size in enumerate(cells.tolist()):
+        if place > start and (total + size > limit or place - start >= MOST_PAIRS):
+            yield start, place
+            total, start = 0.0, place
+        total += size
+    if start < len(cells):
+        yield start, len(cells)
+
+
+def trace_query(
+    session: Session, query: PairwiseQuery, database: SequenceDatabase, rows: npt.NDArray[np.int64]
+) -> Callable[[], list[PairAlignment]]:
+    """Start aligning a query with rows of a database; return what waits for the alignments."""
+    batch = PairBatch.of_query(query.sequence.codes, database.select(rows))
+    return session.start(SMITH_WATERMAN_TRACE, batch, query.scoring)
+
+
+def checked(
+    alignment: PairAlignment,
+    raw: int,
+    query: PairwiseQuery,
+    target: npt.NDArray[np.uint8],
+    names: tuple[str, str],
+) -> None:
+    """Score an alignment again from its path.
+
+    Raises
+    ------
+    DeviceError
+        If its path, the traceback and the search do not agree on the score.
+    """
+    again = path_score(alignment, query.sequence.codes, target, query.scoring)
+    if not again == alignment.score == raw:
+        raise DeviceError(
+            f"The alignment of {names[0]} and {names[1]} has a score of {again}, but the search found {raw} and the"
+            f" traceback {alignment.score}.",
+            "The device computes wrong scores: run `clalign selftest`, choose another one, and please report this.",
+        )
+
+
+def domain_of(
+    alignment: PairAlignment,
+    query: PairwiseQuery,
+    target: npt.NDArray[np.uint8],
+    strand: int,
+    statistics: Statistics | None,
+) -> Domain:
+    """Return an alignment as runs keep it (number 1).
+
+    Parameters
+    ----------
+    alignment : PairAlignment
+    query : PairwiseQuery
+        As it was aligned: on the minus strand the reverse complement.
+    target : uint8[n]
+        Letter codes.
+    strand : int
+        1 or -1.
+    statistics : Statistics or None
+    """
+    scoring: Scoring = query.scoring
+    codes = query.sequence.codes
+    columns = aligned_columns(alignment, codes, target)
+    start, end = alignment.query_range
+    if strand < 0:
+        start, end = len(codes) - end, len(codes) - start
+    facts = PairFacts(
+        strand,
+        int(columns.identical(scoring).sum()),
+        int(columns.positive(scoring).sum()),
+        alignment.n_gaps,
+        alignment.n_gap_residues,
+    )
+    raw = alignment.score
+    return Domain(
+        number=1,
+        score=statistics.bits(raw) if statistics else float(raw),
+        bias=0.0,
+        evalue=statistics.evalue(raw) if statistics else NO_EVALUE,
+        profile_range=(start, end),
+        target_range=alignment.target_range,
+        envelope=alignment.target_range,
+        raw=raw,
+        states=alignment.path.translate(_SWAPPED),
+        text=pair_text(alignment, codes, target, scoring),
+        pair=facts,
+    )
+
+
+def domains_of_rows(
+    session: Session,
+    queries: Sequence[PairwiseQuery],
+    strands: Sequence[int],
+    database: SequenceDatabase,
+    wanted: Sequence[tuple[int, int, int]],
+    statistics: Sequence[Statistics | None],
+) -> Callable[[], list[Domain]]:
+    """Start tracing alignments of one query; return what waits for them, in the order in which they are wanted.
+
+    Parameters
+    ----------
+    session : Session
+    queries : sequence of PairwiseQuery
+        The query on each of its strands.
+    strands : sequence of int
+        1 or -1 for each.
+    database : SequenceDatabase
+    wanted : sequence of (int, int, int)
+        Number of the strand in `strands`, database row, and the score that the search found.
+    statistics : sequence of Statistics or None
+        Of each wanted pair.
+    """
+    order = sorted(range(len(wanted)), key=lambda place: wanted[place][0])
+    parts: list[tuple[list[int], int]] = []
+    for which in range(len(strands)):
+        places = [place for place in order if wanted[place][0] == which]
+        lengths = np.array([database.length(wanted[place][1]) for place in places], np.int64)
+        for start, end in portions(lengths * max(1, queries[which].length), session):
+            parts.append((places[start:end], which))
+
+    def begin(number: int) -> Callable[[], list[PairAlignment]] | None:
+        if number >= len(parts):
+            return None
+        places, which = parts[number]
+        return trace_query(session, queries[which], database, np.array([wanted[p][1] for p in places], np.int64))
+
+    first = begin(0)
+
+    def collect() -> list[Domain]:
+        found: dict[int, Domain] = {}
+        wait = first
+        for number, (places, which) in enumerate(parts):
+            session.check()
+            assert wait is not None
+            alignments = wait()
+            wait = begin(number + 1)  # the device traces the next while the host looks at these
+            query = queries[which]
+            for place, alignment in zip(places, alignments, strict=True):
+                _, row, raw = wanted[place]
+                target = database.residues(row)
+                checked(alignment, raw, query, target, (query.sequence.name, database.header(row)[0]))
+                found[place] = domain_of(alignment, query, target, strands[which], statistics[place])
+        return [found[place] for place in range(len(wanted))]
+
+    return collect

@@ -1,0 +1,370 @@
+"""The search of one query: which scores may be hits, its statistics, and the hits themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.engines.pairwise.hits import domains_of_rows
+from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, scores_of
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.errors import OptionError
+from clalign.execution.protocol import Scored
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.values.composition import lambda_factors
+from clalign.values.hits import Domain, Hit, Scores
+from clalign.values.karlin_altschul import Statistics, known_statistics, ungapped_parameters
+from clalign.values.karlin_altschul_fit import LEAST_SCORES, fitted_statistics, misfit
+from clalign.values.karlin_altschul_tables import PROTEIN
+from clalign.values.profiles import IMPOSSIBLE
+from clalign.values.scoring import PairwiseQuery, Scoring
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+ADJUSTED = "E-values and bits of each pair are adjusted to its composition: lambda times 0.5 to 1."
+
+LONGEST_CURVE = 1000
+"""An expected histogram ends at this score at the latest."""
+
+
+@dataclass
+class QuerySearch:
+    """One query against one database, on one or two strands.
+
+    Attributes
+    ----------
+    queries : tuple of PairwiseQuery
+        The query on each of its strands.
+    strands : tuple of int
+    database : SequenceDatabase
+    spec : PairwiseSpec
+    statistics : Statistics or None
+        Known before, or fitted at the end.
+    finds_early : bool
+        Whether hits are found batch by batch.
+    best : int32[n] or float64[n]
+        The highest scores so far, at most `spec.top` of them: what scores less is no hit. With an adjustment to the
+        composition they are multiplied by its factors.
+    """
+
+    queries: tuple[PairwiseQuery, ...]
+    strands: tuple[int, ...]
+    database: SequenceDatabase
+    spec: PairwiseSpec
+    statistics: Statistics | None
+    finds_early: bool
+    best: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int32))
+
+    @property
+    def length(self) -> int:
+        """Cells for each residue of the database."""
+        return self.queries[0].length * len(self.queries)
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it is scored."""
+        return self.queries[0].scoring
+
+    @property
+    def least_raw(self) -> int:
+        """The least score of a hit, apart from how many there may be."""
+        limits = [1 if self.scoring.is_floored else IMPOSSIBLE + 1]
+        if self.spec.score is not None:
+            limits.append(self.spec.score)
+        if self.statistics is not None:
+            limits.append(self.statistics.least_raw(self.spec.evalue))
+        return max(limits)
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start scoring a batch on every strand; return what waits for the scores and returns the better ones."""
+        waits = [session.start(SMITH_WATERMAN, batch, query) for query in self.queries]
+
+        def collect() -> Scored:
+            found = [wait() for wait in waits]
+            values = np.stack([one.scores.values for one in found])
+            wider = sum(one.n_in_16_bits for one in found), sum(one.n_in_32_bits for one in found)
+            scores = Scores(batch.targets, np.ascontiguousarray(values.max(axis=0)))
+            return Scored(scores, details=values, bin_width=1, n_wider=wider)
+
+        return collect
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
+        if not self.finds_early:
+            return tuple
+        positions = self.note(scored.scores.targets, scored.scores.values)
+        return self._start_hits(session, scored.scores.targets[positions], scored.details[:, positions])
+
+    def note(self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Keep the highest of the scores (int32[n]) of database rows; return which of them may be hits."""
+        positions, counted = self._passing(rows, values, max(self.least_raw, self._least_kept))
+        self.best = highest(np.concatenate([self.best, counted]), self.spec.top)
+        return positions[counted >= self._least_kept]
+
+    def _passing(
+        self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32], least: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """Return which of the scores of database rows are within the limits, and what they count for."""
+        positions = np.flatnonzero(values >= least)
+        counted: npt.NDArray[Any] = values[positions]
+        if self.statistics is None or not self.is_adjusted:
+            return positions, counted
+        counted = counted * self.factors(rows[positions])  # no score counts for more than it is
+        passing = np.array([self.statistics.evalue(score) <= self.spec.evalue for score in counted.tolist()], bool)
+        return positions[passing], counted[passing]
+
+    @property
+    def _least_kept(self) -> float:
+        """The least score of the first `spec.top` so far; minus infinity while there are fewer."""
+        return float(self.best.min()) if len(self.best) == self.spec.top else -np.inf
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether E-values are adjusted to the composition of each pair."""
+        return self.spec.composition == "scale" and self.statistics is not None
+
+    def factors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return what lambda is multiplied by for each of some database rows (float64[n])."""
+        if not self.is_adjusted:
+            return np.ones(len(rows))
+        return lambda_factors(self.scoring.matrix, self.queries[0].sequence.codes, self.database.select(rows))
+
+    def statistics_of(self, rows: npt.NDArray[np.int64]) -> list[Statistics | None]:
+        """Return the statistics of the pair that the query makes with each of some database rows."""
+        known = self.statistics
+        if known is None or not self.is_adjusted:
+            return [known] * len(rows)
+        return [known.scaled(factor) for factor in self.factors(rows).tolist()]
+
+    def _start_hits(
+        self, session: Session, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
+    ) -> Callable[[], tuple[Hit, ...]]:
+        """Start aligning database rows; `values` (int32[strands, rows]) are their scores."""
+        wanted: list[tuple[int, int, int]] = []
+        first: list[int] = []
+        for place, row in enumerate(rows.tolist()):
+            first.append(len(wanted))
+            order = np.argsort(-values[:, place], kind="stable").tolist()
+            # The other strand counts if it is a hit by itself, which only a limit can say.
+            has_limit = self.statistics is not None or self.spec.score is not None
+            passing = [which for which in order[1:] if has_limit and values[which, place] >= self.least_raw]
+            wanted += [(which, row, int(values[which, place])) for which in [order[0], *passing]]
+        if not wanted:
+            return tuple
+        statistics = self.statistics_of(np.array([row for _, row, _ in wanted], np.int64))
+        wait = domains_of_rows(session, self.queries, self.strands, self.database, wanted, statistics)
+
+        def collect() -> tuple[Hit, ...]:
+            domains = wait()
+            ends = [*first[1:], len(domains)]
+            return tuple(
+                self._hit(row, domains[start:end])
+                for row, start, end in zip(rows.tolist(), first, ends, strict=True)
+            )  # fmt: skip
+
+        return collect
+
+    def _hit(self, row: int, domains: list[Domain]) -> Hit:
+        return hit_of(self.database, row, int(self.database.order[row]), domains)
+
+    def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
+        """Choose the hits among all scores of a run, and return them."""
+        scores = scores_of(run, number, len(self.database))
+        rows = self.best_rows(scores)
+        if not len(rows):
+            return ()
+        values = scores[rows][np.newaxis]
+        if len(self.queries) > 1:  # runs keep the better score only
+            values = self.start_scoring(session, self.database.select(rows))().details
+        return self._start_hits(session, rows, values)()
+
+    def best_rows(self, scores: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return the rows of the hits, given the scores of all rows (int32[n])."""
+        rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
+        order = np.lexsort([self.database.order[rows], -counted.astype(np.float64)])[: self.spec.top]
+        return np.sort(rows[order]).astype(np.int64)
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, score and E-value of a target that need not be a hit."""
+        (known,) = self.statistics_of(np.array([row], np.int64))
+        return {
+            "name": self.database.header(row)[0],
+            "raw": raw,
+            "score": known.bits(raw) if known else float(raw),
+            "evalue": known.evalue(raw) if known else None,
+        }
+
+
+def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list[Domain]) -> Hit:
+    """Return a target with its alignments, the best first."""
+    name, accession, description = database.header(row)
+    best = domains[0]
+    return Hit(
+        row=row,
+        input_index=input_index,
+        name=name,
+        accession=accession,
+        description=description,
+        length=database.length(row),
+        score=best.score,
+        bias=0.0,
+        evalue=best.evalue,
+        raw=best.raw,
+        domains=tuple(replace(domain, number=number) for number, domain in enumerate(domains, 1)),
+        n_domains=len(domains),
+    )
+
+
+def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
+    """Return the n highest values, in no order; all of them if there are fewer."""
+    return values if len(values) <= n else np.partition(values, len(values) - n)[len(values) - n :]
+
+
+def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statistics | None:
+    """Return the statistics of a query that are known before its search; a begun run has them in its card."""
+    if spec.statistics == "fitted":
+        return None
+    targets = inputs.targets
+    length = inputs.queries.length(int(inputs.query_rows[number]))
+    return known_statistics(inputs.chosen.scoring, length, targets.n_residues, len(targets) - targets.n_empty)
+
+
+def prepare_query(run: RunFile, inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> QuerySearch:
+    """Return the search of the `number`-th query from 0, with what a run knows of it already."""
+    # Not those of today's tables: hits were found, or left for the end, by what was known when the run began.
+    known = _stored_statistics(run, number)
+    statistics = known if known is not None and known.kind != "fitted" else None
+    search = QuerySearch(
+        inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, statistics is not None
+    )
+    for first, last, values in run.scores(number):
+        search.note(np.arange(first, last, dtype=np.int64), values)
+    return search
+
+
+def stored_search(run: RunFile, inputs: PairwiseInputs, number: int) -> QuerySearch:
+    """Return the search of a query with the statistics that a run has of it."""
+    spec, statistics = run.spec(PairwiseSpec), _stored_statistics(run, number)
+    return QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
+
+
+def _stored_statistics(run: RunFile, number: int) -> Statistics | None:
+    data = run.card(number).get("statistics")
+    return Statistics.from_dict(data) if data else None
+
+
+def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> None:
+    """Raise OptionError if something is asked for that needs published statistics and there are none."""
+    scoring, is_adjusted = inputs.chosen.scoring, spec.composition == "scale"
+    if is_adjusted and (inputs.queries.alphabet.is_nucleic or scoring.matrix.is_nucleic):
+        raise OptionError("Only statistics of proteins are adjusted.", "Leave out --composition scale.")
+    is_needed = is_adjusted or (spec.statistics == "published" and not spec.is_pairs)
+    if not is_needed or known_statistics(scoring, 100, 100, 1) is not None:
+        return
+    opening, extension = scoring.gaps.blast
+    if not scoring.is_floored:
+        why = f"There are no statistics of {scoring.mode} alignments."
+    else:
+        why = f"None are published for {scoring.matrix.name} with gap costs {opening}/{extension}."
+    known = [f"{row[0]:g}/{row[1]:g}" for row in PROTEIN.get(scoring.matrix.name, ())]
+    with_costs = f" or take gap costs of BLAST's tables ({', '.join(known)})" if known and scoring.is_floored else ""
+    option = "--composition scale" if is_adjusted else "--statistics published"
+    raise OptionError(why, f"Leave out {option}{with_costs}.")
+
+
+def statistics_at_end(
+    run: RunFile, inputs: PairwiseInputs, search: QuerySearch, number: int
+) -> tuple[Statistics | None, Statistics | None]:
+    """Return the statistics to show and those fitted to the scores, now that all of them are there."""
+    if not _may_be_fitted(search):
+        return None, None
+    rows, targets = inputs.rows_to_fit, inputs.targets
+    scores = scores_of(run, number, len(targets))[rows]
+    lengths = targets.offsets[rows + 1] - targets.offsets[rows]
+    fitted = fitted_statistics(scores, lengths, search.queries[0].length, targets.n_residues)
+    return (search.statistics if search.finds_early else fitted), fitted
+
+
+def _may_be_fitted(search: QuerySearch) -> bool:
+    return search.scoring.is_floored and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
+
+
+def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> dict[str, Any]:
+    """Return the card of a query before its search, as plain data."""
+    query = inputs.query(number)
+    card = {
+        "name": query.name,
+        "accession": query.accession,
+        "description": query.description,
+        "length": len(query),
+        "origin": "pairwise",
+        "alphabet": inputs.queries.alphabet.name,
+        "target_alphabet": inputs.targets.alphabet.name,
+        "n_targets": len(inputs.targets),
+        "strands": [STRANDS[strand] for strand in inputs.strands],
+        "cells_per_residue": len(query) * len(inputs.strands),
+        "histogram_kind": "raw",
+        "histogram_bin": 1,
+        "histogram_unit": 1.0,
+    }
+    statistics = None if spec.is_pairs else known_for(inputs, number, spec)
+    search = QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
+    card = card_with(card, inputs, search, statistics, None)
+    if statistics is None and not spec.is_pairs and _may_be_fitted(search):
+        card["statistics_words"] = "E-values and bit scores come at the end of this query, fitted to its scores."
+    return card
+
+
+def card_with(
+    card: dict[str, Any],
+    inputs: PairwiseInputs,
+    search: QuerySearch,
+    statistics: Statistics | None,
+    fitted: Statistics | None,
+) -> dict[str, Any]:
+    """Return a card with the statistics that are shown and those that were fitted, or None for each."""
+    curve = None
+    if statistics is not None:
+        # As far as a score is expected in one of a hundred such searches.
+        n = min(statistics.least_raw(0.01) + 1, LONGEST_CURVE)
+        n_targets = len(inputs.targets) - inputs.targets.n_empty
+        counts = statistics.expected_counts(inputs.typical_lengths, n_targets, 0, n)
+        curve = {"first": 0, "counts": [round(float(count), 4) for count in counts]}
+    return card | {
+        "statistics": statistics.to_dict() if statistics else None,
+        "statistics_words": _words_of(statistics, fitted, search.spec) if statistics else _why_none(search),
+        "fitted": fitted.to_dict() if fitted else None,
+        "histogram_report_score": search.least_raw if statistics else search.spec.score,
+        "curve": curve,
+        **({"is_adjusted": True} if search.is_adjusted else {}),
+    }
+
+
+def _words_of(statistics: Statistics, fitted: Statistics | None, spec: PairwiseSpec) -> str:
+    """Return where statistics come from, whether they are adjusted, and whether the scores of the run fit them."""
+    adjusted = ADJUSTED if spec.composition == "scale" else ""
+    return " ".join(text for text in (statistics.words, adjusted, misfit(statistics, fitted, spec.evalue)) if text)
+
+
+def _why_none(search: QuerySearch) -> str:
+    """Return in words why there are no statistics."""
+    scoring = search.scoring
+    if search.spec.is_pairs:
+        return "No E-values: they are for searches; scores are in units of the matrix."
+    if not scoring.is_floored:
+        return f"No E-values: there are no statistics of {scoring.mode} alignments; scores are in units of the matrix."
+    if search.length == 0:
+        return "No E-values: this query has no residues."
+    if ungapped_parameters(scoring.matrix) is None:
+        return f"No E-values: with {scoring.matrix.name} random sequences score above 0 on average."
+    opening, extension = scoring.gaps.blast
+    cause = f"none are published for {scoring.matrix.name} with gap costs {opening}/{extension}"
+    if search.spec.statistics == "fitted":
+        cause = "they are to be fitted to the scores of the run"
+    return f"No E-values: {cause}, and a fit needs the scores of at least {LEAST_SCORES} different sequences."

@@ -1,0 +1,143 @@
+"""What the user asked of a pairwise search, as plain data with the words that the command line and the forms use."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clalign.errors import OptionError
+from clalign.values.scoring import MODES, GapCosts, Mode
+from clalign.values.specs import INPUT, REPORT, flag_words, option
+
+SCORING = "Scoring"
+PAIRS = "Pairs"
+
+MOST_HITS = 1_000_000_000
+
+Strand = Literal["auto", "both", "plus", "minus"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseSpec:
+    """A search of sequences against sequences, or the alignment of given pairs of them.
+
+    Attributes
+    ----------
+    queries, targets : str
+        Files; ``-`` is standard input.
+    device : str
+        What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
+    direction : str
+        ``pairwise``, by which such a run is told from one of profiles.
+    matrix : str or None
+        A name or a file; None for `match` and `mismatch`, or for what BLAST takes for the kind of sequences.
+    match, mismatch : int or None
+        Scores of equal and of different bases.
+    gap_first, gap_next : int or None
+        What the first residue of a gap and each further one cost; None for the costs that go with the matrix.
+    """
+
+    queries: str
+    targets: str
+    device: str = "auto"
+    direction: Literal["pairwise"] = "pairwise"
+    matrix: str | None = option(
+        None, "--matrix", "Matrix", "substitution matrix: a name (any case) or a file as the NCBI has them"
+        " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING,
+    )  # fmt: skip
+    match: int | None = option(
+        None, "--match", "Match", "score of equal bases, with --mismatch in place of a matrix", SCORING, signed=True
+    )
+    mismatch: int | None = option(None, "--mismatch", "Mismatch", "score of different bases", SCORING, signed=True)
+    gap_first: int | None = option(
+        None, "--gap-first", "First gap residue", "cost of a gap's first residue [customary for the matrix]", SCORING
+    )
+    gap_next: int | None = option(
+        None, "--gap-next", "Next gap residues", "cost of each further residue of a gap; equal costs make linear gaps",
+        SCORING,
+    )  # fmt: skip
+    mode: Mode = option(
+        "local", "--mode", "Alignment", "the best parts of both, all of both, all but overhanging ends, or the"
+        " best parts without gaps [local]", SCORING,
+    )  # fmt: skip
+    strand: Strand = option(
+        "auto", "--strand", "Strand", "strands of nucleic queries [both in a search, plus for pairs]",
+        SCORING,
+    )  # fmt: skip
+    top: int = option(500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True)
+    evalue: float = option(10.0, "-E", "E-value at most", "report targets with at most this E-value", REPORT)
+    score: int | None = option(
+        None, "-T", "Score at least", "report targets with at least this raw score", REPORT, signed=True
+    )
+    statistics: Literal["auto", "published", "fitted"] = option(
+        "auto", "--statistics", "Statistics", "E-values from published parameters, from a fit to the scores of the run,"
+        " or published ones where there are any [auto]", REPORT,
+    )  # fmt: skip
+    composition: Literal["off", "scale"] = option(
+        "off", "--composition", "Composition", "adjust E-values and bits of proteins to the composition of query and"
+        " target, which scales lambda [off]", REPORT,
+    )  # fmt: skip
+    alphabet: Literal["auto", "amino", "dna", "rna"] = option(
+        "auto", "--alphabet", "Sequences are", "take queries and targets for this alphabet", INPUT
+    )
+    query_format: str = option("auto", "--qformat", "Query format", "format of the query file", INPUT)
+    sequence_format: str = option("auto", "--tformat", "Target format", "format of the target file", INPUT)
+    in_step: bool = option(
+        False, "--pairs", "Pairs in step", "align the first query with the first target, the second ones, ...", PAIRS
+    )
+    pair_list: str | None = option(
+        None, "--pair-list", "List of pairs", "align the pairs of names in this file: query, tabulator, target", PAIRS
+    )
+
+    def __post_init__(self) -> None:
+        if self.queries == "-" and self.targets == "-":
+            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+        if self.in_step and self.pair_list is not None:
+            raise OptionError("Pairs come either in step or from a list.", "Leave out --pairs or --pair-list.")
+        if self.pair_list == "-":
+            raise OptionError("The list of pairs cannot be standard input (-).", "Give it as a file.")
+        if (self.match is None) != (self.mismatch is None):
+            raise OptionError("A match and a mismatch belong together.", "Give both --match and --mismatch.")
+        if self.match is not None and self.matrix is not None:
+            raise OptionError("There is a matrix, and a match and mismatch.", "Leave out --matrix, or the other two.")
+        if (self.gap_first is None) != (self.gap_next is None):
+            raise OptionError(
+                "Only one of the two gap costs is given.",
+                "Give both --gap-first and --gap-next, or both --gapopen and --gapextend.",
+            )
+        if self.gap_first is not None and self.gap_next is not None:
+            GapCosts(self.gap_first, self.gap_next)
+        if self.mode not in MODES:
+            raise OptionError(f'There is no mode "{self.mode}".', f"Choose one of {', '.join(MODES)}.")
+        if self.composition == "scale" and self.is_pairs:
+            raise OptionError("Given pairs have no E-values to adjust.", "Leave out --composition scale.")
+        if self.composition == "scale" and self.statistics == "fitted":
+            raise OptionError(
+                "Fitted statistics hold the composition of the query already.",
+                "Leave out --composition scale or --statistics fitted.",
+            )
+        if not 0 < self.evalue < math.inf:
+            raise OptionError(f"-E is {self.evalue:g}.", "Give a number above 0.")
+        if not 0 < self.top <= MOST_HITS:
+            raise OptionError(f"--top is {self.top}.", f"Give a whole number above 0, at most {MOST_HITS:,}.")
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether given pairs are aligned, instead of a search."""
+        return self.in_step or self.pair_list is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PairwiseSpec:
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
+        return cls(**data)
+
+    def command_line(self) -> list[str]:
+        """Return the words of the command that runs this spec; only what differs from the defaults."""
+        device = [] if self.device == "auto" else ["--device", self.device]
+        return ["clalign", "sw", *device, *flag_words(self), self.queries, self.targets]

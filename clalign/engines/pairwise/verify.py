@@ -1,0 +1,203 @@
+"""Computing results of a pairwise run again on another device, normally the reference, and comparing every number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.databases.rereading import read_again
+from clalign.engines.pairwise.hits import domain_of
+from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
+from clalign.engines.pairwise.query import stored_search
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.plan7.verify import Findings, drawn_rows, judge, other_copy, refuse_standard_input, sample_of_hits
+from clalign.jobs import JobContext
+from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
+from clalign.runs.contradictions import contradictions
+from clalign.runs.inputs import at_hand
+from clalign.runs.run_file import RunFile
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.devices import Device
+from clalign.values.hits import Domain, Hit
+from clalign.values.karlin_altschul import Statistics
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import SequenceBatch
+
+LIKE_ROUNDING = 1e-9
+"""Logarithms and powers differ in their last digits from one computer to another by no larger share."""
+
+Rows = npt.NDArray[np.int64]
+Residues = npt.NDArray[np.uint8]
+
+
+class Told:
+    """Tells how much of the cells to compute is done, and listens whether to stop.
+
+    Parameters
+    ----------
+    total : int
+        Cells.
+    context : JobContext
+    """
+
+    def __init__(self, total: int, context: JobContext) -> None:
+        self._total, self._context, self._done = total, context, 0
+
+    def __call__(self, cells: int) -> None:
+        """Count some more cells."""
+        self._context.check()
+        self._done += cells
+        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
+
+
+def verify_pairwise(
+    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+) -> dict[str, Any]:
+    """Compute alignments, and scores of as many other pairs, again on a device; see `verify.verify_run`."""
+    spec = at_hand(run, run.spec(PairwiseSpec), context)
+    refuse_standard_input(run, spec.queries, spec.targets)
+    prepared = load_inputs(run, spec, context)
+    chosen = sample_of_hits(run, sample) if hits is None else hits
+    searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
+    query_of, n_cells = _queries_of(run, prepared, chosen, context)
+    lengths, others = np.diff(prepared.targets.offsets), dict[int, Rows]()
+    for number in searched:
+        context.check()
+        others[number] = _drawn(run, number, -(-sample // len(searched)))
+        n_cells += _length(prepared, number) * len(prepared.strands) * int(lengths[others[number]].sum())
+    rows = [np.array([row for _, row in query_of.values()], np.int64), *others.values()]
+    inputs, damaged = _read_again(prepared, spec, np.unique(np.concatenate(rows)).astype(np.int64), context)
+    tell = Told(n_cells, context)
+
+    def compute(found: Findings, session: Session) -> None:
+        for key in chosen:
+            number, _ = query_of[key]
+            found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
+        found.details += damaged if hits is None else []
+        for number, drawn in others.items():
+            found.details += _contradictions(run, number, prepared, context)
+            _check_scores(run, number, drawn, inputs, session, found, tell)
+
+    return judge(run, device, context, compute)
+
+
+def _read_again(
+    prepared: PairwiseInputs, spec: PairwiseSpec, rows: Rows, context: JobContext
+) -> tuple[PairwiseInputs, list[str]]:
+    """Return inputs with all queries and some targets as the files hold them, and what is wrong with the copies."""
+    queries = read_again(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
+    targets = read_again(spec.targets, prepared.targets, prepared.target_report, rows, context)
+    damaged = [*other_copy(prepared.queries, queries), *other_copy(prepared.targets, targets)]
+    return replace(prepared, queries=queries.database, targets=targets.database), damaged
+
+
+def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
+    """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
+    card, database, is_done = run.card(number), inputs.targets, run.state == "done"
+    yield from contradictions(run.connection, number, card, len(database), is_done, context.check)
+    if not is_done:
+        return
+    expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
+    found = [row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))]
+    for row in np.setxor1d(expected, np.array(found, np.int64)).tolist():
+        words = "is a hit, but by its score it is none" if row in found else "is no hit, but by its score it is one"
+        yield f"{card['name']} and {database.header(row)[0]}: it {words}."
+
+
+def _queries_of(
+    run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
+) -> tuple[dict[int, tuple[int, int]], int]:
+    """Return the number of the query and the row of each hit, and how many cells are computed for all hits."""
+    words = "SELECT profile, row, length, n_domains FROM hits WHERE id = ?"
+    found, total = {}, 0
+    for key in hits:
+        context.check()
+        number, row, length, n_alignments = run.connection.execute(words, (key,)).fetchone()
+        found[key] = int(number), int(row)
+        total += n_alignments * cells_by_rows(_length(inputs, number), length)
+    return found, total
+
+
+def _length(inputs: PairwiseInputs, number: int) -> int:
+    return inputs.queries.length(int(inputs.query_rows[number]))
+
+
+def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: Told) -> str:
+    """Return in words what differs, or nothing."""
+    search = stored_search(run, inputs, number)
+    (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
+    queries = dict(zip(inputs.strands, inputs.stranded(number), strict=True))
+    target = inputs.targets.residues(hit.row)
+    for domain in hit.domains:
+        assert domain.pair is not None
+        strand = domain.pair.strand
+        again = _again(session, queries[strand], target, strand, statistics, tell)
+        if again.raw != domain.raw:
+            return f"{hit.name}: score {domain.raw}, computed again {again.raw}."
+        if not _equal(domain, again):
+            return f"{hit.name}: the alignment or its numbers differ when computed again."
+    return ""
+
+
+def _again(
+    session: Session, query: PairwiseQuery, target: Residues, strand: int, statistics: Statistics | None, tell: Told
+) -> Domain:
+    if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
+        alignment = alignment_by_rows(query, target, tell)
+    else:
+        batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
+        alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+        tell(cells_by_rows(query.length, len(target)))
+    return domain_of(alignment, query, target, strand, statistics)
+
+
+def _equal(domain: Domain, again: Domain) -> bool:
+    same = ("profile_range", "target_range", "states", "text", "pair")
+    if any(getattr(domain, name) != getattr(again, name) for name in same):
+        return False
+    both = ((domain.score, again.score), (domain.evalue, again.evalue))
+    return all(math.isclose(a, b, rel_tol=LIKE_ROUNDING) or (math.isnan(a) and math.isnan(b)) for a, b in both)
+
+
+def _drawn(run: RunFile, number: int, sample: int) -> Rows:
+    """Return some of the rows that a query was compared with and that are no hits (see `verify.drawn_rows`)."""
+    every, scores = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for first, last, values in run.scores(number):
+        every.append(np.arange(first, last))
+        scores.append(values)
+    known = np.concatenate(every)
+    near = known[np.argsort(-np.concatenate(scores).astype(np.int64), kind="stable")]
+    return drawn_rows(run, number, near, known, sample)
+
+
+def _check_scores(
+    run: RunFile,
+    number: int,
+    rows: Rows,
+    inputs: PairwiseInputs,
+    session: Session,
+    found: Findings,
+    tell: Told,
+) -> None:
+    """Compute the scores of some targets again."""
+    database, queries = inputs.targets, inputs.stranded(number)
+    kept, name = scores_of(run, number, len(database)), inputs.query(number).name
+    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        batch = database.select(some)
+        again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)
+        texts = [
+            f"{name} and {database.header(int(some[w]))[0]}: score {kept[some[w]]}, computed again {again[w]}."
+            for w in np.flatnonzero(again != kept[some])
+        ]
+        found.add_others(len(some), texts)
+        tell(queries[0].length * len(queries) * len(batch.codes))

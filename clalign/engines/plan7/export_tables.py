@@ -1,0 +1,154 @@
+"""Tables of a run's hits and domains, and their JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from clalign.engines.plan7 import hmmer3_tables
+from clalign.engines.plan7.export_source import (
+    Source,
+    hits,
+    is_significant,
+    is_significant_domain,
+    places,
+    queries,
+    sides,
+    widths,
+)
+from clalign.formats import json_lines
+from clalign.formats.table_columns import Table, TableRow, header_line, table_lines
+from clalign.formats.tables import PARTIAL
+from clalign.values.hits import Domain, Hit
+
+
+def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
+    """Write lines and return how many they were."""
+    count = 0
+    for row in rows:
+        stream.write(f"{row}\n")
+        count += 1
+    return count
+
+
+def write_tsv(source: Source, stream: TextIO) -> int:
+    """Write the tab-separated table of hits."""
+    return write_table(stream, "tsv", _hit_rows(source), source.origin.partial)
+
+
+def _hit_rows(source: Source) -> Iterator[TableRow]:
+    for query in queries(source):
+        for number, hit in hits(source, query):
+            is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
+            domains, note = hit.reported_domains, source.notes.get((number, hit.row), "")
+            yield TableRow(
+                *sides(source, number, hit), domains, None, len(domains) if is_hmmer3 else hit.n_domains,
+                source.is_scan, is_significant(source, number, hit), note,
+            )  # fmt: skip
+
+
+def write_domtsv(source: Source, stream: TextIO) -> int:
+    """Write the tab-separated table of domains."""
+    return write_table(stream, "domtsv", _domain_rows(source), source.origin.partial)
+
+
+def _domain_rows(source: Source) -> Iterator[TableRow]:
+    for query in queries(source):
+        for number, hit in hits(source, query):
+            both, is_included = sides(source, number, hit), is_significant(source, number, hit)
+            for place, domain in places(source, number, hit):
+                significant = is_included and is_significant_domain(source, number, domain)
+                yield TableRow(*both, (domain,), *place, source.is_scan, significant)
+
+
+def write_table(stream: TextIO, table: Table, rows: Iterable[TableRow], partial: bool) -> int:
+    """Write a tab-separated table, marked if the search is not complete, and return how many lines it has."""
+    write_lines(stream, [header_line(table)])
+    count = write_lines(stream, table_lines(table, rows))
+    write_lines(stream, [PARTIAL] if partial else [])
+    return count
+
+
+def write_tblout(source: Source, stream: TextIO) -> int:
+    """Write HMMER3's table of hits."""
+    count = 0
+    for i, query in enumerate(queries(source, every=source.is_hmmer3)):
+        both = widths(source, query)
+        if i == 0:
+            write_lines(stream, hmmer3_tables.tblout_header(*both))
+        for number, hit in hits(source, query):
+            n = sum(
+                is_significant(source, number, hit) and is_significant_domain(source, number, domain)
+                for domain in hit.domains
+            )
+            row = hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
+            count += write_lines(stream, [row])
+    write_lines(stream, hmmer3_tables.footer(source.origin))
+    return count
+
+
+def write_domtblout(source: Source, stream: TextIO) -> int:
+    """Write HMMER3's table of domains."""
+    count = 0
+    for i, query in enumerate(queries(source, every=source.is_hmmer3)):
+        both = widths(source, query)
+        if i == 0:
+            write_lines(stream, hmmer3_tables.domtblout_header(*both))
+        for number, hit in hits(source, query):
+            card, target = sides(source, number, hit)
+            for place, domain in places(source, number, hit):
+                row = hmmer3_tables.domtblout_row(card, target, domain, place, *both)
+                count += write_lines(stream, [row])
+    write_lines(stream, hmmer3_tables.footer(source.origin))
+    return count
+
+
+def write_pfamtblout(source: Source, stream: TextIO) -> int:
+    """Write the table of hits and domains that Pfam uses."""
+    count = 0
+    for query in queries(source, every=True):
+        width = widths(source, query)[0].name
+        write_lines(stream, hmmer3_tables.pfamtblout_hits_header(width))
+        domains: list[tuple[int, int, Hit, Domain]] = []
+        for number, hit in hits(source, query):
+            target = sides(source, number, hit)[1]
+            count += write_lines(stream, [hmmer3_tables.pfamtblout_hit(target, width)])
+            domains += ((number, place[0], target, domain) for place, domain in places(source, number, hit))
+        domains.sort(key=lambda entry: (*_rank(source, entry[3]), entry[2].name, *_direction(entry[3])))
+        write_lines(stream, hmmer3_tables.pfamtblout_domains_header(width))
+        rows = (
+            hmmer3_tables.pfamtblout_domain(source.cards[number], target, domain, place, width)
+            for number, place, target, domain in domains
+        )
+        write_lines(stream, rows)
+    # That HMMER calls a scan a search here is kept for the sake of comparison.
+    write_lines(stream, hmmer3_tables.footer(source.origin, mode="SEARCH"))
+    return count
+
+
+def _rank(source: Source, domain: Domain) -> tuple[float, ...]:
+    if source.spec.inclusion_score is not None or source.spec.cutoff != "none" or domain.log_pvalue is None:
+        return (-domain.score,)
+    return (domain.log_pvalue,)
+
+
+def _direction(domain: Domain) -> tuple[bool, int]:
+    """Return what HMMER looks at last: it takes a domain of one residue for one on the other strand."""
+    start, end = domain.target_range
+    return end - start == 1, start
+
+
+def write_jsonl(source: Source, stream: TextIO) -> int:
+    """Write a JSON object for each hit."""
+    count = 0
+    for query in queries(source):
+        for number, hit in hits(source, query):
+            domains = [
+                (place[0], is_significant_domain(source, number, domain), domain)
+                for place, domain in places(source, number, hit)
+            ]
+            note = source.notes.get((number, hit.row), "")
+            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(source, number, hit), note)
+            count += write_lines(stream, [line])
+    write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
+    return count

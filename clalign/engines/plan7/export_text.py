@@ -1,0 +1,161 @@
+"""The text that people read, of profiles of HMMER2 and HMMER3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, TextIO
+
+import numpy as np
+
+from clalign.engines.plan7 import hmmer3_text
+from clalign.engines.plan7 import hmmscan_text as scan_text
+from clalign.engines.plan7 import hmmsearch_text as text
+from clalign.engines.plan7.export_hmmer3_text import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
+from clalign.engines.plan7.export_source import Query, Source, all_widths, hits, n_significant_domains, places, queries
+from clalign.engines.plan7.export_tables import write_lines
+from clalign.formats.tables import Card
+from clalign.runs.run_file import RunFile
+from clalign.values.evalues import bits, hmmer2_pvalue
+from clalign.values.hits import Domain, Hit
+from clalign.values.profiles import IMPOSSIBLE, Calibration
+
+
+def write_text(source: Source, stream: TextIO) -> int:
+    """Write the text that people read; the parts of several queries are parted by ``//``.
+
+    Each profile has the layout of the program it belongs to; so has a scan, where all of them are HMMER2's.
+    """
+    if source.is_scan:
+        return write_hmmer3_scan(source, stream) if source.is_hmmer3 else _text_of_scan(source, stream)
+    if source.is_hmmer3:
+        write_hmmer3_head(source, stream)
+    else:
+        write_lines(stream, text.opening(source.origin))
+    count = 0
+    for query in queries(source):
+        card = source.cards[query.number]
+        if card["origin"] == "hmmer3":
+            count += write_hmmer3_query(source, stream, query)
+        else:
+            write_lines(stream, text.parameters(source.spec, card))
+            count += _text_of_profile(source, stream, query)
+        write_lines(stream, ["//"])
+        if source.choice.alignment_file and card["origin"] == "hmmer3":
+            n_rows = n_significant_domains(source, query)
+            write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
+    closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
+    write_lines(stream, [closing(source.origin)])
+    return count
+
+
+def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
+    number = query.number
+    card = source.cards[number]
+    width = max(8, all_widths(source)[0].name)
+    description_width = max(52 - width, 11)
+    write_lines(stream, text.sequence_header(width, description_width))
+    n_hits = write_lines(
+        stream,
+        (text.hit_row(hit.name, hit.description, hit, width, description_width) for _, hit in hits(source, query)),
+    )
+    searched = n_searched(source.run, number)
+    if not n_hits:
+        closest = nearest(source.run, number, card)
+        write_lines(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
+    write_lines(stream, ["", *text.domain_header(width)])
+    rows = (text.domain_row(hit.name, card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
+    n_domains = write_lines(stream, rows)
+    if source.choice.alignments and n_domains:
+        write_lines(stream, ["", "Alignments of top-scoring domains:"])
+        for hit, domain in _domains_by_score(source, number):
+            write_lines(stream, text.alignment_lines(card, hit, domain))
+    report = source.run.fact("database", {})
+    n_targets = report["n_sequences"] - report["n_empty"] if report else None
+    write_lines(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
+    return n_hits
+
+
+def _text_of_scan(source: Source, stream: TextIO) -> int:
+    """Write the text of a scan; the sections of the sequences that match a profile are parted by ``//``."""
+    cards = source.cards
+    n_uncalibrated = sum(card["calibration"] is None for card in cards)
+    write_lines(stream, scan_text.opening(source.origin))
+    write_lines(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
+    width = max(12, all_widths(source)[0].name)
+    n_hits = n_sequences = 0
+    for query in queries(source):
+        found = list(hits(source, query))
+        if found:
+            _text_of_sequence(source, stream, found, width)
+            n_hits += len(found)
+            n_sequences += 1
+    searched = min((n_searched(source.run, number) for number in range(len(cards))), default=0)
+    report = source.run.fact("database", {})
+    n_targets = report["n_sequences"] - report["n_empty"] if report else None
+    write_lines(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
+    write_lines(stream, [text.closing(source.origin)])
+    return n_hits
+
+
+def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]], width: int) -> None:
+    entries = [(source.cards[number], hit) for number, hit in found]
+    # HMMER2 lists what begins at the same residue in the order of the library.
+    domains = [
+        (source.cards[number], hit, domain)
+        for number, hit in sorted(found, key=lambda entry: entry[0])
+        for _, domain in places(source, number, hit)
+    ]
+    domains.sort(key=lambda entry: entry[2].target_range[0])
+    description_width = max(52 - width, 11)
+    write_lines(stream, scan_text.sequence_head(found[0][1]))
+    write_lines(stream, scan_text.profile_header(width, description_width))
+    write_lines(
+        stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries)
+    )
+    write_lines(stream, scan_text.domain_header(width))
+    write_lines(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
+    if source.choice.alignments and domains:
+        write_lines(stream, ["", "Alignments of top-scoring domains:"])
+        for entry in domains:
+            write_lines(stream, scan_text.alignment(*entry))
+    write_lines(stream, ["//"])
+
+
+def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain]]:
+    """Yield the chosen domains of a profile, best first, ties in the order of the input."""
+    chosen = "AND hits.id IN (SELECT id FROM chosen)" if source.choice.hits is not None else ""
+    keys = source.run.connection.execute(
+        "SELECT domains.hit, domains.number FROM domains JOIN hits ON hits.id = domains.hit"
+        f" WHERE hits.profile = ? {chosen} ORDER BY domains.score DESC, hits.input_index, domains.number",
+        (number,),
+    ).fetchall()
+    hit_of = lru_cache(maxsize=1024)(source.run.hit)
+    for key, place in keys:
+        hit = hit_of(key)
+        yield hit, next(domain for domain in hit.domains if domain.number == place)
+
+
+def n_searched(run: RunFile, number: int) -> int:
+    """Return how many sequences with residues a profile was searched against so far."""
+    question = "SELECT coalesce(sum(last - first), 0) AS count FROM batches WHERE profile = ?"
+    done: int = run.connection.execute(question, (number,)).fetchone()[0]
+    report = run.fact("database")
+    return min(done, report["n_sequences"] - report["n_empty"]) if report else done
+
+
+def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
+    """Return E-value, score and, where it was kept, name of the best sequence of a profile.
+
+    Without a kept one it is computed from the scores before the composition correction.
+    """
+    kept = run.best(number)
+    if kept:
+        return kept
+    best = max((int(values.max()) for _, _, values in run.scores(number) if len(values)), default=None)
+    if best is None or best <= IMPOSSIBLE or card["origin"] != "hmmer2":
+        return None
+    found = card["calibration"]
+    calibration = Calibration("gumbel", found["mu"], found["lambda"]) if found else None
+    score = bits(best)
+    return {"evalue": hmmer2_pvalue(np.float32(score), calibration) * run.fact("n_targets"), "score": float(score)}

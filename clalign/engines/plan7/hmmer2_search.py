@@ -1,0 +1,358 @@
+"""HMMER2's search of one profile: which scores pass, and the hits among a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.engines.plan7.hmmer2_domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import Targets
+from clalign.errors import DeviceError, OptionError
+from clalign.execution.protocol import Scored
+from clalign.jobs import JobContext
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, Paths
+from clalign.values.alignments import DomainPath, alignment_text
+from clalign.values.evalues import bits, hmmer2_least_score, hmmer2_pvalue
+from clalign.values.hits import Domain, Hit, Scores
+from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+NO_LIMIT = float("inf")
+
+LOST = IMPOSSIBLE // 2
+"""Scores below this stand for what cannot happen."""
+
+LEAST_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
+
+MOST_BITS = 1e30
+"""Score limits beyond this are no different from it."""
+
+EARLY_OCTAVE = 12
+"""Of sequences with this many powers of two before them only those with a high score are looked at."""
+
+TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
+"""Cells traced in one go, by kind of device: about the time of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
+
+    `n_targets` and `n_domain_targets` are the numbers of targets that E-values count with.
+    """
+
+    evalue: float
+    score: float
+    domain_evalue: float
+    domain_score: float
+    inclusion_evalue: float
+    inclusion_score: float | None
+    n_targets: float
+    n_domain_targets: float
+    calibration: Calibration | None
+
+    @property
+    def least_raw(self) -> int:
+        """The least integer score of a sequence that is reported."""
+        return self.least_raw_among(self.n_targets)
+
+    def least_raw_among(self, n_targets: float) -> int:
+        """Return the least integer score that is reported among so many sequences."""
+        by_evalue = LEAST_SCORE
+        if self.evalue != NO_LIMIT:
+            by_evalue = hmmer2_least_score(self.evalue, n_targets, self.calibration)
+        by_score = np.floor(np.clip(self.score, LEAST_SCORE / INT_SCALE, GREATEST_SCORE / INT_SCALE) * INT_SCALE)
+        return max(by_evalue, int(by_score))
+
+    @property
+    def report_score(self) -> float:
+        """Score in bits that a sequence needs to be reported."""
+        return self.least_raw / INT_SCALE
+
+    @property
+    def include_score(self) -> float:
+        """Score in bits that a sequence needs to be significant."""
+        if self.inclusion_score is not None:
+            return self.inclusion_score
+        return hmmer2_least_score(self.inclusion_evalue, self.n_targets, self.calibration) / INT_SCALE
+
+    def pvalue(self, score: np.float32) -> float:
+        """Return the P-value of a score in bits."""
+        return hmmer2_pvalue(score, self.calibration)
+
+
+def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Thresholds:
+    """Return the thresholds of a search whose E-values count so many targets, unless the spec says otherwise.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none.
+    """
+    evalue, score = spec.evalue, -NO_LIMIT if spec.score is None else spec.score
+    domain_evalue = NO_LIMIT if spec.domain_evalue is None else spec.domain_evalue
+    domain_score = -NO_LIMIT if spec.domain_score is None else spec.domain_score
+    inclusion_evalue, inclusion_score = spec.inclusion_evalue, spec.inclusion_score
+    if spec.cutoff != "none":
+        words = {"ga": "gathering", "tc": "trusted", "nc": "noise"}[spec.cutoff]
+        pair = getattr(hmm.cutoffs, words)
+        if pair is None:
+            raise OptionError(
+                f"The profile {hmm.name} has no {words} cutoff ({spec.cutoff.upper()}).",
+                "Leave out --cut_" + spec.cutoff + ", or use -T and --domT.",
+            )
+        score, domain_score = pair
+        evalue = domain_evalue = NO_LIMIT
+        inclusion_score = score
+    size = spec.n_targets if spec.n_targets is not None else n_targets
+    domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
+    return Thresholds(
+        evalue, _single(score), domain_evalue, _single(domain_score), inclusion_evalue, inclusion_score,
+        size, domain_size, hmm.calibration,
+    )  # fmt: skip
+
+
+def _single(score: float) -> float:
+    """Return a limit as the float32 that HMMER2 compares scores with."""
+    return score if abs(score) == NO_LIMIT else float(np.float32(np.clip(score, -MOST_BITS, MOST_BITS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Hmmer2Search:
+    """One profile against one database.
+
+    Attributes
+    ----------
+    profile : IntegerProfile
+    thresholds : Thresholds
+    without_null2 : bool
+    database : SequenceDatabase
+    empty_inputs : int64[n]
+        Sorted places in the input of the sequences without residues, which HMMER2 does not count.
+    least_raws : int64[n_octaves]
+        Least integer score that may be reported among 2^k sequences.
+    judged_among : float or None
+        Number of targets that every raw score is judged with; None if it is that of the sequences so far.
+    """
+
+    profile: IntegerProfile
+    thresholds: Thresholds
+    without_null2: bool
+    database: SequenceDatabase
+    empty_inputs: npt.NDArray[np.int64]
+    least_raws: npt.NDArray[np.int64]
+    judged_among: float | None = None
+
+    @property
+    def length(self) -> int:
+        """Number of nodes of the profile."""
+        return self.profile.length
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start scoring a batch; return what waits for the scores and returns them."""
+        wait = session.start(VITERBI, batch, self.profile)
+
+        def collect() -> Scored:
+            scores = wait()
+            if self.database.n_empty:
+                # A sequence without residues has no score; HMMER2 leaves it out.
+                values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
+                scores = Scores(scores.targets, values)
+            return Scored(scores)
+
+        return collect
+
+    def candidates(self, scores: Scores) -> npt.NDArray[np.int64]:
+        """Return the positions in `scores` that go to the traceback.
+
+        HMMER2 judges each raw score with the number of targets *so far*; what fails there is never
+        looked at again, and so it is here. What passes there may still fail in the end, when all
+        sequences are counted.
+        """
+        limits = self.thresholds
+        positions, counts = self._likely(scores)
+        passing = []
+        for position, count in zip(positions.tolist(), counts.tolist(), strict=True):
+            score = bits(int(scores.values[position]))
+            if score >= limits.score and limits.pvalue(score) * count <= limits.evalue:
+                passing.append(position)
+        return np.array(passing, np.int64)
+
+    def _likely(self, scores: Scores) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the positions that may pass, and with how many sequences each is judged.
+
+        P-values are only computed where a cheap lower bound, the least score among the next lower power
+        of two of sequences, lets them matter; and that only where the score is high or the place early.
+        """
+        limits = self.thresholds
+        if self.judged_among is not None:
+            least = limits.least_raw_among(self.judged_among)
+            positions = np.flatnonzero(scores.values >= least).astype(np.int64)
+            return positions, np.full(len(positions), self.judged_among)
+        places = self.database.order[scores.targets]
+        early = places < 2**EARLY_OCTAVE + len(self.empty_inputs)
+        positions = np.flatnonzero(early | (scores.values >= self.least_raws[EARLY_OCTAVE])).astype(np.int64)
+        counts = places[positions] + 1.0 - np.searchsorted(self.empty_inputs, places[positions])
+        octaves = np.log2(np.clip(counts, 1, 2.0 ** (len(self.least_raws) - 1))).astype(np.int64)
+        likely = scores.values[positions] >= self.least_raws[octaves]
+        return positions[likely], counts[likely]
+
+    def hits(self, session: Session, scores: Scores, context: JobContext) -> tuple[Hit, ...]:
+        """Trace the candidates of a batch and return those that are reported, in the order of rows."""
+        return self.start_hits(session, Scored(scores), context)()
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start tracing the candidates of a batch; return what waits for the hits (see `hits`)."""
+        scores = scored.scores
+        portions = self._portions(session, scores, self.candidates(scores))
+
+        def start() -> tuple[npt.NDArray[np.int64], Callable[[], Paths]] | None:
+            part = next(portions, None)
+            if part is None:
+                return None
+            batch = self.database.select(scores.targets[part])
+            return part, session.start(VITERBI_TRACE, batch, self.profile)
+
+        started = start()
+
+        def collect() -> tuple[Hit, ...]:
+            nonlocal started
+            found: list[Hit] = []
+            while started is not None:
+                context.check()
+                part, wait = started
+                paths = wait()
+                self._demand_paths(session, scores.values[part], paths)
+                started = start()  # the device traces the next while the host looks at these
+                found += self._reported(scores.targets[part], scores.values[part], paths)
+            return tuple(found)
+
+        return collect
+
+    @staticmethod
+    def _demand_paths(session: Session, raws: npt.NDArray[np.int32], paths: Paths) -> None:
+        """Raise `DeviceError` if a sequence that has a score has no path."""
+        lost = [not path for path in paths] & (raws > LOST)
+        if lost.any():
+            raise DeviceError(
+                f"{session.device.name} gave scores to {int(lost.sum()):,} sequences for which it finds no path.",
+                "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
+            )
+
+    def _portions(
+        self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]
+    ) -> Iterator[npt.NDArray[np.int64]]:
+        limit = TRACE_CELLS[session.device.kind] / self.profile.length
+        start, residues = 0, 0
+        for end, position in enumerate(chosen):
+            length = self.database.length(int(scores.targets[position]))
+            if end > start and residues + length > limit:
+                yield chosen[start:end]
+                start, residues = end, 0
+            residues += length
+        if start < len(chosen):
+            yield chosen[start:]
+
+    def _reported(
+        self, rows: npt.NDArray[np.int64], raws: npt.NDArray[np.int32], paths: list[list[DomainPath] | None]
+    ) -> Iterator[Hit]:
+        traced = [(int(row), int(raw), path) for row, raw, path in zip(rows, raws, paths, strict=True) if path]
+        found = [
+            (row, raw, uncorrected_domains(domains, [self.database.residues(row)] * len(domains), self.profile))
+            for row, raw, domains in traced
+        ]
+        # The correction takes time and never makes a score higher, so what fails without it is done with.
+        found = [(row, raw, domains) for row, raw, domains in found if self._passes(counting_domains(domains)[0])]
+        if not self.without_null2:
+            flat = [(domain, self.database.residues(row)) for row, _, domains in found for domain in domains]
+            corrected = iter(corrected_domains([d for d, _ in flat], [codes for _, codes in flat], self.profile))
+            found = [(row, raw, [next(corrected) for _ in domains]) for row, raw, domains in found]
+        for row, raw, domains in found:
+            hit = self._hit(row, raw, domains)
+            if hit is not None:
+                yield hit
+
+    def _passes(self, score: np.float32) -> bool:
+        limits = self.thresholds
+        return bool(score >= limits.score and self._evalue(score, limits.n_targets) <= limits.evalue)
+
+    def _hit(self, row: int, raw: int, domains: list[ScoredDomain]) -> Hit | None:
+        limits = self.thresholds
+        score, counting = counting_domains(domains)
+        if not self._passes(score):
+            return None
+        evalue = self._evalue(score, limits.n_targets)
+        name, accession, description = self.database.header(row)
+        corrections = sum(float(bits(domain.correction)) for domain in counting)
+        reported = [self._domain(number, domain, row) for number, domain in enumerate(counting, 1)]
+        shown = [d for d in reported if d.evalue <= limits.domain_evalue and d.score >= limits.domain_score]
+        return Hit(
+            row=row,
+            input_index=int(self.database.order[row]),
+            name=name,
+            accession=accession,
+            description=description,
+            length=self.database.length(row),
+            score=float(score),
+            bias=corrections,
+            evalue=evalue,
+            raw=raw,
+            domains=tuple(shown),
+            n_domains=len(counting),
+            is_included=self._is_included(score, evalue),
+        )
+
+    def _is_included(self, score: np.float32, evalue: float) -> bool:
+        limits = self.thresholds
+        if limits.inclusion_score is not None:
+            with np.errstate(over="ignore"):  # a limit beyond all float32 is beyond all scores
+                return bool(score >= limits.inclusion_score)
+        return evalue <= limits.inclusion_evalue
+
+    def _domain(self, number: int, domain: ScoredDomain, row: int) -> Domain:
+        target_range = domain.path.target_range
+        return Domain(
+            number=number,
+            score=float(domain.bits),
+            bias=float(bits(domain.correction)),
+            evalue=self._evalue(domain.bits, self.thresholds.n_domain_targets),
+            profile_range=domain.path.profile_range,
+            target_range=target_range,
+            envelope=target_range,
+            raw=domain.raw,
+            states=domain.path.states,
+            text=alignment_text(domain.path, self.profile, self.database.residues(row)),
+        )
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, score and E-value of a target that need not be a hit."""
+        score = bits(raw)
+        return {
+            "name": self.database.header(row)[0],
+            "score": float(score),
+            "evalue": self._evalue(score, self.thresholds.n_targets),
+        }
+
+    def _evalue(self, score: np.float32, n_targets: float) -> float:
+        return self.thresholds.pvalue(score) * n_targets
+
+
+def prepare_hmmer2_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:
+    """Return the search of a HMMER2 profile, the `number`-th from 0, its scores and thresholds ready."""
+    limits = thresholds_for(hmm, spec, targets.n("hmmer2"))
+    n_octaves = max(EARLY_OCTAVE, len(targets.database).bit_length()) + 1
+    least_raws = np.array([limits.least_raw_among(2.0**octave) for octave in range(n_octaves)], np.int64)
+    judged_among = spec.n_targets
+    if judged_among is None and targets.n_profiles is not None:
+        judged_among = number + 1.0
+    profile = to_integer_profile(hmm)
+    return Hmmer2Search(
+        profile, limits, spec.without_null2, targets.database, targets.empty_inputs, least_raws, judged_among
+    )

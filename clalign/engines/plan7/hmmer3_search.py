@@ -1,0 +1,347 @@
+"""HMMER3's search of one profile: through the filters, and the hits among what passes them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.engines.plan7.domain_host import DomainHost
+from clalign.engines.plan7.hmmer3_alignments import hmmer3_alignment_texts
+from clalign.engines.plan7.hmmer3_domains import define_domains
+from clalign.engines.plan7.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
+from clalign.engines.plan7.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import Reduced, Targets
+from clalign.errors import DeviceError
+from clalign.execution.protocol import Scored
+from clalign.jobs import JobContext
+from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.alignments import AlignmentText
+from clalign.values.envelopes import Envelope, TargetDomains
+from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
+from clalign.values.local_profiles import (
+    BYTE_BASE,
+    BYTE_E_MOVE,
+    BYTE_SCALE,
+    LN_2,
+    LOOP_COST,
+    LocalProfile,
+    byte_scores,
+    to_local_profile,
+)
+from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
+from clalign.values.sequences import SequenceBatch
+
+DOMAIN_RESIDUES = 1 << 24
+"""Residues of the targets whose domains are defined in one go."""
+
+FORWARD_SLACK = np.float32(0.05)
+"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
+
+FORWARD_SHARE = np.float32(1e-4)
+"""And this share of the score on top.
+
+A row adds its scale to a sum in single precision, and rounds it by up to 2^-24 of it, here and there another way. Over
+n rows such errors grow like a random walk, to about 2^-24 sqrt(n) of the score: 1.9e-5 over 100,000 rows (1.8e-5 was
+measured), 1e-4 over 2.8 million.
+"""
+
+CANDIDATES_AT_ONCE = 1024
+"""Candidates whose hits are made together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A target that may be a hit.
+
+    Attributes
+    ----------
+    row : int
+        Of the database.
+    found : TargetDomains
+    null : float
+        Score of the null model in nats.
+    filters : FilterScores
+    raw : int
+        What is kept of its MSV score.
+    """
+
+    row: int
+    found: TargetDomains
+    null: float
+    filters: FilterScores
+    raw: int
+
+    @property
+    def estimates(self) -> DomainEstimates:
+        """What is said of its domains."""
+        found = self.found
+        counts = found.n_regions, found.n_clustered, found.n_overlaps, found.n_envelopes
+        return DomainEstimates(found.expected, *counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Hmmer3Search:
+    """One HMMER3 profile against one database.
+
+    Attributes
+    ----------
+    model : FilterModel
+        The profile and what passes its filters.
+    thresholds : Hmmer3Thresholds
+    targets : Targets
+    seed : int
+        Of the sampling that parts close domains.
+    without_null2 : bool
+    byte_bias : int
+        Of the 8-bit scores.
+    host : DomainHost or None
+        Gives the session to define domains with.
+    """
+
+    model: FilterModel
+    thresholds: Hmmer3Thresholds
+    targets: Targets
+    seed: int
+    without_null2: bool
+    byte_bias: int
+    host: DomainHost | None = None
+
+    @property
+    def profile(self) -> LocalProfile:
+        """The profile as it is searched with."""
+        return self.model.profile
+
+    @property
+    def length(self) -> int:
+        """Number of nodes of the profile."""
+        return self.profile.length
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start sending a batch through the filters; return what waits for the result."""
+        reduced = self.targets.reduced(batch)
+        wait = session.start(FILTERS, reduced.batch, self.model)
+
+        def collect() -> Scored:
+            filtered = wait()
+            scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
+            return Scored(scores, survivors_in_bits(reduced, filtered), (reduced, filtered))
+
+        return collect
+
+    def _stored_scores(self, reduced: Reduced, filtered: Filtered) -> npt.NDArray[np.int32]:
+        """Return the MSV scores above the null model in 1/1000 bit; what overflows has the highest finite one."""
+        differences = filtered.msv - reduced.terms.null
+        over = np.flatnonzero(np.isposinf(filtered.msv))
+        if len(over):
+            highest = np.float32(254 - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
+            levels = highest - reduced.terms.byte_move[over].astype(np.float32)
+            differences[over] = levels / BYTE_SCALE - LOOP_COST - reduced.terms.null[over]
+        differences[reduced.empty] = 0
+        values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
+        values[reduced.empty] = IMPOSSIBLE
+        return values
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Start defining the domains of what passed all filters; return what waits for the reported hits."""
+        reduced, filtered = scored.details
+        passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
+        portions = self._portions(reduced.batch, filtered.rows[passed], passed)
+
+        def start() -> tuple[npt.NDArray[np.int64], Callable[[], list[TargetDomains]]] | None:
+            part = next(portions, None)
+            if part is None:
+                return None
+            rows = reduced.batch.targets[filtered.rows[part]]
+            batch = self.targets.database.select(rows)
+            return part, define_domains(session, batch, self.profile, self.seed)
+
+        if self.host is not None and len(passed):
+            session = self.host.session_for(session)
+        started = start()
+
+        def collect() -> tuple[Hit, ...]:
+            nonlocal started
+            found: list[Hit] = []
+            while started is not None:
+                context.check()
+                part, wait = started
+                domains = wait()
+                _demand_agreement(session, filtered.forward[part], domains)
+                started = start()  # the device works on the next while the host looks at these
+                found += self._reported(scored, part, domains)
+            return tuple(found)
+
+        return collect
+
+    @staticmethod
+    def _portions(
+        batch: SequenceBatch, rows: npt.NDArray[np.int32], places: npt.NDArray[np.int64]
+    ) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the places of survivors whose domains are defined together."""
+        ends = np.cumsum(batch.lengths[rows], dtype=np.int64)
+        start = 0
+        while start < len(places):
+            before = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + DOMAIN_RESIDUES, side="right")))
+            yield places[start:end]
+            start = end
+
+    def _reported(self, scored: Scored, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+        reduced, filtered = scored.details
+        assert scored.survivors is not None
+        positions = filtered.rows[places]
+        values = zip(
+            scored.scores.targets[positions].tolist(), domains, reduced.terms.null[positions],
+            filter_scores(scored.survivors, places), scored.scores.values[positions].tolist(), strict=True,
+        )  # fmt: skip
+        candidates = (Candidate(*each) for each in values if each[1].envelopes)
+        while some := list(itertools.islice(candidates, CANDIDATES_AT_ONCE)):
+            yield from self.hits(some)
+
+    def hits(self, candidates: list[Candidate]) -> list[Hit]:
+        """Return those of some targets that are reported, with their domains."""
+        database, limits = self.targets.database, self.thresholds
+        rows = np.array([candidate.row for candidate in candidates], np.int64)
+        lengths = database.offsets[rows + 1] - database.offsets[rows]
+        null = np.array([candidate.null for candidate in candidates], np.float32)
+        found = [candidate.found for candidate in candidates]
+        scores = target_scores(found, null, lengths, without_null2=self.without_null2)
+        biases, log_pvalues = scores.bias.tolist(), hmmer3_log_tail(scores.score, limits.calibration).tolist()
+        reported = [
+            place for place, (score, value) in enumerate(zip(scores.score, log_pvalues, strict=True))
+            if limits.reports(score, value)
+        ]  # fmt: skip
+        domains = self._domains(candidates, reported, scores)
+        hits = []
+        for place, of_hit in zip(reported, domains, strict=True):
+            candidate, log_pvalue = candidates[place], log_pvalues[place]
+            name, accession, description = database.header(candidate.row)
+            hits.append(
+                Hit(
+                    row=candidate.row,
+                    input_index=int(database.order[candidate.row]),
+                    name=name,
+                    accession=accession,
+                    description=description,
+                    length=int(lengths[place]),
+                    score=float(scores.score[place]),
+                    bias=biases[place],
+                    evalue=hmmer3_evalue(log_pvalue, limits.n_targets),
+                    raw=candidate.raw,
+                    domains=of_hit,
+                    n_domains=len(candidate.found.envelopes),
+                    log_pvalue=log_pvalue,
+                    is_included=limits.includes(scores.score[place], log_pvalue),
+                    estimates=candidate.estimates,
+                    filters=candidate.filters,
+                )
+            )
+        return hits
+
+    def _domains(
+        self, candidates: list[Candidate], reported: list[int], scores: TargetScores
+    ) -> Iterator[tuple[Domain, ...]]:
+        """Yield the domains of each candidate that is reported."""
+        begins, shown = scores.begins.tolist(), []
+        for place in reported:
+            found, begin = candidates[place].found, begins[place]
+            hidden = repeats(found, scores.domain_score[begin : begins[place + 1]])
+            shown.append([n for n in range(len(found.envelopes)) if n not in hidden])
+        pairs = [(candidates[place], n) for place, numbers in zip(reported, shown, strict=True) for n in numbers]
+        envelopes = [candidate.found.envelopes[n] for candidate, n in pairs]
+        texts = hmmer3_alignment_texts(
+            [envelope.path for envelope in envelopes],
+            [envelope.posterior for envelope in envelopes],
+            self.profile,
+            [self.targets.database.residues(candidate.row) for candidate, _ in pairs],
+        )
+        log_pvalues = hmmer3_log_tail(scores.domain_score, self.thresholds.calibration).tolist()
+        numbers = list(zip(scores.domain_score.tolist(), scores.domain_bias.tolist(), log_pvalues, strict=True))
+        for place, chosen in zip(reported, shown, strict=True):
+            found, begin = candidates[place].found, begins[place]
+            yield tuple(
+                self._domain(number, found.envelopes[n], next(texts), *numbers[begin + n])
+                for number, n in enumerate(chosen, 1)
+            )
+
+    def _domain(
+        self, number: int, envelope: Envelope, text: AlignmentText, score: float, bias: float, log_pvalue: float
+    ) -> Domain:
+        path = envelope.path
+        return Domain(
+            number=number,
+            score=score,
+            bias=bias,
+            evalue=hmmer3_evalue(log_pvalue, self.thresholds.n_targets),
+            profile_range=path.profile_range,
+            target_range=path.target_range,
+            envelope=(envelope.first, envelope.last),
+            raw=round(1000.0 * (score + bias)),
+            states=path.states,
+            text=text,
+            log_pvalue=log_pvalue,
+            accuracy=envelope.accuracy,
+        )
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, MSV score and its E-value of a target that need not be a hit."""
+        score = np.array([raw / INT_SCALE], np.float32)
+        msv = self.profile.settings.msv
+        assert msv is not None
+        return {
+            "name": self.targets.database.header(row)[0],
+            "score": float(score[0]),
+            "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
+            "kind": "msv",
+        }
+
+
+def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domains: list[TargetDomains]) -> None:
+    """Raise `DeviceError` if targets have other Forward scores where their domains are defined than in the filter."""
+    again = np.array([found.forward for found in domains], np.float32)
+    with np.errstate(invalid="ignore"):
+        slack = FORWARD_SLACK + FORWARD_SHARE * np.abs(forward)
+        differ = np.isfinite(forward) & np.isfinite(again) & ~(np.abs(forward - again) <= slack)
+    if differ.any():
+        raise DeviceError(
+            f"{session.device.name} gave {int(differ.sum()):,} targets two different Forward scores.",
+            "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
+        )
+
+
+def survivors_in_bits(reduced: Reduced, filtered: Filtered) -> Survivors:
+    """Return what passed the first filter with its scores in bits."""
+    msv = filtered.msv[filtered.rows]
+    with np.errstate(invalid="ignore"):
+        return Survivors(
+            rows=reduced.batch.targets[filtered.rows],
+            msv=in_bits(msv - reduced.terms.null[filtered.rows]),
+            bias=in_bits(msv - filtered.bias),
+            viterbi=in_bits(filtered.viterbi - filtered.bias),
+            forward=in_bits(filtered.forward - filtered.bias),
+            reached=filtered.reached,
+        )
+
+
+def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterator[FilterScores]:
+    """Yield the scores of some survivors."""
+    columns = [scores[places].tolist() for scores in (survivors.bias, survivors.viterbi, survivors.forward)]
+    for msv, *others in zip(survivors.msv[places].tolist(), *columns, strict=True):
+        yield FilterScores(msv, *(None if math.isnan(score) else score for score in others))
+
+
+def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets, host: DomainHost | None = None) -> Hmmer3Search:
+    """Return the search of a HMMER3 profile, its scores and thresholds ready."""
+    thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    profile = to_local_profile(hmm, spec.compute_composition)
+    model = FilterModel(profile, filter_limits(spec))
+    return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias, host)

@@ -1,0 +1,63 @@
+"""The search that a profile asks for: HMMER2's or HMMER3's, by what its file says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clalign.engines.plan7.domain_host import DomainHost
+from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search, thresholds_for
+from clalign.engines.plan7.hmmer3_search import Hmmer3Search, prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3_thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import Targets
+from clalign.formats.profiles import profile_card
+from clalign.values.profiles import Hmm, Hmmer3Settings
+
+
+def prepare_search(
+    hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, host: DomainHost | None = None
+) -> Hmmer2Search | Hmmer3Search:
+    """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
+
+    `host` may give another session to define domains with than that of the hits.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none, or if it lacks the statistics it needs.
+    """
+    if hmm.origin == "hmmer3":
+        return prepare_hmmer3_search(hmm, spec, targets, host)
+    return prepare_hmmer2_search(hmm, number, spec, targets)
+
+
+def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> dict[str, Any]:
+    """Return the card of a profile with the thresholds of a search, as plain data."""
+    card = profile_card(hmm)
+    if hmm.origin == "hmmer2":
+        older = thresholds_for(hmm, spec, targets.n("hmmer2"))
+        return card | {
+            "report_score": older.report_score,
+            "include_score": older.include_score,
+            "n_targets": older.n_targets,
+            "histogram_kind": "viterbi",
+            "histogram_report_score": older.report_score,
+        }
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    limits = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    return card | {
+        "report_score": limits.report_score,
+        "include_score": limits.include_score,
+        "n_targets": limits.n_targets,
+        "histogram_kind": "msv",
+        "histogram_report_score": None,
+        "left_out": targets.left_out.rows.tolist(),
+        "left_out_residues": sum(map(targets.database.length, targets.left_out.rows.tolist())),
+        **card_of_statistics(settings, filter_limits(spec), limits),
+    }
+
+
+def has_composition(hmm: Hmm) -> bool:
+    """Return whether a profile says what its bias filter needs, or needs none."""
+    return not isinstance(hmm.settings, Hmmer3Settings) or hmm.settings.composition is not None

@@ -1,0 +1,169 @@
+"""What the user asked of a search with profiles, as plain data with the words of flags and forms."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clalign.errors import OptionError
+from clalign.values.specs import INPUT, REPORT, flag_of, flag_words, option
+
+COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
+"""The command of each direction."""
+
+FOUND = {"search": "sequences", "scan": "profiles"}
+"""What each direction finds and counts."""
+
+CutoffName = Literal["none", "ga", "tc", "nc"]
+
+INCLUDE = "Significance"
+MODEL = "Model cutoffs"
+FILTER = "Filters"
+ENGINE = "Scoring"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpec:
+    """A search of profiles against sequences. Scores are in bits; None means no limit.
+
+    Attributes
+    ----------
+    profiles, targets : str
+        Files; ``-`` is standard input.
+    device : str
+        What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
+    direction : str
+        ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
+        sequence, its profiles, and E-values count profiles.
+    """
+
+    profiles: str
+    targets: str
+    device: str = "auto"
+    direction: Literal["search", "scan"] = "search"
+    evalue: float = option(10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT)
+    score: float | None = option(None, "-T", "Score at least", "report {found} with at least this score", REPORT)
+    domain_evalue: float | None = option(
+        None, "--domE", "Domain E-value at most", "report domains with at most this E-value", REPORT
+    )
+    domain_score: float | None = option(
+        None, "--domT", "Domain score at least", "report domains with at least this score", REPORT
+    )
+    inclusion_evalue: float = option(
+        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", INCLUDE
+    )
+    inclusion_score: float | None = option(
+        None, "--incT", "Significant score", "call {found} with at least this score significant", INCLUDE
+    )
+    inclusion_domain_evalue: float = option(
+        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE
+    )
+    inclusion_domain_score: float | None = option(
+        None, "--incdomT", "Significant domain score", "call domains with at least this score significant", INCLUDE
+    )
+    n_targets: float | None = option(None, "-Z", "Database size", "number of {found} for E-values", REPORT)
+    n_domain_targets: float | None = option(
+        None, "--domZ", "Database size for domains", "number of {found} for domain E-values", REPORT
+    )
+    cutoff: CutoffName = option(
+        "none", "--cut_ga|--cut_tc|--cut_nc", "Cutoff of the model", "use the model's own thresholds", MODEL
+    )
+    without_filters: bool = option(
+        False, "--max", "No filters", "run without filters (HMMER2 profiles have none)", ENGINE
+    )
+    f1: float = option(0.02, "--F1", "MSV filter", "P-value that lets {found} pass the MSV filter", FILTER)
+    f2: float = option(1e-3, "--F2", "Viterbi filter", "P-value that lets {found} pass the Viterbi filter", FILTER)
+    f3: float = option(1e-5, "--F3", "Forward filter", "P-value that lets {found} pass the Forward filter", FILTER)
+    without_bias_filter: bool = option(
+        False, "--nobias", "No bias filter", "leave out the filter for biased composition (HMMER3)", FILTER
+    )
+    compute_composition: bool = option(
+        False, "--compute_compo", "Compute compositions",
+        "compute the mean composition of profiles without a COMPO line for that filter (HMMER3 does without)", FILTER,
+    )  # fmt: skip
+    seed: int = option(42, "--seed", "Random seed", "seed of the sampling that parts close domains (HMMER3)", ENGINE)
+    without_null2: bool = option(
+        False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
+    )
+    alphabet: Literal["auto", "amino", "dna", "rna"] = option(
+        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
+    )
+    sequence_format: str = option("auto", "--tformat", "Sequence format", "format of the sequence file", INPUT)
+    skip_bad: bool = option(
+        False, "--skip_bad", "Skip bad records",
+        "leave out sequences with characters that HMMER3 refuses, such as - (HMMER3)", INPUT,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.profiles == "-" and self.targets == "-":
+            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+        for name in ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise OptionError(
+                    f"{flag_of(name, SearchSpec)} is {value}: an E-value cannot be below 0.",
+                    "Give 0 or a larger number.",
+                )
+        for name in ("n_targets", "n_domain_targets"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise OptionError(
+                    f"{flag_of(name, SearchSpec)} is {value}: a size must be above 0.", "Give a larger number."
+                )
+        for name in ("f1", "f2", "f3"):
+            value = getattr(self, name)
+            if not value >= 0:
+                raise OptionError(
+                    f"{flag_of(name, SearchSpec)} is {value}: a P-value cannot be below 0.",
+                    "Give a number from 0 to 1.",
+                )
+        if not 0 <= self.seed < 2**32:
+            raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused.
+
+        Raises
+        ------
+        OptionError
+            If it is one of a pairwise search.
+        """
+        if data.get("direction") == "pairwise":
+            raise OptionError(
+                "This is a run of `clalign sw`, which has no profiles.", "Choose a run of hmmsearch or hmmscan."
+            )
+        # Older versions computed what profiles do not say of their composition.
+        return cls(**{"compute_composition": True, **data})
+
+
+_EVALUES = ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue")
+_SCORES = ("score", "domain_score", "inclusion_score", "inclusion_domain_score")
+_BY_SCORE = "a score takes the place of the E-value"
+
+REPLACED: dict[str, tuple[tuple[str, ...], str]] = {
+    **{score: ((evalue,), _BY_SCORE) for score, evalue in zip(_SCORES, _EVALUES, strict=True)},
+    "cutoff": ((*_EVALUES, *_SCORES), "the profile's own cutoffs take the place of all thresholds"),
+    "without_filters": (("f1", "f2", "f3", "without_bias_filter"), "without filters there is nothing to set"),
+}
+"""Options that take the place of others where profiles are HMMER3's: of which, and why. HMMER 3 refuses them together.
+
+For HMMER2 profiles a score and an E-value both count, as in HMMER2.
+"""
+
+
+def replaced_by(given: Collection[str]) -> dict[str, str]:
+    """Return the fields that do not count beside those that were given, each with the one that takes its place."""
+    return {name: other for other in REPLACED if other in given for name in REPLACED[other][0]}
+
+
+def command_line(spec: SearchSpec) -> list[str]:
+    """Return the words of the command that runs this spec; only what differs from the defaults."""
+    device = [] if spec.device == "auto" else ["--device", spec.device]
+    return ["clalign", COMMANDS[spec.direction], *device, *flag_words(spec), spec.profiles, spec.targets]

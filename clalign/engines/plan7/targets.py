@@ -1,0 +1,239 @@
+"""What is searched: which sequences of a database count, and which HMMER3 cannot search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.databases.reports import InputReport
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import InputError
+from clalign.formats.sources import TextReader, is_plain, opened
+from clalign.values.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
+from clalign.values.local_profiles import LengthTerms, length_terms, members_of
+from clalign.values.profiles import Hmm
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+LONGEST = 100_000
+"""HMMER3 searches no longer sequence."""
+
+CHUNK = 1 << 24
+"""Residues that are looked through at once."""
+
+NAMED = 3
+"""So many sequences are named in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Database rows that HMMER3 cannot search.
+
+    Attributes
+    ----------
+    rows : int64[n]
+        Rising.
+    texts : tuple of str
+        What a user should know of them, and of other differences from what HMMER3 reads.
+    """
+
+    rows: npt.NDArray[np.int64]
+    texts: tuple[str, ...] = ()
+
+
+NOTHING_LEFT_OUT = LeftOut(np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A batch as HMMER3 searches it: what cannot be searched is empty.
+
+    Attributes
+    ----------
+    batch : SequenceBatch
+        The same rows.
+    terms : LengthTerms
+        Of its rows.
+    empty : int64[n]
+        Positions without residues.
+    """
+
+    batch: SequenceBatch
+    terms: LengthTerms
+    empty: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What is searched, and what E-values count.
+
+    Attributes
+    ----------
+    database : SequenceDatabase
+    empty_inputs : int64[n]
+        Sorted places in the input of the sequences without residues, which HMMER2 does not count.
+    n_profiles : int or None
+        In a scan the number of profiles, which are the targets of each sequence; None in a search.
+    left_out : LeftOut
+        What HMMER3 profiles do not search, nor count.
+    """
+
+    database: SequenceDatabase
+    empty_inputs: npt.NDArray[np.int64]
+    n_profiles: int | None = None
+    left_out: LeftOut = NOTHING_LEFT_OUT
+    _reduced: WeakKeyDictionary[SequenceBatch, tuple[SequenceBatch | None, LengthTerms, npt.NDArray[np.int64]]] = field(
+        default_factory=WeakKeyDictionary, repr=False, compare=False
+    )
+
+    def n(self, origin: Literal["hmmer2", "hmmer3"]) -> float:
+        """Return the number that E-values of a profile count with.
+
+        In a scan it is that of the profiles. HMMER2 counts the sequences that have residues, HMMER3 all
+        that it can read.
+        """
+        uncounted = self.database.n_empty if origin == "hmmer2" else len(self.left_out.rows)
+        return float(self.n_profiles or len(self.database) - uncounted)
+
+    def reduced(self, batch: SequenceBatch) -> Reduced:
+        """Return a batch of the database as HMMER3 searches it; the same arrays for the same batch."""
+        if batch not in self._reduced:
+            kept = _without(batch, self.left_out.rows)
+            empty = np.flatnonzero(kept.lengths == 0).astype(np.int64)
+            # None for the batch itself: a value that held its own key would keep it for ever.
+            self._reduced[batch] = None if kept is batch else kept, length_terms(kept.lengths), empty
+        other, terms, empty = self._reduced[batch]
+        return Reduced(batch if other is None else other, terms, empty)
+
+
+def _without(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch:
+    """Return a batch with the residues of some database rows taken out; itself if it has none of them."""
+    leaves = np.isin(batch.targets, rows) & (batch.lengths > 0)
+    if not leaves.any():
+        return batch
+    lengths = np.where(leaves, 0, batch.lengths)
+    codes = batch.codes[~np.repeat(leaves, batch.lengths)]
+    return SequenceBatch(codes, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), batch.targets)
+
+
+def targets_of(
+    spec: SearchSpec, database: SequenceDatabase, profiles: Sequence[Hmm], report: InputReport | None = None
+) -> Targets:
+    """Return the targets of a search or scan.
+
+    Parameters
+    ----------
+    spec : SearchSpec
+    database : SequenceDatabase
+    profiles : sequence of Hmm
+    report : InputReport, optional
+        Of the database; without one, HMMER3's rules for characters are not applied.
+
+    Raises
+    ------
+    InputError
+        If a record has characters that HMMER3 refuses, and such are not to be skipped.
+    """
+    empty = np.empty(0, np.int64)
+    if database.n_empty:
+        empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
+    newer = [hmm for hmm in profiles if hmm.origin == "hmmer3"]
+    left_out = NOTHING_LEFT_OUT
+    if newer:
+        left_out = _left_out(spec, database, newer[0].alphabet, report)
+    return Targets(database, empty, len(profiles) if spec.direction == "scan" else None, left_out)
+
+
+def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, report: InputReport | None) -> LeftOut:
+    long = np.flatnonzero(np.diff(database.offsets) > LONGEST).astype(np.int64)
+    texts = []
+    if len(long):
+        texts.append(
+            f"Left out, because HMMER3 searches no sequence longer than {LONGEST:,} residues: {_named(database, long)}."
+        )
+    if report is not None and any(issue.kind == "digits" for issue in report.issues):
+        texts.append("Digits among the residues were left out; HMMER3 itself refuses such a file.")
+    bad = np.empty(0, np.int64)
+    refused = refused_codes(alphabet)
+    if report is not None and _may_be_bad(database, alphabet, report):
+        bad = _rows_with(database, refused)
+    if len(bad) and not spec.skip_bad:
+        raise _bad_record(spec, database, refused, bad, alphabet)
+    if len(bad):
+        texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
+    return LeftOut(np.union1d(long, bad), tuple(texts))
+
+
+def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
+    """Return which letter codes HMMER3 refuses in a sequence of this alphabet (bool[N_CODES])."""
+    refused = np.array([not meanings for meanings in members_of(alphabet)])
+    refused[[STOP_CODE, DOT_CODE]] = False
+    refused[len(LETTERS) :] = False
+    assert len(refused) == N_CODES
+    return refused
+
+
+def _may_be_bad(database: SequenceDatabase, alphabet: Alphabet, report: InputReport) -> bool:
+    told = any(issue.kind in ("letters", "gaps") for issue in report.issues)
+    return told or alphabet.is_nucleic != database.alphabet.is_nucleic
+
+
+def _rows_with(database: SequenceDatabase, refused: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    found = [np.empty(0, np.int64)]
+    for start in range(0, database.n_residues, CHUNK):
+        places = np.flatnonzero(refused[database.codes[start : start + CHUNK]])
+        found.append(np.unique(np.searchsorted(database.offsets, places + start, side="right") - 1))
+    return np.unique(np.concatenate(found)).astype(np.int64)
+
+
+def _named(database: SequenceDatabase, rows: npt.NDArray[np.int64]) -> str:
+    first = rows[np.argsort(database.order[rows])][:NAMED]
+    names = ", ".join(f"{database.header(int(row))[0]} ({database.length(int(row)):,} residues)" for row in first)
+    return names if len(rows) <= NAMED else f"{names} and {len(rows) - NAMED:,} others"
+
+
+def _bad_record(
+    spec: SearchSpec,
+    database: SequenceDatabase,
+    refused: npt.NDArray[np.bool_],
+    rows: npt.NDArray[np.int64],
+    alphabet: Alphabet,
+) -> InputError:
+    row = int(rows[np.argmin(database.order[rows])])
+    codes = database.residues(row)
+    letter = decode(codes[refused[codes]][:1])
+    name = database.header(row)[0]
+    what = f'the record "{name}" holds "{letter}"' if letter != "?" else f'the record "{name}" holds a character'
+    more = f" ({len(rows):,} records hold such)" if len(rows) > 1 else ""
+    return InputError(
+        spec.targets,
+        f"{what} that HMMER3 does not take in a sequence{more}.",
+        _hint_for_bad(database, alphabet),
+        _line_of(spec.targets, name, refused),
+    )
+
+
+def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet) -> str:
+    if alphabet.is_nucleic == database.alphabet.is_nucleic:
+        return "Leave such records out with --skip_bad, or correct the file."
+    return f"The profile is for {alphabet.label}, but these sequences look like {database.alphabet.label}: take others."
+
+
+def _line_of(path: str, name: str, refused: npt.NDArray[np.bool_]) -> int | None:
+    """Return the line of a FASTA file where a record first has a refused character."""
+    if not is_plain(path):
+        return None
+    table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]
+    bad = np.flatnonzero(table).astype(np.uint8).tobytes()
+    wanted = False
+    with opened(path) as source:
+        for number, line in TextReader(source).lines():
+            if line.startswith(b">"):
+                wanted = line[1:].split(None, 1)[:1] == [name.encode(errors="surrogateescape")]
+            elif wanted and len(line) != len(line.translate(None, bad)):
+                return number
+    return None

@@ -1,0 +1,344 @@
+"""Computing results again on another device, normally the reference, and comparing every number.
+
+What is computed again is read from the sequence file itself: neither the prepared copy in the cache nor the device
+that searched has a part in it. Since what was lost is not among the results, sequences that are no hits go through
+everything, too: first those that nearly were hits, then some of every batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session, open_session
+from clalign.databases.loading import load_database
+from clalign.databases.profile_library import load_library
+from clalign.databases.rereading import Reread, read_again
+from clalign.engines.plan7.hmmer2_search import Hmmer2Search
+from clalign.engines.plan7.hmmer3_search import FORWARD_SHARE, Hmmer3Search
+from clalign.engines.plan7.preparing import prepare_search
+from clalign.engines.plan7.profile_search import check_unchanged
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.targets import targets_of
+from clalign.errors import Cancelled, OptionError
+from clalign.execution.protocol import Scored
+from clalign.jobs import JobContext, building
+from clalign.runs.contradictions import contradictions
+from clalign.runs.funnel import FILTERS, survivors_of
+from clalign.runs.inputs import at_hand
+from clalign.runs.run_file import RunFile
+from clalign.values.devices import Device
+from clalign.values.hits import Domain, Hit, Survivors
+from clalign.values.profiles import IMPOSSIBLE
+from clalign.values.sequences import SequenceDatabase
+
+SEED = 42
+
+TOLERANCE = 0.005
+"""So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
+
+SHARE = float(FORWARD_SHARE)
+"""Or by this share of the score, if that is more: the scores of long targets are sums of many rounded numbers."""
+
+Search = Hmmer2Search | Hmmer3Search
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a verification found so far.
+
+    Attributes
+    ----------
+    verdicts : dict
+        Hit id, and whether everything about the hit was equal.
+    details : list of str
+        A sentence for each difference.
+    others : int
+        Other sequences that were computed again.
+    """
+
+    verdicts: dict[int, bool] = field(default_factory=dict)
+    details: list[str] = field(default_factory=list)
+    others: int = 0
+
+    def add_hit(self, key: int, difference: str) -> None:
+        """Add a hit, and in words what differs, if anything does."""
+        self.verdicts[key] = not difference
+        self.details += [difference] if difference else []
+
+    def add_others(self, checked: int, differences: list[str]) -> None:
+        """Add scores of other sequences."""
+        self.others += checked
+        self.details += differences
+
+
+def judge(
+    run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None]
+) -> dict[str, Any]:
+    """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way."""
+    found, complete = Findings(), True
+    try:
+        with open_session(device, context.check, partial(building, context)) as session:
+            compute(found, session)
+    except Cancelled:
+        complete = False
+    checked = len(found.verdicts) + found.others
+    if not complete and not checked:
+        raise Cancelled
+    if checked or found.details:
+        run.add_verification(device.name, found.verdicts, found.details, found.others)
+    return {
+        "checked": checked, "hits": len(found.verdicts), "others": found.others, "differing": len(found.details),
+        "details": found.details, "device": device.name, "complete": complete,
+    }  # fmt: skip
+
+
+def refuse_standard_input(run: RunFile, *paths: str) -> None:
+    """Raise `OptionError` if a file of a run was standard input, which cannot be read again."""
+    if "-" in paths:
+        raise OptionError(
+            f"{run.path} cannot be verified, because its input came from standard input.",
+            "Search again with the input in a file.",
+        )
+
+
+def verify_run(
+    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+) -> dict[str, Any]:
+    """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
+
+    Parameters
+    ----------
+    run : RunFile
+        Open for writing: the verdicts are kept in it.
+    hits : list of int or None
+        Ids of the hits; None takes the best `sample` / 2 and as many drawn at random (seed 42), as many other
+        sequences of all profiles together (one of each at least), and compares the run's counters.
+    sample : int
+        Number of hits and of other sequences, if `hits` is None.
+    device : Device
+    context : JobContext
+
+    Returns
+    -------
+    dict
+        ``checked`` (``hits`` and ``others``), ``differing`` and ``details``, a sentence for each difference;
+        ``complete`` is False if it was stopped on the way. Who checked nothing has proved nothing.
+
+    Raises
+    ------
+    Cancelled
+        If it was stopped before anything was checked.
+    """
+    spec = at_hand(run, run.spec(SearchSpec), context)
+    refuse_standard_input(run, spec.targets, spec.profiles)
+    database, report = load_database(
+        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+    )
+    profiles, digest = load_library(spec.profiles, context.check, keep=False)
+    check_unchanged(run, spec, report, digest)
+    chosen = sample_of_hits(run, sample) if hits is None else hits
+    share = -(-sample // len(profiles))
+    others = [_drawn(run, number, share, context) for number in range(len(profiles) if hits is None else 0)]
+    rows = np.unique(np.concatenate([np.array([_place(run, key)[1] for key in chosen], np.int64), *others]))
+    reread = read_again(spec.targets, database, report, rows, context)
+    targets = replace(targets_of(spec, database, profiles, report), database=reread.database)
+    searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
+    n_all = len(chosen) + sum(map(len, others))
+
+    def compute(found: Findings, session: Session) -> None:
+        for key in chosen:
+            context.check()
+            found.add_hit(key, _difference(run.hit(key), searches[_place(run, key)[0]], session, context))
+            context.progress("verify", len(found.verdicts), n_all, "sequences")
+        found.details += _contradictions(run, database, reread, len(others), context)
+        for number, of_profile in enumerate(others):
+            for n_checked, texts in _check_others(run, number, searches[number], of_profile, session, context):
+                found.add_others(n_checked, texts)
+                context.progress("verify", len(found.verdicts) + found.others, n_all, "sequences")
+
+    return judge(run, device, context, compute)
+
+
+def _place(run: RunFile, key: int) -> tuple[int, int]:
+    """Return the number of the profile of a hit, and its row."""
+    profile, row = run.connection.execute("SELECT profile, row FROM hits WHERE id = ?", (key,)).fetchone()
+    return int(profile), int(row)
+
+
+def _contradictions(
+    run: RunFile, database: SequenceDatabase, reread: Reread, n_profiles: int, context: JobContext
+) -> Iterator[str]:
+    """Yield what the run says and contradicts, and whether its sequences are those of the file."""
+    yield from other_copy(database, reread)
+    for number in range(n_profiles):
+        is_done = run.state == "done"
+        yield from contradictions(run.connection, number, run.card(number), len(database), is_done, context.check)
+
+
+def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
+    """Yield a sentence if what was prepared of a file has sequences of other lengths than the file."""
+    found = np.empty(len(database), np.int64)
+    found[database.order] = np.diff(database.offsets)
+    if not np.array_equal(found, reread.lengths):
+        yield f"The copy of {database.source} that was prepared for searches holds other sequences than the file."
+
+
+def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) -> Rows:
+    """Return rows that are no hits: half of them those that nearly were, the others at random from all batches alike.
+
+    Parameters
+    ----------
+    run : RunFile
+    number : int
+        Of the profile or query.
+    near : int64[n]
+        Those that nearly were hits, the nearest first.
+    known : int64[n]
+        All that have a score.
+    sample : int
+        How many are drawn.
+    """
+    hits = np.array([row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))])
+    first = near[~np.isin(near, hits)][: sample // 2]
+    rest = known[~np.isin(known, np.concatenate([hits.astype(np.int64), first]))]
+    rest = np.random.default_rng(SEED).permutation(rest)
+    batch = np.searchsorted([begin for begin, _ in run.finished(number)], rest, side="right")
+    turns = np.empty(len(rest), np.int64)
+    order = np.argsort(batch, kind="stable")
+    begins = np.searchsorted(batch[order], batch[order], side="left")
+    turns[order] = np.arange(len(rest)) - begins
+    rest = rest[np.argsort(turns, kind="stable")][: sample - len(first)]
+    return np.sort(np.concatenate([first, rest])).astype(np.int64)
+
+
+def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
+    """Return the rows to compute again that are no hits of a profile."""
+    rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for first, last, values in run.scores(number):
+        context.check()
+        rows.append(np.arange(first, last))
+        scores.append(values)
+    every, values = np.concatenate(rows), np.concatenate(scores)
+    every, values = every[values > IMPOSSIBLE], values[values > IMPOSSIBLE]
+    near = every[np.argsort(-values.astype(np.int64), kind="stable")]
+    if run.card(number).get("origin") == "hmmer3":
+        passed = survivors_of(run.connection, number)
+        near = passed.rows[np.lexsort([-np.nan_to_num(passed.forward, nan=-np.inf), -passed.reached.astype(int)])]
+    return drawn_rows(run, number, near, every, sample)
+
+
+def sample_of_hits(run: RunFile, sample: int) -> list[int]:
+    """Return the ids of the best hits of a run, and of as many drawn at random."""
+    ids = [int(row[0]) for row in run.connection.execute("SELECT id FROM hits ORDER BY score DESC, id")]
+    best, rest = ids[: sample // 2], np.array(ids[sample // 2 :], np.int64)
+    drawn = np.random.default_rng(SEED).permutation(rest)[: sample - len(best)]
+    return [*best, *(int(number) for number in drawn)]
+
+
+def _difference(hit: Hit, search: Search, session: Session, context: JobContext) -> str:
+    """Return in words what differs, or nothing."""
+    batch = _database_of(search).select(np.array([hit.row], np.int64))
+    scored = search.start_scoring(session, batch)()
+    raw = int(scored.scores.values[0])
+    if raw != hit.raw:
+        return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
+    again = search.start_hits(session, scored, context)()
+    if not again:
+        return f"{hit.name}: is a hit, computed again it is none."
+    equal = again[0] == hit if isinstance(search, Hmmer2Search) else _agree(hit, again[0])
+    return "" if equal else f"{hit.name}: the domains or their scores differ when computed again."
+
+
+def _agree(hit: Hit, again: Hit) -> bool:
+    """Return whether two devices found the same of a HMMER3 hit, and whether it is told of the same sequence."""
+    told = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
+    same = [(h.n_domains, h.estimates and h.estimates.n_envelopes, len(h.domains)) for h in (hit, again)]
+    close = _close(hit.score, again.score) and _close(hit.bias, again.bias, hit.score)
+    if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
+        return False
+    pairs = [(h.filters.viterbi, h.filters.forward) for h in (hit, again) if h.filters]
+    filters = all(a == b or (a and b and _close(a, b)) for a, b in zip(*pairs, strict=True))
+    return filters and all(_domains_agree(a, b) for a, b in zip(hit.domains, again.domains, strict=True))
+
+
+def _domains_agree(a: Domain, b: Domain) -> bool:
+    spans = [(d.envelope, d.target_range, d.profile_range, d.states, d.text.target) for d in (a, b)]
+    close = _close(a.score, b.score) and _close(a.bias, b.bias, a.score) and _close(a.accuracy or 0, b.accuracy or 0)
+    return spans[0] == spans[1] and _close_logs(a, b) and close
+
+
+def _close(a: float, b: float, scale: float = 0.0) -> bool:
+    """Return whether numbers are close for two devices; the difference of two scores has their `scale`."""
+    return a == b or bool(np.isfinite(a) and abs(a - b) <= max(TOLERANCE, SHARE * max(abs(a), abs(scale))))
+
+
+def _close_logs(a: Hit | Domain, b: Hit | Domain) -> bool:
+    """Return whether P-values, and E-values beside them, are of scores that are close."""
+    logs = (a.log_pvalue or 0.0) - (b.log_pvalue or 0.0)
+    ratio = abs(np.log(max(a.evalue, 1e-300)) - np.log(max(b.evalue, 1e-300)))
+    most = 2 * max(TOLERANCE, SHARE * abs(a.log_pvalue or 0.0))
+    return bool(abs(logs) <= most and ratio <= most)
+
+
+def _database_of(search: Search) -> SequenceDatabase:
+    return search.database if isinstance(search, Hmmer2Search) else search.targets.database
+
+
+def _check_others(
+    run: RunFile, number: int, search: Search, rows: Rows, session: Session, context: JobContext
+) -> Iterator[tuple[int, list[str]]]:
+    """Compute sequences that are no hits again, all the way; yield how many were checked, and what differs."""
+    kept = dict(_kept_scores(run, number, rows))
+    passed = survivors_of(run.connection, number) if isinstance(search, Hmmer3Search) else None
+    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
+    for start in range(0, len(rows), at_once):
+        context.check()
+        some = rows[start : start + at_once]
+        scored = search.start_scoring(session, _database_of(search).select(some))()
+        name = [_database_of(search).header(int(row))[0] for row in some]
+        texts = [
+            f"{name[place]}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
+            for place, (row, again) in enumerate(zip(some.tolist(), scored.scores.values.tolist(), strict=True))
+            if again != kept[row]
+        ]
+        if passed is not None:
+            texts += _filtered_otherwise(search, passed, scored)
+        texts += [
+            f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
+            for hit in search.start_hits(session, scored, context)()
+        ]
+        yield len(some), texts
+
+
+def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, int]]:
+    """Yield the score that a run keeps of each row."""
+    for first, last, values in run.scores(number):
+        inside = rows[(rows >= first) & (rows < last)]
+        yield from zip(inside.tolist(), values[inside - first].tolist(), strict=True)
+
+
+def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored) -> list[str]:
+    """Return which targets came otherwise through HMMER3's filters."""
+    texts = []
+    assert scored.survivors is not None
+    columns = ("msv", "bias", "viterbi", "forward")
+    for row in scored.scores.targets.tolist():
+        kept, again = (
+            [(int(table.reached[p]), *(float(getattr(table, c)[p]) for c in columns))
+             for p in np.flatnonzero(table.rows == row)]
+            for table in (passed, scored.survivors)
+        )  # fmt: skip
+        before, now = (found[0] if found else (0, *[np.nan] * 4) for found in (kept, again))
+        close = all(_close(a, b) or (np.isnan(a) and np.isnan(b)) for a, b in zip(before[1:], now[1:], strict=True))
+        is_at_limit = min(before[0], now[0]) == len(FILTERS) - 1  # Forward scores differ a little
+        if not close or (before[0] != now[0] and not is_at_limit):
+            name = _database_of(search).header(row)[0]
+            texts.append(f"{name}: passed {before[0]} filters, computed again {now[0]}, or has other scores there.")
+    return texts

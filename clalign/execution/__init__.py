@@ -1,0 +1,1 @@
+"""Computing what a run lacks: cutting work, devices, writing results."""

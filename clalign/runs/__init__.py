@@ -1,0 +1,1 @@
+"""The run file: its tables, writing, reading, notes, and where its inputs lie."""

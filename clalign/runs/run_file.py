@@ -1,0 +1,469 @@
+"""A run on disk: one SQLite file with what was asked, what was read, what is done and what was found.
+
+The worker writes one transaction for each finished batch (write-ahead log), so the file is whole at
+every moment: the window reads it while the job runs, and after a crash the job continues from the
+last finished batch and ends with the same result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.errors import DamagedRun, OutputError
+from clalign.jobs import JobContext
+from clalign.runs import funnel, notes
+from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
+from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
+from clalign.runs.hit_rows import HitRows
+from clalign.runs.ownership import owned, taken
+from clalign.runs.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
+from clalign.runs.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
+from clalign.runs.targets import HeaderReader
+from clalign.values.hits import Hit
+
+__all__ = [
+    "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
+    "open_run", "pack_scores", "write_note",
+]  # fmt: skip
+
+PATIENCE = 20.0
+"""Seconds that a question waits for others that write the file."""
+
+Kind = TypeVar("Kind")
+
+RunState = Literal["new", "running", "stopped", "failed", "done"]
+
+
+class RunFile:
+    """An open run file; a context manager.
+
+    Use `create_run` or `open_run`.
+    """
+
+    def __init__(self, path: Path, connection: RunConnection) -> None:
+        self.path = path
+        self.connection = connection
+        self.is_temporary = False
+        self._hits = HitRows(connection)
+        self._headers: HeaderReader | None = None
+
+    def __enter__(self) -> RunFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if isinstance(error, sqlite3.Error):
+            raise unreadable(self.path, error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with self.connection:
+                yield
+        except sqlite3.OperationalError as error:
+            raise unwritable(self.path, error) from error
+        except sqlite3.IntegrityError as error:
+            raise taken(self.path) from error
+
+    def owned(self) -> contextlib.AbstractContextManager[None]:
+        """Be the only worker that writes this run; see `clalign.runs.ownership.owned`."""
+        return owned(self.path)
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
+        found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            return default
+        return parsed(found[0], f"its {name}", self.path, FACTS.get(name, object))
+
+    def spec(self, kind: type[Kind]) -> Kind:
+        """Return what was asked for, as the spec of an engine.
+
+        Raises
+        ------
+        DamagedRun
+            If the file does not say it, or says something else.
+        """
+        return made_from(kind, self.fact("spec"), self.path)
+
+    def set_facts(self, **facts: Any) -> None:
+        """Store facts (plain data) in one transaction."""
+        with self._transaction():
+            self.connection.executemany(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [(name, json.dumps(v)) for name, v in facts.items()]
+            )
+
+    @property
+    def state(self) -> RunState:
+        """What became of the run."""
+        state: RunState = self.fact("state", "new")
+        return state
+
+    def set_profiles(self, cards: Iterable[dict[str, Any]]) -> None:
+        """Store the cards of the profiles, which must hold name, accession, description and length."""
+        rows = (  # one by one: of a million queries there is no room for all
+            (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
+            for i, card in enumerate(cards)
+        )
+        self._hits.forget_limits()
+        with self._transaction():
+            self.connection.execute("DELETE FROM profiles")
+            self.connection.executemany(
+                "INSERT INTO profiles (id, name, accession, description, length, card) VALUES (?, ?, ?, ?, ?, ?)", rows
+            )
+
+    def n_profiles(self) -> int:
+        """Return the number of profiles, or queries."""
+        return int(self.connection.execute("SELECT count(*) FROM profiles").fetchone()[0])
+
+    def profiles(self) -> list[dict[str, Any]]:
+        """Return the cards of the profiles."""
+        return list(self._cards("SELECT id, card FROM profiles ORDER BY id"))
+
+    def _cards(self, question: str) -> Iterator[dict[str, Any]]:
+        """Yield cards, whose numbers must have no gap."""
+        for place, (number, card) in enumerate(self.connection.execute(question)):
+            if place != number:
+                raise DamagedRun(self.path, f"its profile {place} is missing")
+            yield parsed_card(card, self.path)
+
+    def profiles_without_curves(self) -> list[dict[str, Any]]:
+        """Return the cards of queries without the curves of their scores, which are long."""
+        return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM profiles ORDER BY id"))
+
+    def card(self, profile: int) -> dict[str, Any]:
+        """Return the card of one profile, or query."""
+        return self._hits.card(profile)
+
+    def set_card(self, profile: int, card: dict[str, Any]) -> None:
+        """Store the card of one profile, or query, anew."""
+        self._hits.forget_limits()
+        with self._transaction():
+            self.connection.execute("UPDATE profiles SET card = ? WHERE id = ?", (json.dumps(card), profile))
+
+    def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
+        """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
+        with self._transaction():
+            self.connection.execute("UPDATE profiles SET best = ? WHERE id = ?", (json.dumps(best), profile))
+
+    def best(self, profile: int) -> dict[str, Any] | None:
+        """Return the best target of a profile, if it is known already."""
+        found = self.connection.execute("SELECT best FROM profiles WHERE id = ?", (profile,)).fetchone()
+        best: dict[str, Any] | None = parsed(found[0], "a best target", self.path, BEST) if found else None
+        return best
+
+    def finished(self, profile: int) -> list[tuple[int, int]]:
+        """Return the row ranges that are done for a profile, in order."""
+        rows = self.connection.execute("SELECT first, last FROM batches WHERE profile = ? ORDER BY first", (profile,))
+        found = rows.fetchall()
+        if any(first >= last for first, last in found) or any(a[1] > b[0] for a, b in itertools.pairwise(found)):
+            raise DamagedRun(self.path, "its batches overlap")
+        return found
+
+    def work_done(self) -> tuple[float, float]:
+        """Return the cells computed and the device seconds they took."""
+        sums = "SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches"
+        cells, seconds = self.connection.execute(sums).fetchone()
+        return cells, seconds
+
+    def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
+        """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
+        packed = result.packed or pack_scores(result.scores.values, result.survivors)
+        with self._transaction():
+            self.connection.execute(
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob,
+                 packed.survivors, *(packed.n_passed or (None,) * 4), *result.n_wider),
+            )  # fmt: skip
+            self.connection.executemany(
+                "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                [(result.profile, *counted) for counted in packed.bins],
+            )
+            self._hits.add(result.profile, result.hits)
+            for profile, hits in itertools.groupby(more_hits, lambda found: found[0]):
+                self._hits.add(profile, [hit for _, hit in hits])
+
+    def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
+        """Store the hits of a query in place of those that are there."""
+        with self._transaction():
+            self._hits.keep_best(profile, 0)
+            self._hits.add(profile, hits)
+
+    def keep_best(self, profile: int, n: int) -> None:
+        """Drop all but the n first hits of a query."""
+        with self._transaction():
+            self._hits.keep_best(profile, n)
+
+    def n_wider(self) -> tuple[int, int]:
+        """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
+        sums = "SELECT sum(n_in_16_bits) AS n_in_16_bits, sum(n_in_32_bits) AS n_in_32_bits FROM batches"
+        found = self.connection.execute(sums).fetchone()
+        return found[0] or 0, found[1] or 0
+
+    def make_temporary(self) -> None:
+        """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
+        self.connection.execute("PRAGMA synchronous = OFF")
+        self.is_temporary = True
+
+    def seal(self) -> None:
+        """Bring everything into the one file, so that it may be copied; readers may hinder the last step.
+
+        A temporary run stays as it is.
+        """
+        if self.is_temporary:
+            return
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.connection.execute("PRAGMA journal_mode = DELETE")
+
+    def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
+        """Yield first row, last row and the integer scores (int32) of each finished batch."""
+        for first, last, packed in self.connection.execute(
+            "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
+        ):
+            yield first, last, unpack_scores(packed, first, last, self.path)
+
+    def histogram(self, profile: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return the left edge of each filled bin (float64[n]) and its count (int64[n]).
+
+        In bits, or in the unit that the card of a query names: the score of a pairwise search.
+        """
+        rows = self.connection.execute(
+            "SELECT bin, count FROM histogram WHERE profile = ? ORDER BY bin", (profile,)
+        ).fetchall()
+        table = np.array(rows, np.int64).reshape(-1, 2)
+        card = self._hits.card(profile)
+        width = (card.get("histogram_bin") or BIN) * (card.get("histogram_unit") or 0.001)
+        return (table[:, 0] * width).astype(np.float64), table[:, 1]
+
+    def n_hits(self, profile: int | None = None) -> int:
+        """Return the number of reported hits, of one profile or of all."""
+        where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
+        return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
+
+    def rows_named(self, profile: int, name: str) -> list[int]:
+        """Return the rows of the hits of a profile, or query, that have a name."""
+        question = "SELECT row FROM hits WHERE profile = ? AND name = ? ORDER BY row"
+        return [row for (row,) in self.connection.execute(question, (profile, name))]
+
+    def hits(self, profile: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
+        """Yield hits by profile and rank.
+
+        Those of a HMMER2 profile by falling score and place in the input. Those of a HMMER3 profile by rising
+        P-value (falling score if scores decide what is significant), name, begin of the first domain and
+        place in the input.
+        """
+        where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
+        ids = self.connection.execute(
+            f"SELECT id FROM hits {where} ORDER BY profile, sort_key DESC, tie, input_index LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+        ).fetchall()
+        return self.hits_at([number for (number,) in ids])
+
+    def hits_at(self, ids: Sequence[int]) -> Iterator[Hit]:
+        """Yield the hits with these ids, in this order."""
+        return self._hits.read(ids)
+
+    def hit(self, number: int) -> Hit:
+        """Return the hit with this id, domains included."""
+        return next(self.hits_at([number]))
+
+    def n_reported(self, profile: int, row: int) -> int:
+        """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
+        return self._hits.n_reported(profile, row)
+
+    def funnel(self, profile: int) -> list[dict[str, Any]]:
+        """Return how many targets passed each stage so far: ``stage``, ``label``, ``passed``, ``expected``,
+        ``limit`` (P-value) and ``ran``."""
+        return funnel.funnel_of(self.connection, profile, self._hits.card(profile))
+
+    def survivors(
+        self,
+        profile: int,
+        stage: str,
+        rejected: bool = False,
+        limit: int = 1000,
+        offset: int = 0,
+        context: JobContext | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
+
+        Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
+        ``pvalue`` and ``limit``. Names come from the sequence file; they are empty when it is not at hand any more.
+        """
+        card = self._hits.card(profile)
+        if card.get("origin") != "hmmer3":
+            return []
+        chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
+        if self._headers is None:
+            self._headers = HeaderReader(self, context)
+        return funnel.listed(card, stage, chosen, self._headers)
+
+    def notes(self) -> dict[tuple[int, int], str]:
+        """Return what users have written beside hits, by profile and row of the target."""
+        return notes.read_notes(self.connection)
+
+    def add_message(self, kind: str, text: str) -> None:
+        """Keep a warning or an error with the run."""
+        with self._transaction():
+            self.connection.execute(
+                "INSERT INTO messages (seconds, kind, text) VALUES (?, ?, ?)", (time.time(), kind, text)
+            )
+
+    def messages(self) -> list[tuple[float, str, str]]:
+        """Return time (seconds since 1970), kind and text of each message."""
+        return self.connection.execute("SELECT seconds, kind, text FROM messages ORDER BY id").fetchall()
+
+    def add_verification(self, device: str, verdicts: dict[int, bool], details: list[str], n_others: int = 0) -> None:
+        """Store what was computed again on `device`.
+
+        Parameters
+        ----------
+        device : str
+            Its name.
+        verdicts : dict
+            Hit id, and whether everything about the hit was equal.
+        details : list of str
+            A sentence for each difference, those of other sequences included.
+        n_others : int
+            Sequences that are no hits whose scores were compared.
+        """
+        with self._transaction():
+            self.connection.execute(
+                "INSERT INTO verifications (seconds, device, checked, differing, details) VALUES (?, ?, ?, ?, ?)",
+                (time.time(), device, len(verdicts) + n_others, len(details), json.dumps(details)),
+            )
+            self.connection.executemany(
+                "UPDATE hits SET verified = ? WHERE id = ?",
+                [("equal" if equal else "differs", number) for number, equal in verdicts.items()],
+            )
+
+    def verifications(self) -> list[tuple[float, str, int, int, list[str]]]:
+        """Return time, device, number checked, number differing and details of each verification."""
+        rows = self.connection.execute(
+            "SELECT seconds, device, checked, differing, details FROM verifications ORDER BY id"
+        )
+        return [(*row[:4], parsed(row[4], "a verification", self.path, DETAILS)) for row in rows]
+
+
+def create_run(path: Path, **facts: Any) -> RunFile:
+    """Make a new run file with its first facts.
+
+    Raises
+    ------
+    OutputError
+        If the file exists or cannot be made.
+    """
+    if path.exists():
+        raise OutputError(f"{path} exists already.", "Choose another name, or continue it with: clalign resume")
+    try:
+        connection = connect(path, "rwc", PATIENCE)
+        connection.execute("PRAGMA journal_mode = WAL")
+        make_tables(connection)
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
+    run = RunFile(path, connection)
+    run.set_facts(created=time.time(), **facts)
+    return run
+
+
+def open_run(path: Path, writable: bool = False) -> RunFile:
+    """Open a run file.
+
+    Raises
+    ------
+    InputError
+        If it is missing, is no run file, or was written by a newer version.
+    OutputError
+        If it is of an older version, and is to be written but cannot be.
+    """
+    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
+    _bring_up_to_date(connection, version, writable)
+    return RunFile(path, connection)
+
+
+def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -> None:
+    """Make a file of an older version one of this version, or let it look like one where it is only read."""
+    if version >= SCHEMA_VERSION:
+        return
+    try:
+        (upgrade if writable else show_as_new)(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise (unwritable if writable else unreadable)(connection.path, error) from error
+
+
+def open_connection(path: Path) -> tuple[RunConnection, int]:
+    """Return a connection that one thread after the other may read with, and the version of the file.
+
+    Files of older versions look like new ones to it.
+
+    Raises
+    ------
+    InputError
+        As of `open_run`.
+    """
+    connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
+    _bring_up_to_date(connection, version, writable=False)
+    return connection, version
+
+
+def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
+    """Keep a note beside a target of a run, in place of the one that is there.
+
+    The file keeps its version, for older programs read it as before; a job that writes to it goes on.
+
+    Parameters
+    ----------
+    path : Path
+    profile : int
+        The number of the profile, or query.
+    row : int
+        The row of the target.
+    text : str
+        Becomes one line; none of it removes the note.
+    patience : float
+        Seconds to wait for a job that is writing just now.
+
+    Returns
+    -------
+    str
+        The note as it is kept.
+
+    Raises
+    ------
+    OptionError
+        If the note is too long.
+    InputError
+        If there is no such run.
+    RunBusy
+        If a job has been writing all that time.
+    OutputError
+        If the file cannot be written.
+    """
+    note = notes.one_line(text)
+    connection, _ = open_checked(path, "rw", patience)
+    try:
+        notes.write_note(connection, profile, row, note)
+    except sqlite3.DatabaseError as error:
+        raise unwritable(path, error) from error
+    finally:
+        connection.close()
+    return note

@@ -1,1 +1,0 @@
-"""Pipelines of stages: profile search, verification."""

@@ -1,0 +1,63 @@
+"""HMMER3's bias filter on any device."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.bias_filter import bias_filter_score, composition_steps
+from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.values.local_profiles import LocalProfile, composition_odds
+from clalign.values.sequences import SequenceBatch
+
+Scores = npt.NDArray[np.float32]
+
+GROUP = 64
+ITEMS = 512
+"""Work-items a compute unit of a GPU; a CPU has one."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"bias_filter_item": ({"BLOCK": 4},)}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+class BiasFilterStage(ChosenStage):
+    """The bias filter's score of every sequence of a batch in nats.
+
+    Parameters
+    ----------
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "bias_filter"
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+        """Score the batch with the plain reference."""
+        offsets = batch.offsets
+        values = [bias_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
+        return np.array(values, np.float32)
+
+    def enqueue(
+        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
+    ) -> Any:
+        """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
+        device = session.device
+        group = 1 if device.kind == "cpu" else min(GROUP, device.max_work_group)
+        most = 1 if device.kind == "cpu" else ITEMS // group
+        n_groups = max(1, min(device.n_compute_units * most, -(-chosen.most // group)))
+        ratios = session.resident("composition", profile, lambda: session.upload(composition_odds(profile)))
+        steps = composition_steps(profile.length)
+        scores = session.allocate(4 * chosen.most)
+        session.launch(
+            "bias_filter_item", "bias_filter", self.defines, n_groups * group, group,
+            *session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count,
+            ratios, steps.leave, steps.stay, session.zeros(4), scores,
+        )  # fmt: skip
+        return scores
+
+
+BIAS_FILTER = BiasFilterStage()

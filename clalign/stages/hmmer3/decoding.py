@@ -1,0 +1,107 @@
+"""Where targets hold domains, by their posterior probabilities."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.decoding import Decoded, Region, decode
+from clalign.reference.local_rows import n_vectors, striped_odds
+from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions, teams_for
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import SequenceBatch
+
+VARIANTS = {f"decoding_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+class DecodingStage:
+    """Forward score, expected number of domains and regions of every target of a batch.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``vector`` or ``lanes``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "decoding"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> list[Decoded]:
+        """Decode target after target with the plain reference."""
+        odds = striped_odds(model)
+        return [decode(batch.residues(row), odds, check) for row in range(len(batch))]
+
+    def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], list[Decoded]]:
+        """Start decoding the batch on an OpenCL session; return what waits for the answers."""
+        if not len(batch):
+            return list
+        n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
+        teams = teams_for(session, self.name, self.shape, self.defines)
+        found, _ = portions(session, teams, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS))
+        out = [session.results(4 * size) for size in (n, n, n_residues)]
+        for portion in found:
+            teams.launch(
+                session, "decode", portion, *session.residues(batch), session.upload(portion.order),
+                np.uint32(len(portion.order)), np.int32(vectors), np.int32(portion.longest),
+                *odds_tables(session, model), session.zeros(4), *portion.buffers(session), *out,
+            )  # fmt: skip
+        scores, expected = (session.fetch(buffer, n, np.float32) for buffer in out[:2])
+        regions = session.fetch(out[2], n_residues, np.int32)
+
+        def collect() -> list[Decoded]:
+            found = scores(), expected(), regions()
+            _demand_possible(session, batch, *found)
+            return decoded(*found, batch.offsets)
+
+        return collect
+
+
+def _demand_possible(
+    session: Any,
+    batch: SequenceBatch,
+    scores: npt.NDArray[np.float32],
+    expected: npt.NDArray[np.float32],
+    regions: npt.NDArray[np.int32],
+) -> None:
+    filled = batch.lengths > 0
+    none_odd = not ((expected[filled] < 0) | (expected[filled] > batch.lengths[filled] + 1)).any()
+    session.demand(none_odd, "a number of domains that a target cannot have")
+    session.demand(not np.isnan(scores[filled]).any(), "a Forward score that is no number")
+    places = np.flatnonzero(regions)
+    ends = places + (regions[places] >> 1)
+    row_ends = batch.offsets[np.searchsorted(batch.offsets, places, side="right")]
+    fit = (regions[places] > 1).all() and (ends <= row_ends).all() and (ends[:-1] <= places[1:]).all()
+    session.demand(fit, "domains beyond the end of a target, or within each other")
+
+
+def decoded(
+    scores: npt.NDArray[np.float32],
+    expected: npt.NDArray[np.float32],
+    regions: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int32],
+) -> list[Decoded]:
+    """Return what the kernel wrote of each target; `regions` as in ``common/regions.h``."""
+    places = np.flatnonzero(regions)
+    bounds = np.searchsorted(places, offsets)
+    lengths, several = regions[places] >> 1, (regions[places] & 1).astype(bool)
+    answers = []
+    for row, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
+        first = places[a:b] - offsets[row]
+        found = zip(first.tolist(), (first + lengths[a:b]).tolist(), several[a:b].tolist(), strict=True)
+        score = float(scores[row]) if offsets[row] < offsets[row + 1] else np.nan
+        answers.append(Decoded(score, float(expected[row]), tuple(Region(*region) for region in found)))
+    return answers
+
+
+DECODING = DecodingStage()

@@ -1,0 +1,161 @@
+"""Envelopes: their scores, optimal accuracy alignments and compositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.errors import OutOfDeviceMemory
+from clalign.reference.envelope import Rescored, letter_ratios, rescore
+from clalign.reference.local_rows import n_vectors, striped_odds
+from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions, teams_for
+from clalign.values.alignments import DomainPath
+from clalign.values.alphabets import code_of
+from clalign.values.envelopes import Parts
+from clalign.values.local_profiles import LocalProfile
+
+VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+"""Choices that are compiled for other vendors in the tests."""
+
+Answers = list[Rescored | None]
+
+_STATES, _CHANCES = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
+
+MOST_TEXT = 2**31 - 1
+"""Characters of all alignments of a batch: what an index of the kernel can hold."""
+
+
+class EnvelopeStage:
+    """Each part of a batch taken as one domain; None where single precision does not hold its probabilities.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``vector`` or ``lanes``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "envelope"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: Parts, model: LocalProfile, check: Check = nothing_to_check) -> Answers:
+        """Score and align part after part with the plain reference."""
+        odds, lengths = striped_odds(model), batch.batch.lengths
+        return [
+            rescore(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), model, odds, check)
+            for n in range(len(batch))
+        ]
+
+    def start(self, session: Any, batch: Parts, model: LocalProfile) -> Callable[[], Answers]:
+        """Start on an OpenCL session; return what waits for the answers."""
+        if not len(batch):
+            return list
+        n, vectors = len(batch), n_vectors(model.length)
+        teams = teams_for(session, self.name, self.shape, self.defines)
+        found, left = portions(session, teams, batch.lengths, lambda longest: _scratch(longest, vectors))
+        kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
+        ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
+        if ends[-1] > MOST_TEXT:
+            raise OutOfDeviceMemory(
+                f"The alignments of {n:,} envelopes are too long to be made at once.",
+                "Search smaller parts of the file.",
+            )
+        text_at = np.concatenate([[0], ends]).astype(np.int32)
+        sizes = [(n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), (int(text_at[-1]), np.uint8)]
+        sizes.append(sizes[-1])
+        out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
+        table, places = session.upload(part_table(batch)), session.upload(text_at)
+        tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
+        for portion in found:
+            teams.launch(
+                session, "rescore", portion, session.residues(batch.batch)[0], table, session.upload(portion.order),
+                np.uint32(len(portion.order)), places, np.int32(vectors), np.int32(portion.longest), *tables,
+                session.zeros(4), *portion.buffers(session), *out,
+            )  # fmt: skip
+        fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
+
+        def collect() -> Answers:
+            found = [get() for get in fetch]
+            done = np.setdiff1d(np.arange(n), left)
+            _demand_possible(session, batch, model, text_at, done, *found)
+            answers = rescored(batch, model, text_at, *found)
+            for place, answer in zip(
+                left.tolist(), self.reference(batch.select(left), model, session.check), strict=True
+            ):
+                answers[place] = answer
+            return answers
+
+        return collect
+
+
+def _demand_possible(
+    session: Any,
+    parts: Parts,
+    model: LocalProfile,
+    text_at: npt.NDArray[np.int32],
+    done: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float32],
+    ratios: npt.NDArray[np.float32],
+    begins: npt.NDArray[np.int32],
+    states: npt.NDArray[np.uint8],
+    chances: npt.NDArray[np.uint8],
+) -> None:
+    """Look at what the kernel wrote of the parts that it was given, as `rescored` takes it."""
+    residue, node, begin = begins.reshape(-1, 3)[done].T
+    found = done[begin >= 0]
+    residue, node, begin = residue[begin >= 0], node[begin >= 0], begin[begin >= 0]
+    end = text_at[1:][found]
+    inside = (begin >= text_at[:-1][found]) & (begin < end) & (node >= 0) & (residue >= 0)
+    session.demand(inside.all(), "an alignment outside of its envelope")
+    numbers = scores.reshape(-1, 2)[found], ratios.reshape(len(parts), -1)[found]
+    session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are no numbers")
+    used = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(int((end - begin).sum()))
+    letters = states[used]
+    is_text = np.isin(letters, _STATES).all() and np.isin(chances[used], _CHANCES).all()
+    session.demand(is_text, "an alignment of other letters than there are")
+    of_part = np.repeat(np.arange(len(found)), end - begin)
+    last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
+    last_residue = residue + np.bincount(of_part[letters != _STATES[2]], minlength=len(found))
+    fits = (last_node <= model.length).all() and (last_residue <= parts.lengths[found]).all()
+    session.demand(fits, "an alignment longer than its envelope or the profile")
+
+
+def _scratch(longest: int, vectors: int) -> tuple[int, ...]:
+    """Return the bytes a lane of the scratch buffers ``rows``, ``pairs``, ``cells`` and ``slots``."""
+    return 8 * vectors * 4, 2 * (longest + 1) * vectors * 4, longest * vectors, (longest + 1) * N_SLOTS
+
+
+def rescored(
+    parts: Parts,
+    model: LocalProfile,
+    text_at: npt.NDArray[np.int32],
+    scores: npt.NDArray[np.float32],
+    ratios: npt.NDArray[np.float32],
+    begins: npt.NDArray[np.int32],
+    states: npt.NDArray[np.uint8],
+    chances: npt.NDArray[np.uint8],
+) -> Answers:
+    """Return what the kernel wrote of each part."""
+    letters = letter_ratios(ratios.reshape(len(parts), -1), model)
+    state_text, chance_text = (text.tobytes().decode("ascii", "replace") for text in (states, chances))
+    numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
+    rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)
+    answers: Answers = []
+    for (score, correct), (residue, node, begin), end, first, ratio in rows:
+        if begin < 0:
+            answers.append(None)
+            continue
+        path = DomainPath(state_text[begin:end], node, first + residue)
+        answers.append(Rescored(score, ratio, correct, path, chance_text[begin:end]))
+    return answers
+
+
+ENVELOPE = EnvelopeStage()

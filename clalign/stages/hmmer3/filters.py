@@ -1,0 +1,59 @@
+"""HMMER3's filters one after the other: what passes one is listed on the device for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.filters import FilterLimits, Passage, passage
+from clalign.stages.hmmer3.filter_cascade import PASSED_FORWARD, Cascade, Filtered, FilterModel
+from clalign.values.sequences import SequenceBatch
+
+__all__ = [
+    "FILTERS", "PASSED_FORWARD", "FilterLimits", "FilterModel", "Filtered", "FiltersStage", "Passage", "passage",
+]  # fmt: skip
+
+
+class FiltersStage:
+    """All filters on every sequence of a batch; the lists of what passes never leave the device."""
+
+    name = "filters"
+
+    def start(self, session: Any, batch: SequenceBatch, model: FilterModel) -> Callable[[], Filtered]:
+        """Enqueue all filters; nothing waits for the host between them."""
+        if len(batch) == 0:
+            return lambda: self.reference(batch, model)
+        return Cascade(session, batch, model).start()
+
+    def reference(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
+        """Send target after target through the plain filters."""
+        msv = np.full(len(batch), np.nan, np.float32)
+        passed: list[tuple[int, Passage]] = []
+        for row in range(len(batch)):
+            check()
+            codes = batch.residues(row)
+            if not len(codes):
+                continue
+            found = passage(codes, model.profile, model.limits)
+            msv[row] = found.msv
+            if found.reached:
+                passed.append((row, found))
+
+        def column(name: str) -> npt.NDArray[np.float32]:
+            return np.array([getattr(found, name) for _, found in passed], np.float32)
+
+        return Filtered(
+            msv=msv,
+            rows=np.array([row for row, _ in passed], np.int32),
+            bias=column("bias"),
+            viterbi=column("viterbi"),
+            forward=column("forward"),
+            reached=np.array([found.reached for _, found in passed], np.uint8),
+        )
+
+
+FILTERS = FiltersStage()

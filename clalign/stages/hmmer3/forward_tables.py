@@ -1,0 +1,83 @@
+"""A model's odds and probabilities in the layouts of the Forward kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.local_profiles import LocalProfile, odds
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
+
+Table = npt.NDArray[np.float32]
+Wide = npt.NDArray[np.float64]
+
+VECTOR_LANES = 8
+
+
+def exit_weights(transitions: Wide) -> Wide:
+    """Return what each M adds to E with all the deletes that leave from it: float64[M + 1], 1 and more."""
+    n = transitions.shape[1]
+    deletes = np.zeros(n + 1)  # what D of each node adds to E with those after it
+    weights = np.ones(n)
+    for k in range(n - 1, 0, -1):
+        weights[k] += transitions[MD, k] * deletes[k + 1]
+        deletes[k] = 1 + transitions[DD, k] * deletes[k + 1]
+    return weights
+
+
+def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
+    """Pad the nodes (last axis) with zeros and fold them to [lanes, per_lane]."""
+    padded = np.zeros((*table.shape[:-1], lanes * per_lane), np.float32)
+    padded[..., : table.shape[-1]] = table
+    return padded.reshape(*table.shape[:-1], lanes, per_lane)
+
+
+def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Table]:
+    """Return the tables that the headers describe, with nodes folded to [lanes, per_lane].
+
+    Returns
+    -------
+    steps : float32[8, lanes, per_lane]
+    crossings : float32[log2(lanes), lanes]
+    emissions : float32[N_CODES, lanes, per_lane]
+    """
+    ratios, per_lane = odds(profile), -(-profile.length // lanes)
+    t = ratios.transitions.astype(np.float64)
+    weights = exit_weights(t)
+    columns = [
+        ratios.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
+    ]  # fmt: skip
+    steps = spread(np.stack(columns)[:, 1:], lanes, per_lane)
+    products = np.cumprod(steps[6].astype(np.float64), axis=1)
+    before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
+    crossings = [products[:, -1]]
+    while 2 ** len(crossings) < lanes:
+        distance, last = 2 ** (len(crossings) - 1), crossings[-1]
+        crossings.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
+    entering = (before * steps[4]).astype(np.float32)
+    emissions = spread((ratios.match * weights)[:, 1:], lanes, per_lane)
+    return np.concatenate([steps, entering[None]]), np.stack(crossings).astype(np.float32), emissions
+
+
+def striped_tables(session: Any, profile: LocalProfile) -> list[Any]:
+    """Return the tables of ``common/striped_forward.h`` on a device, made once a model."""
+
+    def make() -> list[Any]:
+        steps, crossings, emissions = forward_tables(profile, VECTOR_LANES)
+        return [session.upload(a) for a in (steps.transpose(2, 0, 1), crossings, emissions.transpose(0, 2, 1))]
+
+    tables: list[Any] = session.resident("striped forward", profile, make)
+    return tables
+
+
+def lanes_tables(session: Any, profile: LocalProfile, lanes: int) -> list[Any]:
+    """Return the tables of ``forward_lanes.cl`` on a device, made once a model."""
+
+    def make() -> list[Any]:
+        steps, crossings, emissions = forward_tables(profile, lanes)
+        return [session.upload(a) for a in (steps.transpose(0, 2, 1), crossings, emissions.transpose(0, 2, 1))]
+
+    tables: list[Any] = session.resident(f"forward lanes {lanes}", profile, make)
+    return tables

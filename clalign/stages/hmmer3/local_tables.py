@@ -1,0 +1,178 @@
+"""What the kernels that work on four lanes a problem share: tables of odds, portions, scratch memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.reference.local_rows import StripedOdds, striped_odds
+from clalign.stages.plan7.viterbi_shapes import lane_backend
+from clalign.values.envelopes import Parts
+from clalign.values.local_profiles import LocalProfile
+
+N_SLOTS = 6
+"""What is kept of a row (``common/local_targets.h``)."""
+
+MEMORY_SHARE = 0.25
+"""Share of the device's largest buffer that one scratch buffer may take."""
+
+TEAMS_A_UNIT = 8
+"""Teams that a compute unit of a GPU works on at the same time."""
+
+TEAM_VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "vector": ({"LANES": 4}, {"LANES": 8}, {"LANES": 16}),
+    "lanes": ({"LANE_BACKEND": 3}, {"LANE_BACKEND": 0}),
+}
+"""Choices by shape that are compiled for other vendors in the tests."""
+
+Whole = npt.NDArray[np.int32]
+
+
+def odds_of(session: Any, model: LocalProfile) -> StripedOdds:
+    """Return the striped odds of a profile, computed once a session."""
+    odds: StripedOdds = session.resident("striped odds", model, lambda: striped_odds(model))
+    return odds
+
+
+def odds_tables(session: Any, model: LocalProfile) -> list[Any]:
+    """Return steps and emissions (``common/local_rows.h``) on a device, made once a model."""
+
+    def make() -> list[Any]:
+        odds = odds_of(session, model)
+        steps = (odds.begin, odds.mm, odds.im, odds.dm, odds.md, odds.mi, odds.ii, odds.dd)
+        return [session.upload(np.stack(steps, axis=1)), session.upload(odds.emissions)]
+
+    tables: list[Any] = session.resident("local odds", model, make)
+    return tables
+
+
+def part_table(parts: Parts) -> Whole:
+    """Return first code, length and length of the target of each part (int32[n, 3])."""
+    first = parts.batch.offsets[parts.rows] + parts.first
+    return np.stack([first, parts.lengths, parts.batch.lengths[parts.rows]], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What is launched together.
+
+    Attributes
+    ----------
+    order : int32[n]
+        The problems, the longest first; -1 where a team has no further one.
+    longest : int
+        Residues of the first.
+    lanes : int
+        Width of the vectors, or work-items that work together.
+    n_teams : int
+        Teams of so many lanes, each with scratch memory of its own.
+    scratch : tuple of int
+        Bytes of it that each needs, buffer by buffer.
+    """
+
+    order: Whole
+    longest: int
+    lanes: int
+    n_teams: int
+    scratch: tuple[int, ...]
+
+    def buffers(self, session: Any) -> list[Any]:
+        """Return the scratch buffers."""
+        return [session.allocate(self.n_teams * size) for size in self.scratch]
+
+
+@dataclass(frozen=True, slots=True)
+class Teams:
+    """How the problems of a kernel are laid out on a device.
+
+    Attributes
+    ----------
+    name : str
+        Name of the kernel.
+    shape : str
+        ``vector`` or ``lanes``.
+    defines : dict
+        Compile-time choices; without LANES the portion decides.
+    most : int
+        Teams that work at the same time.
+    """
+
+    name: str
+    shape: str
+    defines: dict[str, int]
+    most: int
+
+    def launch(self, session: Any, entry: str, portion: Portion, *arguments: Any) -> None:
+        """Enqueue the kernel for a portion."""
+        group = 1 if self.shape == "vector" else portion.lanes
+        defines = {**self.defines, "LANES": portion.lanes}
+        session.launch(f"{self.name}_{self.shape}", entry, defines, portion.n_teams * group, group, *arguments)
+
+
+def teams_for(session: Any, name: str, shape: str | None, defines: dict[str, int]) -> Teams:
+    """Return the layout that suits a device, or the one that is asked for."""
+    units = max(1, session.device.n_compute_units)
+    chosen = shape or ("vector" if session.device.kind == "cpu" else "lanes")
+    if chosen == "vector":
+        return Teams(name, chosen, defines, units)
+    return Teams(name, chosen, {**lane_backend(session.device), **defines}, units * TEAMS_A_UNIT)
+
+
+def portions(
+    session: Any, teams: Teams, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
+) -> tuple[list[Portion], Whole]:
+    """Cut problems into portions whose scratch memory fits the device.
+
+    Parameters
+    ----------
+    session : OpenCLSession
+    teams : Teams
+    lengths : int32[n]
+        Residues of each problem.
+    scratch : callable
+        Returns for a length the bytes a lane that each scratch buffer needs for it.
+
+    Returns
+    -------
+    portions : list of Portion
+    left : int32[]
+        The problems that do not fit even alone.
+    """
+    limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
+    fixed = teams.defines.get("LANES")
+    order = np.argsort(-lengths, kind="stable").astype(np.int32)
+    found: list[Portion] = []
+    first = 0
+    while first < len(order) and (fixed or 4) * max(scratch(int(lengths[order[first]]))) > limit:
+        first += 1
+    left, order = order[:first], order[first:]
+    while len(order):
+        longest = int(lengths[order[0]])
+        needed = scratch(longest)
+        width = fixed or _width(len(order), teams.most)
+        while not fixed and width > 4 and width * max(needed) > limit:
+            width //= 2
+        wanted = min(teams.most, len(order) if teams.shape == "lanes" else -(-len(order) * 4 // width))
+        n_teams = max(1, min(wanted, limit // (width * max(needed))))
+        n = len(order) if n_teams == wanted else int(np.count_nonzero(lengths[order] > longest // 2))
+        taken = _spread(order[:n], width // 4, n_teams) if teams.shape == "lanes" else order[:n]
+        found.append(Portion(taken, longest, width, n_teams, tuple(width * size for size in needed)))
+        order = order[n:]
+    return found, left
+
+
+def _spread(order: Whole, places: int, n_teams: int) -> Whole:
+    """Leave places of a team empty where there are teams enough: what its problems do alone, they do in turns."""
+    used = min(places, -(-len(order) // n_teams))
+    spread = np.full((-(-len(order) // used), places), -1, np.int32)
+    spread[:, :used].flat[: len(order)] = order
+    return spread.ravel()
+
+
+def _width(n: int, units: int) -> int:
+    """Return the width of vectors for so many problems: wide ones, but no core is left without work."""
+    return 16 if n >= 8 * units else 8 if n >= 4 * units else 4

@@ -1,0 +1,120 @@
+"""MSV on a device: ungapped segments, as many as there are, for the sequences that SSV leaves undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.msv import msv_level
+from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.stages.hmmer3.ssv import bytes_of
+from clalign.stages.plan7.viterbi_shapes import lane_backend
+from clalign.values.alphabets import N_CODES
+from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
+from clalign.values.sequences import SequenceBatch
+
+Levels = npt.NDArray[np.uint8]
+Choices = Mapping[str, int]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "msv_lanes": (
+        {"NODES": 8, "GROUP": 64, "LANE_BACKEND": 3},
+        {"NODES": 40, "GROUP": 64, "LANE_BACKEND": 3},
+        {"NODES": 1, "GROUP": 32, "LANE_BACKEND": 0},
+    ),
+    "msv_vector": ({"VECTORS": 4}, {"VECTORS": 30}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+VECTOR_LANES = 16
+
+LANES_GROUP = 128
+
+GROUPS_PER_UNIT = 16
+
+
+class MsvStage(ChosenStage):
+    """The 8-bit score of state J of every sequence of a batch (uint8[n]); exact.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``lanes`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "msv"
+    dtype = np.uint8
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Levels:
+        """Score the batch with the plain reference."""
+        scores, moves = byte_scores(model), length_terms(batch.lengths).byte_move
+        levels = np.empty(len(batch), np.uint8)
+        for row in range(len(batch)):
+            check()
+            levels[row] = msv_level(batch.residues(row), scores, int(moves[row]))
+        return levels
+
+    def enqueue(
+        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
+    ) -> Any:
+        """Enqueue the kernel on chosen rows; return a buffer of uint8[chosen.most]."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        launch = {"vector": _launch_vector, "lanes": _launch_lanes}[shape]
+        levels, scores = session.allocate(chosen.most), bytes_of(session, profile)
+        head = (*session.residues(batch), chosen.rows, chosen.count, terms.byte_move)
+        numbers = (np.int32(scores.begin), np.int32(scores.bias))
+        launch(session, profile, self.defines, head, numbers, levels)
+        return levels
+
+
+MSV = MsvStage()
+
+
+def _costs(session: Any, profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
+    """Return the costs padded to so many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
+    costs = np.full((N_CODES, lanes * nodes), NEVER_BYTE, np.uint8)
+    costs[:, : profile.length] = bytes_of(session, profile).costs[:, 1:]
+    return costs.reshape(N_CODES, lanes, nodes)
+
+
+def _launch_vector(
+    session: Any, profile: LocalProfile, choices: Choices, head: tuple[Any, ...], numbers: tuple[Any, ...], levels: Any
+) -> None:
+    vectors = -(-profile.length // VECTOR_LANES)
+    table = session.resident(
+        "msv vector", profile,
+        lambda: session.upload(_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)),
+    )  # fmt: skip
+    session.launch(
+        "msv_vector", "msv_score", {"VECTORS": vectors, **choices}, max(1, session.device.n_compute_units), 1,
+        *head, *numbers, table, session.zeros(4), levels,
+    )  # fmt: skip
+
+
+def _launch_lanes(
+    session: Any, profile: LocalProfile, choices: Choices, head: tuple[Any, ...], numbers: tuple[Any, ...], levels: Any
+) -> None:
+    device = session.device
+    defines = {**lane_backend(device), **choices}
+    lanes = defines["LANES"]
+    nodes = -(-profile.length // lanes)
+    fours = -(-nodes // 4)
+
+    def make() -> Any:
+        costs = np.full((N_CODES, lanes, 4 * fours), NEVER_BYTE, np.uint8)
+        costs[:, :, :nodes] = _costs(session, profile, lanes, nodes)
+        return session.upload(costs.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3))
+
+    group = lanes if defines["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group)
+    defines = {"NODES": nodes, "GROUP": group, **defines}
+    group = defines["GROUP"]
+    session.launch(
+        "msv_lanes", "msv_score", defines, device.n_compute_units * GROUPS_PER_UNIT * group, group,
+        *head, *numbers, session.resident(f"msv lanes {lanes}", profile, make), levels,
+    )  # fmt: skip

@@ -1,0 +1,178 @@
+"""Random tracebacks through regions that may hold several domains."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.local_rows import n_vectors, striped_odds
+from clalign.reference.sampling import N_SAMPLES, Resolved, generator_start, ratios_by_node, resolve, sample
+from clalign.stages.hmmer3.local_tables import (
+    N_SLOTS,
+    TEAM_VARIANTS,
+    odds_of,
+    odds_tables,
+    part_table,
+    portions,
+    teams_for,
+)
+from clalign.values.alphabets import N_CODES
+from clalign.values.envelopes import Parts
+from clalign.values.local_profiles import LocalProfile
+
+VARIANTS = {f"sampling_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+"""Choices that are compiled for other vendors in the tests."""
+
+SEGMENTS_A_SAMPLE = 4
+"""Room for so many passages through the model; where they are more, the regions are sampled again."""
+
+N_COLUMNS, LEAST_SAMPLES = 12, 50
+"""Numbers that are kept of a segment, and samples that an envelope has at least (``common/clusters.h``)."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class SamplingModel:
+    """A profile, and the seed from which the random numbers of every region start; 0 for a random one."""
+
+    profile: LocalProfile
+    seed: int
+
+
+class SamplingStage:
+    """The envelopes that random paths through each part of a batch show, and the null2 scores.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``vector`` or ``lanes``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "sampling"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
+        """Sample part after part with the plain reference."""
+        profile, odds, lengths = model.profile, striped_odds(model.profile), batch.batch.lengths
+        return [
+            resolve(sample(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), profile, odds,
+                           generator_start(model.seed), check))
+            for n in range(len(batch))
+        ]  # fmt: skip
+
+    def start(self, session: Any, batch: Parts, model: SamplingModel) -> Callable[[], list[Resolved]]:
+        """Start on an OpenCL session; return what waits for the answers."""
+        if not len(batch):
+            return list
+        states = np.array([generator_start(model.seed) for _ in range(len(batch))], np.uint32)
+        room = SEGMENTS_A_SAMPLE * N_SAMPLES
+        first, left = self._start(session, batch, model.profile, states, room)
+
+        def collect() -> list[Resolved]:
+            undone, (factors, counts, envelopes) = left, first()
+            most = int(np.delete(counts[:, 0], undone).max(initial=0))
+            if most > room:
+                wait, undone = self._start(session, batch, model.profile, states, -(-most // 8) * 8)
+                factors, counts, envelopes = wait()
+            answers = resolved(batch, factors, counts, envelopes)
+            for place, answer in zip(
+                undone.tolist(), self.reference(batch.select(undone), model, session.check), strict=True
+            ):
+                answers[place] = answer
+            return answers
+
+        return collect
+
+    def _start(
+        self, session: Any, batch: Parts, profile: LocalProfile, states: npt.NDArray[np.uint32], most: int
+    ) -> tuple[Callable[[], list[Any]], npt.NDArray[np.int32]]:
+        n, vectors, m = len(batch), n_vectors(profile.length), profile.length
+
+        def scratch(longest: int) -> tuple[int, ...]:
+            cells = 3 * (longest + 1) * vectors * 4
+            return cells, (longest + 1) * N_SLOTS, N_COLUMNS * most, max(longest, m) + 1
+
+        teams = teams_for(session, self.name, self.shape, self.defines)
+        found, left = portions(session, teams, batch.lengths, scratch)
+        residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
+        sizes = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (3 * n * (most // LEAST_SAMPLES), np.int32)]
+        out = [session.results(size * 4) for size, _ in sizes]
+        table = session.upload(part_table(batch))
+        places = [session.upload(each) for each in (residue_at, states)]
+        for portion in found:
+            teams.launch(
+                session, "sample", portion, session.residues(batch.batch)[0], table, session.upload(portion.order),
+                np.uint32(len(portion.order)), *places, np.int32(vectors), np.int32(m), np.int32(portion.longest),
+                np.int32(most), *odds_tables(session, profile), node_sums(session, profile), session.zeros(4),
+                *portion.buffers(session), *out,
+            )  # fmt: skip
+        factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
+
+        def collect() -> list[Any]:
+            found = factors(), counts().reshape(n, 2), envelopes().reshape(n, -1, 3)
+            _demand_possible(session, batch, np.setdiff1d(np.arange(n), left), *found)
+            return [*found]
+
+        return collect, left
+
+
+def _demand_possible(
+    session: Any,
+    parts: Parts,
+    done: npt.NDArray[np.int64],
+    factors: npt.NDArray[np.float32],
+    counts: npt.NDArray[np.int32],
+    envelopes: npt.NDArray[np.int32],
+) -> None:
+    """Look at what the kernel wrote of the parts that it was given, as `resolved` takes it."""
+    n_segments, n_envelopes = counts[done].T
+    most = N_SAMPLES * (parts.lengths[done].astype(np.int64) + 1)
+    counts_fit = (n_segments >= 0).all() and (n_segments <= most).all()
+    session.demand(counts_fit, "more passages through a profile than a region has residues")
+    session.demand(
+        (n_envelopes >= 0).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples show"
+    )
+    listed = np.arange(envelopes.shape[1]) < n_envelopes[:, None]
+    first, last = (envelopes[done][:, :, column] for column in (0, 1))
+    inside = (first >= 0) & (first < last) & (last <= parts.lengths[done][:, None])
+    session.demand(inside[listed].all(), "an envelope outside of its region")
+    bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
+    whole = np.concatenate([np.empty(0, np.float32), *(factors[bounds[n] : bounds[n + 1]] for n in done)])
+    session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are no numbers")
+
+
+def node_sums(session: Any, profile: LocalProfile) -> Any:
+    """Return the ratios of all letters, summed over the nodes up to each (float32[M + 1, N_CODES]), on a device."""
+
+    def make() -> Any:
+        ratios = ratios_by_node(profile, odds_of(session, profile)).astype(np.float64)
+        return session.upload(np.concatenate([np.zeros((1, N_CODES)), np.cumsum(ratios, axis=0)]).astype(np.float32))
+
+    return session.resident("sums over nodes", profile, make)
+
+
+def resolved(
+    parts: Parts, factors: npt.NDArray[np.float32], counts: npt.NDArray[np.int32], envelopes: npt.NDArray[np.int32]
+) -> list[Resolved]:
+    """Return what the kernel wrote of each part (`envelopes`: int32[n, most, 3])."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # parts that did not fit have any content
+        null2 = np.log(factors / np.float32(N_SAMPLES))
+    bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
+    answers = []
+    for n, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
+        found = envelopes[n, : counts[n, 1], :2] + parts.first[n]
+        answers.append(Resolved(tuple((first, last) for first, last in found.tolist()), null2[a:b]))
+    return answers
+
+
+SAMPLING = SamplingStage()

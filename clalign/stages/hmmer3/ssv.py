@@ -1,0 +1,270 @@
+"""SSV on a device: the best ungapped alignment of every sequence of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.ssv import MOST_COST, ssv_extreme
+from clalign.stages.hmmer3.ssv_tuning import ssv_tuning_of
+from clalign.values.alphabets import N_CODES, Alphabet, code_of
+from clalign.values.local_profiles import ByteScores, LocalProfile, byte_scores, members_of
+from clalign.values.sequences import SequenceBatch
+
+Extremes = npt.NDArray[np.int32]
+Choices = Mapping[str, int]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "ssv_item": ({"NODES": 40}, {"NODES": 24, "GROUP": 64}, {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1}),
+    "ssv_vector": ({"LANES": 32, "VECTORS": 4, "SEQUENCES": 2}, {"LANES": 16, "VECTORS": 20}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+UNSCORED_LETTER = 255
+"""Class of letters that the table of pairs has no place for; few sequences have them."""
+
+MOST_EXTREME = 255
+"""HMMER's bytes have overflowed from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SsvCells:
+    """The best cells of a batch on a device.
+
+    Attributes
+    ----------
+    extremes : buffer of int32[n]
+        The best cell of each sequence and 256; from 255 on they need not be exact.
+    unscored : buffer of int32[n]
+        1 for sequences that were not scored, since they hold rare letters.
+    """
+
+    extremes: Any
+    unscored: Any
+
+
+def bytes_of(session: Any, profile: LocalProfile) -> ByteScores:
+    """Return the 8-bit scores of a profile, made once."""
+    scores: ByteScores = session.resident("byte scores", profile, lambda: byte_scores(profile))
+    return scores
+
+
+def gains_of(scores: ByteScores) -> npt.NDArray[np.int8]:
+    """Return what each letter gains at each node (int8[N_CODES, M])."""
+    gains = scores.bias - scores.costs[:, 1:].astype(np.int32)
+    return np.maximum(gains, -MOST_COST).astype(np.int8)
+
+
+class SsvStage:
+    """The best cell of SSV of every sequence of a batch, 256 added, `MOST_EXTREME` at most; exact.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``item`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "ssv"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
+        """Score the batch with the plain reference."""
+        scores = byte_scores(model)
+        values = np.empty(len(batch), np.int32)
+        for row in range(len(batch)):
+            check()
+            values[row] = min(ssv_extreme(batch.residues(row), scores), MOST_EXTREME)
+        return values
+
+    def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Extremes]:
+        """Start scoring the batch; rows that the shape leaves out get 0."""
+        if len(batch) == 0:
+            return lambda: np.empty(0, np.int32)
+        cells = self.enqueue(session, batch, model)
+        extremes = session.fetch(cells.extremes, len(batch), np.int32)
+        unscored = session.fetch(cells.unscored, len(batch), np.int32)
+        return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
+
+    def enqueue(self, session: Any, batch: SequenceBatch, profile: LocalProfile) -> SsvCells:
+        """Enqueue the kernels on a batch that is not empty."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        return {"vector": _enqueue_vector, "item": _enqueue_item}[shape](session, batch, profile, self.defines)
+
+
+SSV = SsvStage()
+
+
+def _enqueue_vector(session: Any, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
+    tuning = ssv_tuning_of(session.device)
+    lanes = choices.get("LANES", 32 if profile.length > tuning.narrow_nodes else 16)
+    vectors = -(-profile.length // lanes)
+    sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
+    defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
+
+    def make() -> Any:
+        gains = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
+        gains[:, : profile.length] = gains_of(bytes_of(session, profile))
+        return session.upload(gains.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
+
+    n = len(batch)
+    extremes = session.allocate(4 * n)
+    session.launch(
+        "ssv_vector", "ssv_score", defines, max(1, session.device.n_compute_units), 1, *session.residues(batch),
+        np.uint32(n), session.resident(f"ssv gains {lanes}", profile, make), session.zeros(4), extremes,
+    )  # fmt: skip
+    return SsvCells(extremes, session.resident("nothing unscored", batch, lambda: session.zeros(4 * n)))
+
+
+def letter_classes(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
+    """Return the class of each letter code (uint8[N_CODES]).
+
+    The residues, the letter for any of them, and one class for all that cannot be matched. Letters for two
+    or three residues have none.
+    """
+    members = members_of(alphabet)
+    classes = np.full(N_CODES, UNSCORED_LETTER, np.uint8)
+    for number, letter in enumerate(alphabet.canonical):
+        classes[code_of(letter)] = number
+    for code, stands_for in enumerate(members):
+        if len(stands_for) == alphabet.size:
+            classes[code] = alphabet.size
+        elif not stands_for:
+            classes[code] = alphabet.size + 1
+        elif len(stands_for) == 1:
+            classes[code] = stands_for[0]
+    return classes
+
+
+@dataclass(frozen=True, slots=True)
+class PairLayout:
+    """A batch cut into pieces and laid out pair by pair, on a device.
+
+    Attributes
+    ----------
+    n_pieces, longest : int
+    words, bases, lengths, targets : buffer
+        See the kernel.
+    unscored : buffer of int32[n]
+    """
+
+    n_pieces: int
+    longest: int
+    words: Any
+    bases: Any
+    lengths: Any
+    targets: Any
+    unscored: Any
+
+
+def pieces_of(
+    offsets: npt.NDArray[np.int32], overlap: int, longest: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Cut sequences into pieces that overlap, longest piece first.
+
+    Returns
+    -------
+    starts, lengths, targets : int32[n_pieces]
+        Where each begins, how long it is, and the sequence it is of.
+    """
+    totals = np.diff(offsets)
+    step = longest - overlap
+    counts = np.where(totals <= longest, np.minimum(totals, 1), -(-(totals - overlap) // step))
+    targets = np.repeat(np.arange(len(totals), dtype=np.int32), counts)
+    place = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
+    lengths = np.minimum(longest, totals[targets] - place * step).astype(np.int32)
+    order = np.argsort(-lengths, kind="stable")
+    starts = (offsets[targets] + place * step).astype(np.int32)
+    return starts[order], lengths[order], targets[order]
+
+
+def _pair_layout(
+    session: Any, batch: SequenceBatch, profile: LocalProfile, classes: npt.NDArray[np.uint8]
+) -> PairLayout:
+    """Return the layout of a batch for models up to so long, made once a batch."""
+    tuning = ssv_tuning_of(session.device)
+    overlap = max(tuning.least_overlap, 1 << (profile.length - 1).bit_length())
+    alphabet = profile.hmm.alphabet
+
+    def make() -> PairLayout:
+        n = len(batch)
+        starts, lengths, targets = pieces_of(batch.offsets, overlap, tuning.piece_share * overlap)
+        n_words = -(-lengths[::64].astype(np.int64) // 4) * 32
+        words = session.allocate(8 * int(n_words.sum()))
+        bases = session.upload((np.cumsum(n_words) - n_words).astype(np.uint32))
+        buffers = session.upload(lengths), session.upload(targets)
+        unscored = session.zeros(4 * n)
+        if len(starts):
+            group = min(64, session.device.max_work_group)
+            session.launch(
+                "ssv_item", "lay_out", {"CLASSES": alphabet.size + 2}, -(-len(starts) // (2 * group)) * group, group,
+                session.residues(batch)[0], session.upload(classes), session.upload(starts), *buffers,
+                np.uint32(len(starts)), bases, words, unscored,
+            )  # fmt: skip
+        return PairLayout(len(starts), int(lengths.max(initial=0)), words, bases, *buffers, unscored)
+
+    kind = "nucleic" if alphabet.is_nucleic else "amino"
+    layout: PairLayout = session.resident(f"{kind} pairs {overlap}", batch, make)
+    return layout
+
+
+def _enqueue_item(session: Any, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
+    device, tuning = session.device, ssv_tuning_of(session.device)
+    classes = letter_classes(profile.hmm.alphabet)
+    layout = _pair_layout(session, batch, profile, classes)
+    n_classes = profile.hmm.alphabet.size + 2
+    most = choices.get("NODES", tuning.nodes)
+    n_strips = -(-profile.length // most)
+    nodes = -(-profile.length // n_strips)
+    nodes += nodes % 2
+    defines = {
+        "COMPUTE_CAPABILITY": device.compute_capability, "GROUP": min(tuning.group, device.max_work_group), **choices,
+        "CLASSES": n_classes, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
+    }  # fmt: skip
+    group = defines["GROUP"]
+    extremes = session.zeros(4 * len(batch))
+    if layout.n_pieces:
+        n_groups = min(device.n_compute_units * tuning.groups, -(-layout.n_pieces // (2 * group)))
+        depth = -(-layout.longest // 4) * 4
+        edges = session.scratch("edges", 4 * n_groups * depth * group if n_strips > 1 else 4)
+        table = _pair_table(session, profile, classes, defines, n_strips)
+        session.launch(
+            "ssv_item", "ssv_score", defines, n_groups * group, group,
+            layout.words, layout.bases, layout.lengths, layout.targets, np.uint32(layout.n_pieces), table,
+            np.uint32(n_strips), edges, np.uint32(depth), session.zeros(4), extremes,
+        )  # fmt: skip
+    return SsvCells(extremes, layout.unscored)
+
+
+def _pair_table(
+    session: Any, profile: LocalProfile, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
+) -> Any:
+    """Return the gains of all pairs of letters on a device, made there once a model and width of a strip."""
+    nodes, n_classes = defines["NODES"], defines["CLASSES"]
+
+    def make() -> Any:
+        by_letter = gains_of(bytes_of(session, profile))
+        gains = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
+        for number in range(n_classes - 1):
+            letters = np.flatnonzero(classes == number)
+            if len(letters):
+                gains[: profile.length, number] = by_letter[letters[0]]
+        n_words = n_strips * n_classes**2 * nodes // 2
+        table = session.allocate(4 * n_words)
+        group = min(64, session.device.max_work_group)
+        session.launch(
+            "ssv_item", "pair_gains", {"NODES": nodes, "CLASSES": n_classes}, -(-n_words // group) * group, group,
+            session.upload(gains), np.uint32(n_words), table,
+        )  # fmt: skip
+        return table
+
+    return session.resident(f"ssv pairs {nodes}", profile, make)

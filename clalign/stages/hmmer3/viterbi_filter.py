@@ -1,0 +1,220 @@
+"""HMMER3's Viterbi filter with 16-bit scores, on any device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.viterbi_filter import viterbi_filter_score
+from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.stages.hmmer3.viterbi_filter_tables import (
+    LONGEST,
+    PairSteps,
+    can_merge_steps,
+    lanes_tables,
+    pairs_of,
+    skewed_tables,
+    striped_tables,
+    words,
+)
+from clalign.stages.plan7.viterbi_shapes import LOCAL_SHARE, lane_backend
+from clalign.values.alphabets import N_CODES
+from clalign.values.devices import Device
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import SequenceBatch
+
+Scores = npt.NDArray[np.float32]
+
+Choices = Mapping[str, int]
+
+VECTOR_LANES = 16
+
+FEW_VECTORS = 4
+"""Rows of so many vectors are short: kernels are compiled for just their number, not for up to a power of two."""
+
+LANES_GROUP = 128
+"""Work-items of a GPU that share a table in local memory."""
+
+GROUPS_PER_UNIT = 16
+
+PIECE_SHARE = 1.5
+"""Pieces of long sequences are so many times as long as their overlap."""
+
+LEAST_PIECE = 768
+"""Shorter sequences are not cut."""
+
+MOST_PAIR_NODES = 20
+"""Nodes a lane of the form for two sequences; its state and its steps take 8 registers each."""
+
+SHARING = ((120, 8, 4), (160, 8, 2), (16 * MOST_PAIR_NODES, 16, 2), (32 * MOST_PAIR_NODES, 32, 2))
+"""Models of up to so many nodes; lanes that share two sequences; residues that these take at once.
+
+Fewer lanes waste less on what each does beside its nodes, and more let long sequences end sooner.
+"""
+
+ANY_LANES = (1, 3)
+"""Backends of ``common/lanes.h`` with which several groups of lanes run in step."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_filter_lanes": (
+        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TABLE": 0, "ALL": 1},
+        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3, "SKEWED": 1},
+        {"NODES": 8, "GROUP": 128, "LANE_BACKEND": 3, "LANES": 8, "BLOCK": 2, "SKEWED": 1},
+        {"NODES": 20, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_TABLE": 0},
+        {"NODES": 1, "LANE_BACKEND": 0, "SKEWED": 1},
+    ),
+    "viterbi_filter_vector": ({"LANES": 32, "VECTORS": 3, "FIXED": 1}, {"VECTORS": 8, "PLAIN": 1, "SEQUENCES": 1}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+class ViterbiFilterStage(ChosenStage):
+    """The Viterbi filter's score of every sequence of a batch in nats; exact on every device.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``lanes`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "viterbi_filter"
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+        """Score the batch with the plain reference."""
+        offsets = batch.offsets
+        values = [viterbi_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
+        return np.array(values, np.float32)
+
+    def enqueue(
+        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
+    ) -> Any:
+        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
+        scores = session.allocate(4 * chosen.most)
+        codes, offsets = session.residues(batch)
+        rows = _Rows(batch, codes, offsets, terms.word_move, chosen, scores)
+        launch(session, profile, rows, self.defines)
+        return scores
+
+
+def launch_vector(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+    """Enqueue the shape for CPUs."""
+    lanes = choices.get("LANES", VECTOR_LANES)
+    vectors = -(-profile.length // lanes)
+    plain = bool(choices.get("PLAIN", not can_merge_steps(words(session, profile))))
+    fixed = vectors <= FEW_VECTORS
+    room = vectors if fixed else 1 << (vectors - 1).bit_length()
+    defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
+    session.launch(
+        "viterbi_filter_vector", "viterbi_filter", defines, max(1, session.device.n_compute_units), 1,
+        *rows.head, np.int32(vectors), *striped_tables(session, profile, lanes, plain), session.zeros(4), rows.scores,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a batch that are to be scored, on a device, and where their scores go."""
+
+    batch: SequenceBatch
+    codes: Any
+    offsets: Any
+    moves: Any
+    chosen: Chosen
+    scores: Any
+
+    @property
+    def head(self) -> tuple[Any, ...]:
+        """What most kernels begin with."""
+        return self.codes, self.offsets, self.moves, self.chosen.rows, self.chosen.count
+
+
+def launch_lanes(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+    """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
+    device, given = session.device, dict(choices)
+    plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
+    backend = lane_backend(device)
+    counters, again = session.zeros(16), session.allocate(4 * rows.chosen.most)
+    pieces = spans = again  # not looked at where nothing was cut
+    of_pairs = _form(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
+    pairs = None if plain or of_pairs["NODES"] > MOST_PAIR_NODES else pairs_of(session, profile)
+    if pairs is not None:
+        pieces, spans = _launch_skewed(session, profile, rows, of_pairs, pairs, counters, again)
+    form = _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
+    session.launch(
+        "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(device, form, rows.chosen.most),
+        *rows.head, counters, again, pieces, spans, *lanes_tables(session, profile, form["LANES"]), rows.scores,
+    )  # fmt: skip
+
+
+def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
+    """Return how lanes share two sequences; where their number is not free, how many residues they take at once."""
+    lanes, block = next(((lanes, block) for most, lanes, block in SHARING if n_nodes <= most), SHARING[-1][1:])
+    return {"BLOCK": block} | ({"LANES": lanes} if backend["LANE_BACKEND"] in ANY_LANES else {})
+
+
+def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, int]:
+    """Return the macros of one of the two forms, given those that are settled."""
+    lanes = choices["LANES"]
+    nodes = -(-profile.length // lanes)
+    needed = 16 * N_CODES * -(-nodes // 8) * lanes if choices.get("SKEWED") else 32 * nodes * lanes
+    return {
+        "NODES": nodes,
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group),
+        "LOCAL_TABLE": int(needed <= LOCAL_SHARE * device.local_bytes - 4 * lanes),
+        **choices,
+    }
+
+
+def _geometry(device: Device, form: Choices, n_turns: int) -> tuple[int, int]:
+    """Return how many work-items are to take so many turns, and how many of them are a work-group."""
+    group = form["GROUP"]
+    n_groups = -(-n_turns // (group // form["LANES"]))
+    return max(1, min(n_groups, device.n_compute_units * GROUPS_PER_UNIT)) * group, group
+
+
+def _launch_skewed(
+    session: Any, profile: LocalProfile, rows: _Rows, form: Choices, pairs: PairSteps, counters: Any, again: Any
+) -> tuple[Any, Any]:
+    """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
+
+    Returns the buffers of the pieces and of each place's span of them.
+    """
+    reach = pairs.longest_alignment
+    longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
+    if reach is None or longest >= LONGEST:
+        reach = longest = LONGEST  # nothing is cut
+    most = rows.chosen.most
+    most_pieces = most + (rows.batch.n_cells(1) // (longest - reach) if longest > reach else 0)
+    pieces, spans, bests = (session.allocate(n_bytes) for n_bytes in (16 * most_pieces, 8 * most, 4 * most))
+    geometry = _geometry(session.device, form, -(-most_pieces // 2))
+
+    def launch(entry: str, *arguments: Any) -> None:
+        session.launch("viterbi_filter_lanes", entry, form, *geometry, *arguments)
+
+    least, listed = np.int32(pairs.least), (rows.chosen.rows, rows.chosen.count)
+    launch(
+        "cut", rows.offsets, *listed, np.int32(reach), np.int32(longest), least,
+        counters, pieces, spans, bests,
+    )  # fmt: skip
+    launch(
+        "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
+        *skewed_tables(session, profile, pairs, form["LANES"]),
+        np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
+    )  # fmt: skip
+    launch(
+        "finish", rows.offsets, rows.moves, *listed, least, counters, pieces, spans, bests, again, rows.scores,
+    )  # fmt: skip
+    return pieces, spans
+
+
+VITERBI_FILTER = ViterbiFilterStage()

@@ -1,0 +1,1 @@
+"""Stages of pairs of sequences."""

@@ -1,0 +1,68 @@
+"""Smith-Waterman on a device: the best score of a query and every sequence of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.smith_waterman import pair_score
+from clalign.stages.pairwise.smith_waterman_gpu import start_gpu
+from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
+from clalign.stages.pairwise.smith_waterman_vector import start_vector
+from clalign.values.hits import PairScores, Scores
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import SequenceBatch
+
+SCORE_BITS = 29
+"""Of the widest scores, besides the sign; NEVER in ``common/affine_ints.h`` is below all of them."""
+
+
+class SmithWatermanStage:
+    """The best score of a query and every sequence of a batch, in any mode; exact on every device.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``vector``, for CPUs, ``item``, or ``lanes`` for all targets; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "smith_waterman"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = nothing_to_check) -> PairScores:
+        """Score the batch with the plain reference."""
+        values = np.empty(len(batch), np.int32)
+        for row in range(len(batch)):
+            check()
+            values[row] = pair_score(model, batch.residues(row))
+        return PairScores(Scores(batch.targets, values))
+
+    def start(self, session: Any, batch: SequenceBatch, model: PairwiseQuery) -> Callable[[], PairScores]:
+        """Start scoring the batch.
+
+        Raises
+        ------
+        OptionError
+            If scores may not fit 32 bits.
+        """
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        if batch.n_cells(model.length) == 0:
+            return lambda: self.reference(batch, model, session.check)
+        if not model.scoring.is_floored:
+            pairs = PairBatch.of_query(model.sequence.codes, batch)
+            scores_fit(chosen_pairs(pairs, np.array([batch.lengths.argmax()])), model.scoring, SCORE_BITS)
+        if shape == "vector":
+            return start_vector(session, batch, model, self.defines)
+        return start_gpu(session, batch, model, shape, self.defines)
+
+
+SMITH_WATERMAN = SmithWatermanStage()

@@ -1,0 +1,95 @@
+"""The best alignments of pairs of sequences with their paths, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.smith_waterman_rows import alignment_by_rows
+from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
+from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
+from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs
+from clalign.stages.pairwise.smith_waterman_trace_vector import start_vector
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery, Scoring
+from clalign.values.sequences import Sequence
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "smith_waterman_trace_lanes": (
+        {"ROWS": 16, "GROUP": 128, "LANE_BACKEND": 3, "TRACED": 0},
+        {"ROWS": 16, "GROUP": 128, "LANE_BACKEND": 3, "ENDS": 1},
+        {"ROWS": 4, "GROUP": 32, "LANE_BACKEND": 0, "ENDS": 2},
+    ),
+    "smith_waterman_trace_vector": (
+        {"WIDTH": 16, "LANES": 16, "EQUAL": 0},
+        {"WIDTH": 16, "LANES": 16, "LINEAR": 1, "ENDS": 1},
+        {"WIDTH": 32, "LANES": 8, "EQUAL": 0, "ENDS": 2},
+    ),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+Alignments = list[PairAlignment]
+
+
+class SmithWatermanTraceStage:
+    """The best alignment of every pair of a batch, in any mode, with the reference's order of ties.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``lanes`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "smith_waterman_trace"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
+        """Align the pairs with the plain reference."""
+        found = []
+        for query_row, target_row in zip(batch.query_rows, batch.target_rows, strict=True):
+            check()
+            query = PairwiseQuery(Sequence("", "", batch.queries.residues(query_row)), model)
+            found.append(alignment_by_rows(query, batch.targets.residues(target_row), lambda cells: check()))
+        return found
+
+    def start(self, session: Any, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:
+        """Start aligning the pairs on an OpenCL session; return what waits for the alignments."""
+        lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
+        filled = np.flatnonzero((lengths[0] > 0) & (lengths[1] > 0))
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        start_shape = {"vector": start_vector, "lanes": start_lanes}[shape]
+        pairs = chosen_pairs(batch, filled)
+        pieces = cut_pairs(pairs, model)
+        of_all = pieces.pairs if pieces else pairs
+        fetch = start_shape(session, of_all, model, self.defines) if len(filled) else Traces.none
+
+        def collect() -> Alignments:
+            traces = pieces.best(fetch()) if pieces else fetch()
+            alignments = traces.alignments()
+            if len(filled) == len(batch):
+                return alignments
+            complete = [_without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]
+            for row, alignment in zip(filled.tolist(), alignments, strict=True):
+                complete[row] = alignment
+            return complete
+
+        return collect
+
+
+def _without_pairs(m: int, n: int, scoring: Scoring) -> PairAlignment:
+    """Return the alignment of two sequences, one of them empty."""
+    if scoring.mode != "global":
+        return PairAlignment(0, (0, 0), (0, 0), "")
+    return PairAlignment(-scoring.gaps.of(m + n), (0, m), (0, n), "I" * m + "D" * n)
+
+
+SMITH_WATERMAN_TRACE = SmithWatermanTraceStage()

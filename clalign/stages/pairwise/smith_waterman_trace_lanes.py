@@ -1,0 +1,207 @@
+"""How the tracing kernel for GPUs is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.stages.pairwise.smith_waterman_trace_plan import (
+    N_RESULTS,
+    Pairs,
+    Rows,
+    Traces,
+    ends_of,
+    joined,
+    padded_matrix,
+    possible_traces,
+    scores_fit,
+)
+from clalign.stages.plan7.viterbi_shapes import lane_backend
+from clalign.values.scoring import Scoring
+
+LANE_ROWS = (4, 8, 12, 16)
+"""Residues of a query that a lane may take."""
+
+COLUMNS = 1024
+"""Most columns of a block."""
+
+GROUP = 128
+"""Work-items that share the matrix in local memory."""
+
+WALK_GROUP = 64
+"""Work-items a group where each has a pair of its own."""
+
+FOLLOW = -1
+"""In place of a wave: the blocks where the paths are."""
+
+MOST_SCRATCH = 2**31
+"""Bytes of edges and directions that one launch may take, where the device gives as many."""
+
+MEMORY_SHARE = 0.25
+"""The same as a share of the device's largest buffer."""
+
+MOST_SCORE_BITS = 25
+"""Scores share 31 bits with the row that they are in."""
+
+Choices = Mapping[str, int]
+
+
+def start_lanes(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
+    """Start the shape for GPUs; return what waits for the alignments.
+
+    Pairs are taken in portions whose edges and directions fit the memory; a portion is begun before the
+    paths of the one before it are fetched.
+    """
+    scores_fit(pairs, scoring, MOST_SCORE_BITS)
+    plan = _plan(session, pairs, scoring, choices)
+    portions = plan.portions(pairs)
+    first = plan.start(pairs.select(portions[0]))
+
+    def collect() -> Traces:
+        found, waiting = [], first
+        for number, rows in enumerate(portions):
+            session.check()
+            after = plan.start(pairs.select(portions[number + 1])) if number + 1 < len(portions) else None
+            found.append((rows, waiting()))
+            waiting = after or waiting
+        return joined(found, len(pairs))
+
+    return collect
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What all launches of a batch have in common."""
+
+    session: Any
+    scoring: Scoring
+    defines: dict[str, int]
+    sequences: tuple[Any, Any]
+    matrix: Any
+    worth: Any
+
+    @property
+    def strip(self) -> int:
+        """Rows of a block."""
+        return self.defines["ROWS"] * self.defines["LANES"]
+
+    def blocks(self, pairs: Pairs) -> tuple[Rows, Rows]:
+        """Return in how many rows and columns of blocks the matrices of each pair are cut."""
+        m, n = pairs.lengths
+        return -(-m // self.strip), -(-n // self.defines["COLUMNS"])
+
+    def sizes(self, pairs: Pairs) -> npt.NDArray[np.int64]:
+        """Return what each pair needs of each scratch buffer: edges above and left, ends, directions (int64[4, n])."""
+        (_, n), (rows, columns) = pairs.lengths, self.blocks(pairs)
+        lanes = self.defines["LANES"]
+        steps = np.minimum(n, self.defines["COLUMNS"]) + lanes - 1
+        words = steps * -(-self.defines["ROWS"] // 8) * lanes
+        return np.stack([(rows - 1) * n, (columns - 1) * rows * self.strip, rows * columns, words])
+
+    def portions(self, pairs: Pairs) -> list[Rows]:
+        """Return the rows of pairs that are done together: those of one block first, like sizes together."""
+        rows, columns = self.blocks(pairs)
+        order = np.lexsort((-(rows * columns), rows * columns > 1))
+        needed = (self.sizes(pairs) * [[8], [8], [16], [4]]).sum(axis=0)[order]
+        limit = min(MOST_SCRATCH, int(self.session.device.max_buffer_bytes * MEMORY_SHARE) or MOST_SCRATCH)
+        is_first = np.concatenate([[True], np.diff((rows * columns > 1)[order])])
+        cuts, room = [], limit
+        for place, (size, is_new) in enumerate(zip(needed.tolist(), is_first.tolist(), strict=True)):
+            if is_new or size > room:
+                cuts.append(place)
+                room = limit
+            room -= size
+        return [np.sort(part) for part in np.split(order, cuts[1:])]
+
+    def start(self, pairs: Pairs) -> Callable[[], Traces]:
+        """Start tracing the pairs of one portion."""
+        session, n = self.session, len(pairs)
+        sizes, (rows, columns) = self.sizes(pairs), self.blocks(pairs)
+        m, of_targets = pairs.lengths
+        ends = np.cumsum(m + of_targets)
+        bases = np.concatenate([np.cumsum(sizes, axis=1) - sizes, ends[None, :]]).T
+        scratch = [
+            session.scratch(name, n_bytes)
+            for name, n_bytes in zip(("above", "left", "ends", "cells"), _scratch_bytes(sizes), strict=True)
+        ]
+        results, gaps = session.results(4 * N_RESULTS * n), session.allocate(4 * n)
+        paths = session.results(int(ends[-1]))
+        spans, bases_there = session.upload(pairs.spans), session.upload(bases)
+
+        def fill(tasks: npt.NDArray[np.int32], wave: int, is_traced: bool) -> None:
+            group = self.defines["GROUP"]
+            n_items = -(-len(tasks) * self.defines["LANES"] // group) * group
+            self._launch(
+                "blocks", is_traced, n_items, group, *self.sequences, spans, bases_there, session.upload(tasks),
+                np.uint32(len(tasks)), np.int32(wave), self.matrix, self.worth, *scratch, results, gaps,
+            )  # fmt: skip
+
+        def each(entry: str, *arguments: Any) -> None:
+            self._launch(entry, True, -(-n // WALK_GROUP) * WALK_GROUP, WALK_GROUP, *arguments)
+
+        def begin() -> None:
+            each("begin", spans, bases_there, np.uint32(n), scratch[2], results, gaps)
+
+        def walk() -> None:
+            each("walk", bases_there, np.uint32(n), scratch[3], results, gaps, paths)
+
+        whole = np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.int32)
+        n_waves = int((rows + columns).max()) - 1
+        if n_waves == 1:
+            fill(whole, 0, True)
+            begin()
+            walk()
+        else:
+            every = np.repeat(np.arange(n), rows)
+            strips = np.arange(len(every)) - np.repeat(np.cumsum(rows) - rows, rows)
+            tasks = np.stack([every, strips], axis=1).astype(np.int32)
+            for wave in range(n_waves):
+                fill(tasks, wave, False)
+            begin()
+            for _ in range(n_waves):
+                fill(whole, FOLLOW, True)
+                walk()
+        fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
+        fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
+        return lambda: possible_traces(session, pairs, Traces(fetch_results(), ends, fetch_paths()))
+
+    def _launch(self, entry: str, is_traced: bool, n_items: int, group: int, *arguments: Any) -> None:
+        defines = {**self.defines, "TRACED": int(is_traced)}
+        self.session.launch("smith_waterman_trace_lanes", entry, defines, n_items, group, *arguments)
+
+
+def _plan(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> _Plan:
+    device = session.device
+    backend = {**lane_backend(device), **choices}
+    lanes = backend["LANES"]
+    group = lanes if backend["LANE_BACKEND"] == 0 else min(GROUP, device.max_work_group)
+    ends = ends_of(scoring)
+    defines = {
+        "ROWS": _lane_rows(pairs, lanes), "COLUMNS": COLUMNS, "GROUP": group, "ENDS": ends, **backend,
+    }  # fmt: skip
+    gaps = scoring.gaps
+    # Dearer than all that can be gained, gaps are never made.
+    first, next_ = (2**27, 2**27) if scoring.mode == "ungapped" else (gaps.first, gaps.next)
+    borders = (-first, -next_) if ends == 2 else (0, 0)
+    batch = pairs.batch
+    return _Plan(
+        session, scoring, defines, (session.share(batch.queries.codes), session.share(batch.targets.codes)),
+        session.upload(padded_matrix(scoring.matrix)), session.upload(np.array([-first, -next_, *borders], np.int32)),
+    )  # fmt: skip
+
+
+def _lane_rows(pairs: Pairs, lanes: int) -> int:
+    """Return how many rows a lane should take so that the least is computed in vain."""
+    m, n = pairs.lengths
+    steps = n + lanes - 1
+    costs = [int((-(-m // (rows * lanes)) * (rows + 1) * steps).sum()) for rows in LANE_ROWS]
+    return LANE_ROWS[int(np.argmin(costs))]
+
+
+def _scratch_bytes(sizes: npt.NDArray[np.int64]) -> list[int]:
+    """Return the bytes of the scratch buffers."""
+    return [max(1, n_bytes) for n_bytes in (sizes.sum(axis=1) * [8, 8, 16, 4]).tolist()]

@@ -1,0 +1,247 @@
+"""How the tracing kernel for CPUs is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.stages.pairwise.smith_waterman_trace_plan import (
+    N_RESULTS,
+    Kinds,
+    Pairs,
+    Rows,
+    Traces,
+    ends_of,
+    greatest_scores,
+    joined,
+    kinds_of,
+    least_scores,
+    possible_traces,
+    scores_fit,
+)
+from clalign.values.scoring import Scoring
+
+VECTOR_BYTES = 32
+
+BLOCK, LONG_BLOCK = 32, 256
+"""Rows and columns of a block whose edges are kept, and of those of long pairs."""
+
+MOST_GROUP_BYTES = 2**26
+"""Pairs whose edges would take more in a group are long: they are done one by one, with fewer edges."""
+
+LIKENESS = 1.3
+"""Queries in a group differ in length by no more than this factor."""
+
+CHANCE_MATCHES = 40
+"""So many equal residues are a good local alignment of sequences that have nothing to do with each other."""
+
+MOST_SCORE_BITS = 29
+"""Sums of two numbers of so many bits fit an int."""
+
+Choices = Mapping[str, int]
+
+
+def start_vector(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
+    """Start the shape for CPUs; return what waits for the alignments.
+
+    Scores have 8, 16 or 32 bits. Local ones are tried in few and computed again in more where they are too
+    high; for the others 16 bits are taken where they are known to do.
+    """
+    scores_fit(pairs, scoring, MOST_SCORE_BITS)
+    plan = _Plan(session, scoring, kinds_of(scoring.matrix), choices)
+    return _traced(plan, pairs, plan.widths(pairs))
+
+
+def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
+    """Start tracing pairs, each with scores of so many bits; long ones wait until they are asked for."""
+    is_long = plan.are_long(pairs)
+    widths = np.where(is_long, np.maximum(widths, 16), widths)  # places in their blocks take more than 8 bits
+    parts: list[tuple[Rows, Callable[[], Traces]]] = []
+    for width in np.unique(widths[~is_long]).tolist():
+        rows = np.flatnonzero(~is_long & (widths == width))
+        parts.append((rows, plan.start_groups(pairs.select(rows), width)))
+
+    def collect() -> Traces:
+        found = [(rows, part()) for rows, part in parts]
+        for row in np.flatnonzero(is_long):
+            plan.session.check()
+            found.append((np.array([row]), plan.long_pair(pairs.select(np.array([row])), int(widths[row]))))
+        traces = joined(found, len(pairs))
+        is_high = np.zeros(len(pairs), bool)
+        for width in np.unique(widths).tolist():
+            is_high |= (widths == width) & (traces.results[:, 0] > plan.most(width))
+        if not is_high.any():
+            return traces
+        exact, again = np.flatnonzero(~is_high), np.flatnonzero(is_high)
+        wider = _traced(plan, pairs.select(again), 2 * widths[again])()
+        kept = Traces(traces.results[exact], traces.ends[exact], traces.paths)
+        return joined([(exact, kept), (again, wider)], len(pairs))
+
+    return collect
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What all launches of a batch have in common."""
+
+    session: Any
+    scoring: Scoring
+    kinds: Kinds
+    choices: Choices
+
+    @property
+    def ends(self) -> int:
+        """Where alignments end (ENDS of the kernel)."""
+        return ends_of(self.scoring)
+
+    def costs(self, width: int) -> tuple[int, int]:
+        """Return what gaps cost; where there are none, more than any score of so many bits."""
+        if self.scoring.mode == "ungapped":
+            return self.dearest(width), self.dearest(width)
+        gaps = self.scoring.gaps
+        return min(gaps.first, self.dearest(width)), min(gaps.next, self.dearest(width))
+
+    def dearest(self, width: int) -> int:
+        """Return the highest cost that so many bits hold."""
+        return 2**30 if width == 32 else int(2 ** (width - 1) - 1)
+
+    def most(self, width: int) -> int:
+        """Return the highest score that is exact with so many bits."""
+        if width == 32 or self.ends:
+            return 2**31 - 1
+        is_dear = self.scoring.mode == "ungapped" or self.scoring.gaps.first > self.dearest(width)
+        return self.dearest(width) if is_dear else int(2**width - 2)
+
+    def widths(self, pairs: Pairs) -> Rows:
+        """Return the bits to begin with for each pair (int64[n])."""
+        if "WIDTH" in self.choices:
+            return np.full(len(pairs), self.choices["WIDTH"])
+        greatest = greatest_scores(pairs, self.scoring)
+        if self.ends:
+            least, longest = least_scores(pairs, self.scoring), np.maximum(*pairs.lengths)
+            return np.where((greatest < 2**15) & (least > -(2**15)) & (longest < 2**15), 16, 32)
+        is_low = self.scoring.matrix.greatest * CHANCE_MATCHES <= self.most(8)
+        return np.where(is_low | (greatest <= self.most(8)), 8, 16)
+
+    def are_long(self, pairs: Pairs) -> npt.NDArray[np.bool_]:
+        """Return which pairs are too long for a group (bool[n])."""
+        rows, columns = (-(-lengths // BLOCK) for lengths in pairs.lengths)
+        return np.asarray(_room(rows, columns, BLOCK) * VECTOR_BYTES > MOST_GROUP_BYTES)
+
+    def defines(self, width: int, block: int) -> dict[str, int]:
+        """Return the compile-time choices for scores of so many bits, and rows and columns of a block."""
+        first, next_ = self.costs(width)
+        return {
+            "WIDTH": width, "LANES": VECTOR_BYTES * 8 // width, "LINEAR": int(first == next_),
+            "EQUAL": int(self.kinds.equal is not None), "ENDS": self.ends, "BLOCK": block, **self.choices,
+        }  # fmt: skip
+
+    def worth(self, width: int) -> Any:
+        """Return what the kernel adds to scores."""
+        first, next_ = self.costs(width)
+        borders = (-first, -next_) if self.ends == 2 else (0, 0)
+        return self.session.upload(np.array([-first, -next_, *(self.kinds.equal or (0, 0)), *borders], np.int32))
+
+    def sequences(self, pairs: Pairs) -> tuple[Any, Any]:
+        """Return the letter codes of all queries and all targets."""
+        return self.session.share(pairs.batch.queries.codes), self.session.share(pairs.batch.targets.codes)
+
+    def matrix(self) -> Any:
+        """Return what letters score, target by query."""
+        return self.session.upload(np.ascontiguousarray(self.kinds.matrix.T))
+
+    def start_groups(self, pairs: Pairs, width: int) -> Callable[[], Traces]:
+        """Start tracing pairs, as many at once as there are lanes."""
+        session, defines = self.session, self.defines(width, BLOCK)
+        lanes, block = defines["LANES"], defines["BLOCK"]
+        places, sizes = _groups(pairs, lanes, block)
+        n = len(places)
+        spans = np.where(places[:, None] >= 0, pairs.spans[places], 0).astype(np.int32)
+        ends = np.cumsum(spans[:, 1].astype(np.int64) + spans[:, 3])
+        n_items = max(1, min(session.device.n_compute_units, len(sizes)))
+        room = int(_room(sizes[:, 0], sizes[:, 1], block).max()) + _slots_room(block)
+        results, paths = session.results(4 * N_RESULTS * n), session.results(int(ends[-1]))
+        session.launch(
+            "smith_waterman_trace_vector", "smith_waterman_trace", defines, n_items, 1,
+            *self.sequences(pairs), session.upload(spans), session.upload(ends), np.uint32(n),
+            session.upload(sizes.astype(np.int32)), session.zeros(4), session.upload(self.kinds.codes), self.matrix(),
+            self.worth(width), np.int32(self.most(width)),
+            session.scratch("groups", n_items * room * lanes * width // 8), np.uint64(room), results, paths,
+        )  # fmt: skip
+        fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
+        fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
+        place_of = np.empty(len(pairs), np.int64)
+        place_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+
+        def collect() -> Traces:
+            found = Traces(fetch_results()[place_of], ends[place_of], fetch_paths())
+            return possible_traces(session, pairs, found, self.most(width))
+
+        return collect
+
+    def long_pair(self, pair: Pairs, width: int) -> Traces:
+        """Trace one pair: first its blocks, those of an anti-diagonal at once, then the way back."""
+        session, defines = self.session, self.defines(width, LONG_BLOCK)
+        lanes, block = defines["LANES"], defines["BLOCK"]
+        rows, columns = (int(-(-lengths[0] // block)) for lengths in pair.lengths)
+        n_items, room = max(1, session.device.n_compute_units), _slots_room(block)
+        ends = np.array([sum(int(lengths[0]) for lengths in pair.lengths)])
+        span, worth, matrix = session.upload(pair.spans), self.worth(width), self.matrix()
+        edges = session.allocate(int(_room(rows, columns, block)) * width // 8)
+        scratch = session.scratch("groups", n_items * room * lanes * width // 8)
+        results, paths = session.results(4 * N_RESULTS), session.results(int(ends[0]))
+        size = np.int32(rows), np.int32(columns)
+
+        def launch(entry: str, n_items: int, *arguments: Any) -> None:
+            session.launch("smith_waterman_trace_vector", entry, defines, n_items, 1, *arguments)
+
+        launch("prepare", 1, *self.sequences(pair), span, session.upload(self.kinds.codes), worth, *size, edges)
+        for wave in range(rows + columns - 1):
+            session.check()
+            launch("fill_wave", n_items, span, matrix, worth, *size, edges, np.int32(wave), scratch, np.uint64(room))
+        launch(
+            "trace_long", 1, span, session.upload(ends), matrix, worth, np.int32(self.most(width)), *size, edges,
+            scratch, results, paths,
+        )  # fmt: skip
+        found = session.download(results, (1, N_RESULTS), np.int32)
+        traces = Traces(found, ends, session.download(paths, int(ends[0]), np.uint8))
+        return possible_traces(session, pair, traces, self.most(width))
+
+
+def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """Return groups of so many pairs, neighbors of which are alike, those with long queries first.
+
+    Returns
+    -------
+    places : int64[n_groups * lanes]
+        Row of each pair, or -1 for none.
+    sizes : int64[n_groups, 2]
+        Blocks that the longest query and target take.
+    """
+    blocks = np.stack([-(-lengths // block) for lengths in pairs.lengths], axis=1)
+    likeness = np.floor(np.log(blocks[:, 0]) / np.log(LIKENESS))
+    order = np.lexsort((-blocks[:, 1], -likeness))
+    is_new = np.concatenate([[True], np.diff(likeness[order]) != 0])
+    starts = np.flatnonzero(is_new)
+    counts = np.diff(np.append(starts, len(order)))
+    rooms = -(-counts // lanes) * lanes
+    firsts = np.cumsum(rooms) - rooms
+    places = np.full(int(rooms.sum()), -1)
+    places[np.arange(len(order)) + np.repeat(firsts - starts, counts)] = order
+    needed = np.where(places[:, None] >= 0, blocks[places], 0)
+    return places, needed.reshape(-1, lanes, 2).max(axis=1)
+
+
+def _room(rows: Any, columns: Any, block: int) -> Any:
+    """Return the room, in scores of a pair, for so many blocks (see `lay_out_group` of the kernel)."""
+    n, m = columns * block, rows * block
+    return m + n + 2 * (rows + 1) * (n + 1) + 2 * (columns + 1) * m + rows * columns
+
+
+def _slots_room(block: int) -> int:
+    """Return the room, in scores of a lane, for one block (see `lay_out_slots` of the kernel)."""
+    return 8 * block + 2 * block * block

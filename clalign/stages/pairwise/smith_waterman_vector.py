@@ -1,0 +1,177 @@
+"""Smith-Waterman on CPUs: sequences in the lanes of vectors, with as few bits as their scores need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.reference.smith_waterman import pair_score
+from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
+from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
+from clalign.values.alphabets import N_CODES
+from clalign.values.hits import PairScores, Scores
+from clalign.values.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
+from clalign.values.sequences import SequenceBatch
+
+Choices = Mapping[str, int]
+Rows = npt.NDArray[np.int32]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "smith_waterman_vector": (
+        {"MODE": 3, "WIDTH": 8, "LANES": 32, "COLUMNS": 4},
+        {"MODE": 1, "WIDTH": 16, "LANES": 32},
+        {"MODE": 2, "WIDTH": 32, "LANES": 16},
+    )
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+MOST_BYTE_SCORE = 20
+"""Where two letters can score more, the scores of many sequences do not fit a byte."""
+
+PIECE_SHARE = 0.25
+"""Of its own a piece of a target has so much of what each lane gets, or lanes would wait for the longest ones."""
+
+
+def limit_of(width: int, model: PairwiseQuery) -> int:
+    """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
+    highest = (1 << (width - 1)) - 1
+    return highest - model.scoring.matrix.greatest if model.scoring.is_floored else highest
+
+
+def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
+    """Return the numbers of bits that a batch may need, the least first.
+
+    Each serves the sequences that the one before has not been enough for. Alignments of whole sequences get
+    at once what holds every score on their way.
+
+    Parameters
+    ----------
+    model : PairwiseQuery
+    longest : int
+        Residues of the longest sequence.
+    """
+    scoring = model.scoring
+    reach = min(model.length, longest) * scoring.matrix.greatest
+    if not scoring.is_floored:
+        gaps = scoring.gaps
+        # A gap down to a cell and one across to it always lead there.
+        depth = gaps.of(model.length) + (gaps.of(longest) if scoring.mode == "global" else 0) + 2 * gaps.first
+        return (16,) if max(reach, depth) < limit_of(16, model) - MOST_SCORE else (32,)
+    widths = (8, 16, 32) if scoring.matrix.greatest <= MOST_BYTE_SCORE else (16, 32)
+    n_needed = 1 + sum(limit_of(width, model) < reach for width in widths[:-1])
+    return widths[:n_needed]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """A query on a device: the number of each of its letters, and what letter codes score against them."""
+
+    letters: Any
+    scores: Any
+    n_letters: int
+
+
+def _tables(session: Any, model: PairwiseQuery) -> _Tables:
+    def make() -> _Tables:
+        codes, letters = np.unique(model.sequence.codes, return_inverse=True)
+        scores = model.scoring.matrix.scores[codes]
+        assert scores.shape[1] == N_CODES == 32  # the kernel's tables have so many
+        return _Tables(session.upload(letters.astype(np.uint8)), session.upload(scores), len(codes))
+
+    tables: _Tables = session.resident("smith-waterman letters", model, make)
+    return tables
+
+
+def _order(session: Any, batch: SequenceBatch) -> tuple[Any, Any]:
+    """Return the rows that are not empty, the longest first, and how many they are, on a device."""
+
+    def make() -> tuple[Any, Any]:
+        order = np.argsort(-batch.lengths, kind="stable").astype(np.int32)
+        order = order[: np.count_nonzero(batch.lengths)]
+        return session.upload(order), session.upload(np.array([len(order)], np.uint32))
+
+    order: tuple[Any, Any] = session.resident("longest first", batch, make)
+    return order
+
+
+def start_vector(
+    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+) -> Callable[[], PairScores]:
+    """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
+    n_lanes = max(1, session.device.n_compute_units) * pair_tuning_of(session.device).vector_bits // 8
+    everything = session.resident("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
+    pieces = pieces_of(session, batch, everything, model, PIECE_SHARE * batch.n_cells(1) / n_lanes)
+    if pieces is None:
+        return _start_whole(session, batch, model, choices)
+    fetch = _start_whole(session, pieces.batch, model, choices)
+
+    def result() -> PairScores:
+        found = fetch()
+        best = pieces.best(found.scores.values)
+        return PairScores(
+            Scores(batch.targets, best),
+            # What was computed again is known of pieces, and is to be told of targets.
+            int((best > limit_of(8, model)).sum()) if found.n_in_16_bits else 0,
+            int((best > limit_of(16, model)).sum()) if found.n_in_32_bits else 0,
+        )
+
+    return result
+
+
+def _start_whole(
+    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+) -> Callable[[], PairScores]:
+    """Enqueue the kernels on targets as they are."""
+    lengths = batch.lengths
+    listed, count = _order(session, batch)
+    scores = session.results(4 * len(batch))
+    counts: dict[int, Callable[[], npt.NDArray[Any]]] = {}
+    widths = widths_of(model, int(lengths.max()))
+    for width in widths:
+        if width != widths[0]:
+            counts[width] = session.fetch(count, 1, np.uint32)
+        again, n_again = session.allocate(4 * len(batch)), session.zeros(4)
+        _launch(session, batch, model, {"WIDTH": width, **choices}, listed, count, scores, again, n_again)
+        listed, count = again, n_again
+    values = session.fetch(scores, len(batch), np.int32)
+
+    def result() -> PairScores:
+        of_nothing = pair_score(model, np.empty(0, np.uint8))
+        found = possible_scores(session, batch, model, np.where(lengths == 0, np.int32(of_nothing), values()))
+        n_again = {width: int(n()[0]) for width, n in counts.items()}
+        session.demand(max(n_again.values(), default=0) <= len(batch), "more targets to be scored again than there are")
+        return PairScores(Scores(batch.targets, found), n_again.get(16, 0), n_again.get(32, 0))
+
+    return result
+
+
+def possible_scores(session: Any, batch: SequenceBatch, model: PairwiseQuery, scores: Rows) -> Rows:
+    """Return scores that a device may have computed for a batch."""
+    greatest = np.minimum(batch.lengths, model.length) * max(model.scoring.matrix.greatest, 0)
+    lowest = 0 if model.scoring.is_floored else -(2**30)
+    session.demand(((scores >= lowest) & (scores <= greatest)).all(), "a score that no alignment of two sequences has")
+    return scores
+
+
+def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Any) -> None:
+    """Enqueue the kernel; `rows` are the buffers of rows, their count, scores, rows to be scored again, their count."""
+    listed, count, scores, again, n_again = rows
+    scoring, tables, tuning = model.scoring, _tables(session, model), pair_tuning_of(session.device)
+    width = choices["WIDTH"]
+    # A cost that is above all scores is as good as any such.
+    most = MOST_SCORE if width == 8 else MOST_GAP_COST
+    first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
+    built_in = {"LANES": tuning.vector_bits // width, "COLUMNS": tuning.columns}
+    defines = {"MODE": MODES.index(scoring.mode), **built_in, **choices}
+    n_items = max(1, session.device.n_compute_units)
+    memory = session.scratch("columns", n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)
+    session.launch(
+        "smith_waterman_vector", "pair_score", defines, n_items, 1, *session.residues(batch), listed, count,
+        tables.letters, np.int32(model.length), tables.scores, np.int32(tables.n_letters),
+        np.int32(first), np.int32(next_one), np.int32(limit_of(width, model)), memory, session.zeros(4),
+        scores, again, n_again,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Stages of HMMER2 profiles."""

@@ -1,0 +1,91 @@
+"""Plan7 Viterbi scores with HMMER2's integers, on any device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.reference.viterbi import viterbi_score
+from clalign.stages.plan7.viterbi_shapes import (
+    VARIANTS,
+    can_strip,
+    start_item,
+    start_lanes,
+    start_vector,
+    strips_pay,
+)
+from clalign.stages.plan7.viterbi_tables import (
+    N_TRANSITIONS,
+    emission_table,
+    special_table,
+    transition_table,
+    vector_tables,
+)
+from clalign.values.hits import Scores
+from clalign.values.profiles import IntegerProfile
+from clalign.values.sequences import SequenceBatch
+
+__all__ = [
+    "N_TRANSITIONS",
+    "VARIANTS",
+    "VITERBI",
+    "ViterbiStage",
+    "emission_table",
+    "special_table",
+    "transition_table",
+    "vector_tables",
+]
+
+VECTOR_LANES = 8
+
+
+class ViterbiStage:
+    """The Viterbi score of every sequence of a batch; exact on every device.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``item``, ``lanes`` or ``vector``; by default what suits the device, the model and the batch.
+        ``item`` falls back to ``lanes`` for the few models that it cannot serve.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "viterbi"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
+        """Score the batch with the plain reference."""
+        offsets = batch.offsets
+        values = [viterbi_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
+        return Scores(batch.targets, np.array(values, np.int32))
+
+    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
+        """Start scoring the batch on an OpenCL session; return what waits for the scores."""
+        if len(batch) == 0:
+            return lambda: Scores(batch.targets, np.empty(0, np.int32))
+        shape = self.shape_for(session, batch, model)
+        launch = {"item": start_item, "lanes": start_lanes, "vector": start_vector}[shape]
+        choices = self.defines if shape == (self.shape or shape) else {}  # meant for the shape that was asked for
+        collect = launch(session, batch, model, choices)
+        return lambda: Scores(batch.targets, collect())
+
+    def shape_for(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> str:
+        """Return the shape that this stage takes for a batch and a model on a session."""
+        if self.shape == "item" and not can_strip(session, model):
+            return "lanes"
+        if self.shape:
+            return self.shape
+        if session.device.kind == "cpu":
+            return "vector"
+        return "item" if strips_pay(session, batch, model) else "lanes"
+
+
+VITERBI = ViterbiStage()

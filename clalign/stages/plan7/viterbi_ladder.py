@@ -1,0 +1,379 @@
+"""Plan7 Viterbi with one work-item a sequence, in every published choice of memory and code: the ladder's stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.errors import OptionError
+from clalign.stages.plan7.viterbi import N_TRANSITIONS, VITERBI, emission_table, special_table, transition_table
+from clalign.values.alphabets import N_CODES
+from clalign.values.devices import Device
+from clalign.values.hits import Scores
+from clalign.values.profiles import IMPOSSIBLE, IntegerProfile
+from clalign.values.sequences import SequenceBatch
+
+SOURCE, ENTRY = "viterbi_ladder_item", "viterbi_score"
+
+AXES: dict[str, tuple[str | int, ...]] = {
+    "scheduling": ("off", "on"),
+    "unroll": (1, 2, 4, 8),
+    "copies": ("plain", "overlapped"),
+    "sequences": ("concatenated", "interleaved", "packed"),
+    "rows": ("global", "interleaved", "padded", "private"),
+    "transitions": ("global", "constant", "local"),
+    "specials": ("global", "local", "replicated"),
+    "emissions": ("global", "transposed", "local"),
+    "granularity": ("coarse", "medium", "fine"),
+}
+"""What may be chosen, each axis on its own; the first of each is the basic choice."""
+
+WARP = 32
+BANK_PADDING = 33
+CONSTANT_BYTES = 65536
+"""What every device has as constant memory."""
+
+STACK_BYTES = 2**22
+"""A CPU's driver keeps the private memory of a whole work-group on the stack of a thread."""
+
+ROWS_SHARE = 0.5
+"""Share of the device's largest buffer that the rows of one launch may take."""
+
+MAX_SLOTS = 2**31 - 1
+
+LAUNCHES_BETWEEN_WAITS = 1000
+
+BESIDE = object()
+"""What a session keeps its second queue for."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    SOURCE: (
+        {"SCHEDULING": 1},
+        {"UNROLL": 8},
+        {"SCHEDULING": 1, "UNROLL": 8},
+        {"SEQUENCES": 1, "ROWS": 1},
+        {"SEQUENCES": 2, "ROWS": 2, "GROUP": 33},
+        {"TRANSITIONS": 1, "SPECIALS": 1},
+        {"TRANSITIONS": 2, "SPECIALS": 2},
+        {"EMISSIONS": 1, "FINE": 1},
+        {"EMISSIONS": 2, "NODES": 260, "NODE_STRIDE": 264},
+        {"SCHEDULING": 1, "UNROLL": 8, "SEQUENCES": 1, "ROWS": 2, "TRANSITIONS": 1, "SPECIALS": 1, "NODES": 488},
+    )
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+Values = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class LadderChoices:
+    """One choice on every axis of `AXES`, and two sizes.
+
+    Attributes
+    ----------
+    scheduling : str
+        Whether neighboring instructions are kept independent of each other.
+    unroll : int
+        Nodes a turn of the inner loop.
+    copies : str
+        ``overlapped``: the sequences in two halves on two queues, one copied while the other is computed.
+    sequences : str
+        One after the other; or residue by residue, sorted by falling length; or that with four residues
+        a word.
+    rows : str
+        Where the scores of two rows are: global memory, a block for each work-item; interleaved over the
+        work-items; that for a multiple of 32 work-items; or private memory.
+    transitions, specials, emissions : str
+        Where the scores of the model are. ``local`` special transitions have a copy for each warp,
+        ``replicated`` ones a copy for each work-item.
+    granularity : str
+        A launch does whole sequences, `rows_per_launch` rows, or one node of one row.
+    rows_per_launch : int
+        With medium granularity.
+    group : int
+        Work-items a work-group.
+    """
+
+    scheduling: str = "off"
+    unroll: int = 1
+    copies: str = "plain"
+    sequences: str = "concatenated"
+    rows: str = "global"
+    transitions: str = "global"
+    specials: str = "global"
+    emissions: str = "global"
+    granularity: str = "coarse"
+    rows_per_launch: int = 1
+    group: int = 256
+
+    def __post_init__(self) -> None:
+        for axis, choices in AXES.items():
+            if getattr(self, axis) not in choices:
+                raise OptionError(
+                    f"{getattr(self, axis)!r} is no choice for {axis}.",
+                    f"Choose one of: {', '.join(map(str, choices))}.",
+                )
+        if min(self.group, self.rows_per_launch) < 1:
+            raise OptionError("A work-group and a launch hold at least one.", "Give a number above 0.")
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return the choices as plain data."""
+        return asdict(self)
+
+    def changed(self) -> dict[str, str | int]:
+        """Return the choices that are not the basic ones."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+
+
+BASIC = LadderChoices()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Sequences of one launch, as the kernel reads them."""
+
+    rows: npt.NDArray[np.int64]
+    residues: npt.NDArray[Any]
+    starts: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A batch as the kernel reads it: which letters occur, and the parts."""
+
+    letters: npt.NDArray[np.int64]
+    parts: tuple[_Part, ...]
+
+
+class ViterbiLadderStage:
+    """The Viterbi score of every sequence of a batch, computed as the choices say.
+
+    Parameters
+    ----------
+    choices : LadderChoices
+    defines : dict, optional
+        Macros that replace those of the choices.
+    """
+
+    name = "viterbi_ladder"
+
+    def __init__(self, choices: LadderChoices = BASIC, **defines: int) -> None:
+        self.choices = choices
+        self.extra = defines
+
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
+        """Score the batch with the plain reference."""
+        return VITERBI.reference(batch, model, check)
+
+    def defines(self, n_nodes: int, n_letters: int) -> dict[str, int]:
+        """Return the macros of the kernel for a model and the number of different letters."""
+        c = self.choices
+        return {
+            "SCHEDULING": int(c.scheduling == "on"),
+            "UNROLL": c.unroll,
+            "SEQUENCES": AXES["sequences"].index(c.sequences),
+            "ROWS": {"global": 0, "interleaved": 1, "padded": 1, "private": 2}[c.rows],
+            "TRANSITIONS": AXES["transitions"].index(c.transitions),
+            "SPECIALS": AXES["specials"].index(c.specials),
+            "EMISSIONS": AXES["emissions"].index(c.emissions),
+            "FINE": int(c.granularity == "fine"),
+            "NODES": n_nodes,
+            "SYMBOLS": n_letters,
+            "NODE_STRIDE": _node_stride(c, n_nodes),
+            "GROUP": c.group,
+            **self.extra,
+        }
+
+    def obstacle(self, device: Device, n_nodes: int, n_letters: int) -> str | None:
+        """Return in words why a device cannot run these choices, or None if nothing is known against it."""
+        c = self.choices
+        if c.group > device.max_work_group:
+            return f"A work-group has {c.group:,} work-items; {device.name} allows {device.max_work_group:,}."
+        if c.rows == "private" and c.granularity != "coarse":
+            return "Private memory does not last from one launch to the next."
+        constant = 4 * N_TRANSITIONS * (n_nodes + 1)
+        if c.transitions == "constant" and constant > CONSTANT_BYTES:
+            return f"The transitions take {constant:,} bytes; {CONSTANT_BYTES:,} are sure to fit constant memory."
+        local = self.local_bytes(n_nodes, n_letters)
+        if local > device.local_bytes:
+            return f"A work-group needs {local:,} bytes of local memory; {device.name} has {device.local_bytes:,}."
+        stack = 4 * n_slots(n_nodes) * c.group
+        if c.rows == "private" and device.kind == "cpu" and stack > STACK_BYTES:
+            return f"The private rows of a work-group take {stack:,} bytes, more than the stack of a thread holds."
+        return None
+
+    def local_bytes(self, n_nodes: int, n_letters: int) -> int:
+        """Return the local memory that a work-group takes."""
+        c = self.choices
+        words = N_TRANSITIONS * (n_nodes + 1) if c.transitions == "local" else 0
+        words += 8 * -(-c.group // WARP) if c.specials == "local" else 0
+        words += 2 * n_letters * _node_stride(c, n_nodes) if c.emissions == "local" else 0
+        return 4 * words
+
+    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
+        """Start scoring the batch on an OpenCL session; return what waits for the scores.
+
+        Raises
+        ------
+        OptionError
+            If the device cannot run these choices.
+        """
+        values = np.empty(len(batch), np.int32)
+        if len(batch) == 0:
+            return lambda: Scores(batch.targets, values)
+        c, limit = self.choices, _sequence_limit(session.device, self.choices, model.length)
+        halves = 2 if c.copies == "overlapped" else 1
+        layout: _Layout = session.resident(
+            f"ladder {c.sequences} {halves} {limit}", batch, lambda: _layout(batch, c.sequences, halves, limit)
+        )
+        obstacle = self.obstacle(session.device, model.length, len(layout.letters))
+        if obstacle is not None:
+            raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
+        queues = [session, session.resident("beside", BESIDE, session.beside)] if halves == 2 else [session]
+        waits = []
+        for number, part in enumerate(layout.parts):
+            waits.append((part.rows, self._start_part(queues[number % len(queues)], part, layout.letters, model)))
+
+        def collect() -> Scores:
+            for rows, wait in waits:
+                values[rows] = wait()
+            for queue in queues:
+                queue.finish()
+            return Scores(batch.targets, values)
+
+        return collect
+
+    def _start_part(
+        self, session: Any, part: _Part, letters: npt.NDArray[np.int64], model: IntegerProfile
+    ) -> Callable[[], Values]:
+        c, n = self.choices, len(part.rows)
+        stride = -(-n // WARP) * WARP if c.rows == "padded" else n
+        slots = 1 if c.rows == "private" else n_slots(model.length) * (n if c.rows == "global" else stride)
+        scores = session.allocate(4 * n)
+        arrays = [part.residues, part.starts, part.lengths]
+        arguments = [
+            *(session.upload(array) for array in arrays), np.uint32(n),
+            *(session.upload(array) for array in _tables(c, model, letters, n)),
+            session.allocate(4 * slots), np.uint32(stride), np.int32(model.length),
+        ]  # fmt: skip
+        defines, items = self.defines(model.length, len(letters)), -(-n // c.group) * c.group
+        for number, rows in enumerate(_launches(c, int(part.lengths.max()), model.length), 1):
+            session.launch(SOURCE, ENTRY, defines, items, c.group, *arguments, *map(np.int32, rows), scores)
+            if number % LAUNCHES_BETWEEN_WAITS == 0:
+                session.finish()
+                session.check()
+        wait: Callable[[], Values] = session.fetch(scores, n, np.int32)
+        return wait
+
+
+def n_slots(n_nodes: int) -> int:
+    """Return the words of a sequence's state (``N_SLOTS`` of the kernel)."""
+    return 6 * (n_nodes + 1) + 7
+
+
+def _node_stride(choices: LadderChoices, n_nodes: int) -> int:
+    return -(-n_nodes // BANK_PADDING) * BANK_PADDING if choices.emissions == "local" else n_nodes
+
+
+def _sequence_limit(device: Device, choices: LadderChoices, n_nodes: int) -> int:
+    """Return how many sequences a launch can have, for their rows."""
+    if choices.rows == "private":
+        return MAX_SLOTS
+    slots = min(int(device.max_buffer_bytes * ROWS_SHARE) // 4 or MAX_SLOTS, MAX_SLOTS)
+    return max(WARP, slots // n_slots(n_nodes) // WARP * WARP)
+
+
+def _launches(choices: LadderChoices, longest: int, n_nodes: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the first and the last row and the node of every launch; empty sequences need one, too."""
+    if choices.granularity == "coarse":
+        yield 1, max(longest, 1), 0
+        return
+    step = choices.rows_per_launch if choices.granularity == "medium" else 1
+    nodes = range(1, n_nodes + 1) if choices.granularity == "fine" else (0,)
+    for first in range(1, max(longest, 1) + 1, step):
+        for node in nodes:
+            yield first, first + step - 1, node
+
+
+def _tables(
+    choices: LadderChoices, model: IntegerProfile, letters: npt.NDArray[np.int64], n: int
+) -> list[npt.NDArray[np.int32]]:
+    """Return the transitions, match, insert and special scores in the order of the kernel's arguments."""
+    transitions = np.full((model.length + 1, N_TRANSITIONS), IMPOSSIBLE, np.int32)
+    transitions[1:] = transition_table(model).T
+    emissions = emission_table(model)[letters]
+    padding = _node_stride(choices, model.length) - model.length
+    emissions = np.pad(emissions, ((0, 0), (0, 0), (0, padding)))
+    if choices.emissions == "global":
+        emissions = emissions.transpose(2, 1, 0)
+    special = special_table(model)
+    if choices.specials == "replicated":
+        special = np.repeat(special, n)
+    return [transitions, *(np.ascontiguousarray(emissions[:, which]) for which in (0, 1)), special]
+
+
+def _layout(batch: SequenceBatch, sequences: str, halves: int, limit: int) -> _Layout:
+    letters = np.flatnonzero(np.bincount(batch.codes, minlength=N_CODES))
+    if not len(letters):
+        letters = np.zeros(1, np.int64)
+    numbers = np.zeros(N_CODES, np.uint8)
+    numbers[letters] = np.arange(len(letters))
+    symbols = numbers[batch.codes]
+    lengths = np.diff(batch.offsets)
+    order = np.arange(len(batch))
+    if sequences != "concatenated":
+        order = np.argsort(-lengths, kind="stable")
+    step = min(limit, -(-len(batch) // halves))
+    arrange = {"concatenated": _concatenated, "interleaved": _interleaved, "packed": _packed}[sequences]
+    parts = []
+    for first in range(0, len(batch), step):
+        rows = order[first : first + step]
+        parts.append(_Part(rows, *arrange(symbols, batch.offsets[rows], lengths[rows]), lengths[rows]))
+    return _Layout(letters, tuple(parts))
+
+
+Symbols = npt.NDArray[np.uint8]
+Arranged = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
+
+
+def _concatenated(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+    """Return the symbols one sequence after the other; the rows follow each other in the batch."""
+    start, end = int(offsets[0]), int(offsets[-1] + lengths[-1])
+    return symbols[start:end], (offsets - start).astype(np.int32)
+
+
+def _columns(lengths: Values, n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return how many sequences reach each of n columns, and where each column begins."""
+    counts = np.searchsorted(-lengths, -np.arange(n), side="left")
+    return counts, np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+def _interleaved(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+    """Return the first symbols of all sequences, then the second ones, and so on."""
+    counts, starts = _columns(lengths, int(lengths[0]))
+    out = np.empty(int(starts[-1]), np.uint8)
+    for column, count in enumerate(counts):
+        out[starts[column] : starts[column + 1]] = symbols[offsets[:count] + column]
+    return out, starts
+
+
+def _packed(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+    """Return words of four symbols, interleaved; the first symbol is in the lowest byte."""
+    counts, starts = _columns((lengths + 3) // 4, int(lengths[0] + 3) // 4)
+    out = np.zeros(int(starts[-1]), np.uint32)
+    for column, count in enumerate(counts):
+        words = out[starts[column] : starts[column + 1]]
+        for byte in range(4):
+            place = 4 * column + byte
+            held = int(np.searchsorted(-lengths[:count], -place, side="left"))
+            words[:held] |= symbols[offsets[:held] + place].astype(np.uint32) << np.uint32(8 * byte)
+    return out, starts
+
+
+VITERBI_LADDER = ViterbiLadderStage()

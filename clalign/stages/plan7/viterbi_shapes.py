@@ -1,0 +1,375 @@
+"""How each shape of the Viterbi kernel is launched on a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.stages.plan7.reweighting import ReweightedScores
+from clalign.stages.plan7.viterbi_tables import (
+    N_TRANSITIONS,
+    lanes_tables,
+    reweighted_scores,
+    reweighted_vector_tables,
+    skewed_tables,
+    strip_tables,
+    vector_tables,
+)
+from clalign.stages.plan7.viterbi_tuning import tuning_of
+from clalign.values.alphabets import N_CODES
+from clalign.values.devices import Device
+from clalign.values.profiles import IMPOSSIBLE, IntegerProfile
+from clalign.values.sequences import SequenceBatch
+
+Values = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int32]
+Choices = Mapping[str, int]
+
+LOCAL_SHARE = 0.9
+"""Share of the local memory that tables may take."""
+
+STRIP_ROWS = 4
+"""Residues a round of the strips (ROWS of the kernel)."""
+
+LONG_BLOCK = 4
+"""Residues that the skewed form takes at once of a long sequence."""
+
+ABOVE_SCORES = 2**30
+"""No sequence and model that fit a device have such a score."""
+
+COMMON_PLATFORMS = ("clover", "rusticl")
+"""Their compilers are the same for every vendor's device and know nothing of its own instructions."""
+
+EASY_NODES = 32
+"""Models shorter than this are met by chance in any long sequence."""
+
+LONG_SHARE = 1.5
+"""A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
+
+LEAST_LONG, MOST_LONG = 512, 8192
+"""Whatever the average, sequences up to the first are not long, and those beyond the second are."""
+
+EVERYTHING = object()
+"""Key of what a session keeps for all batches and models."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_item": (
+        {"NODES": 16, "GROUP": 64},
+        {"NODES": 24, "GROUP": 64, "ONE_STRIP": 1},
+        {"NODES": 1, "GROUP": 33, "ONE_STRIP": 1},
+    ),
+    "viterbi_lanes": (
+        {"NODES": 4, "SEQUENCES": 2, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 16, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3},
+        {"NODES": 160, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
+        {"NODES": 4, "SEQUENCES": 2, "GROUP": 32, "LANE_BACKEND": 0},
+        {"NODES": 8, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_EMISSIONS": 1},
+        {"NODES": 16, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1},
+        {"NODES": 1, "GROUP": 32, "LANE_BACKEND": 0, "SKEWED": 1},
+    ),
+    "viterbi_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16, "SEQUENCES": 1}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+
+def empty_score(model: IntegerProfile) -> np.int32:
+    """Return what the recurrence gives for a sequence without residues."""
+    return np.int32(max(IMPOSSIBLE + model.special.c_move, -(2**31)))
+
+
+def _possible(session: Any, values: Values) -> Values:
+    """Return scores that a device may have computed."""
+    session.demand(values.max(initial=0) < ABOVE_SCORES, "a Viterbi score above all that there can be")
+    return values
+
+
+def lane_backend(device: Device) -> dict[str, int]:
+    """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
+    vendor = device.vendor.lower()
+    if device.kind != "gpu" or device.platform.lower() in COMMON_PLATFORMS:
+        return {"LANE_BACKEND": 0, "LANES": 32}
+    if "nvidia" in vendor:
+        return {"LANE_BACKEND": 1, "LANES": 32, "COMPUTE_CAPABILITY": device.compute_capability}
+    if "intel" in vendor and "cl_intel_subgroups" in device.extensions:
+        return {"LANE_BACKEND": 2, "LANES": 16}
+    if "amd" in vendor or "advanced micro" in vendor:
+        return {"LANE_BACKEND": 3, "LANES": 32}
+    return {"LANE_BACKEND": 0, "LANES": 32}
+
+
+def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+    """Start the shape for CPUs; return what waits for the scores (int32[n])."""
+    tuning = tuning_of(session.device)
+    lanes = choices.get("LANES", tuning.vector_lanes)
+    defines = {
+        "LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices,
+    }  # fmt: skip
+    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
+    lengths = batch.lengths
+    scores = reweighted_scores(session, model)
+    if plain or scores is None or lengths.max() > scores.longest:
+        entry, tables = "viterbi_score", vector_tables(session, model, lanes)
+    else:
+        entry, tables = "viterbi_score_reweighted", reweighted_vector_tables(session, model, scores, lanes)
+    values = session.results(4 * len(batch))
+    session.launch(
+        "viterbi_vector", entry, defines, max(1, session.device.n_compute_units), 1,
+        *session.residues(batch), np.uint32(len(batch)), *tables, session.zeros(4), values,
+    )  # fmt: skip
+    fetch = session.fetch(values, len(batch), np.int32)
+    return lambda: _possible(session, np.where(lengths > 0, fetch(), empty_score(model)))
+
+
+def start_lanes(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
+) -> Callable[[], Values]:
+    """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
+    lanes = _lanes(session, model, choices)
+    scores = reweighted_scores(session, model)
+    narrow = lanes["NODES"] <= tuning_of(session.device).strip_nodes
+    defines = {**lanes, **choices}
+    plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
+    lengths = batch.lengths if rows is None else batch.lengths[rows]
+    if plain or not narrow or scores is None or not scores.fits_16_bits or lengths.max() > scores.longest:
+        return _start_plain(session, batch, model, defines, rows)
+    fetch = _start_skewed(session, batch, model, scores, defines, rows)
+
+    def collect() -> Values:
+        best = fetch()
+        values: Values = np.where(lengths > 0, best + np.int32(scores.leave), empty_score(model))
+        again = np.flatnonzero(best > scores.single).astype(np.int32)
+        if len(again):
+            chosen = again if rows is None else rows[again]
+            values[again] = _repair(session, batch, model, lanes, chosen)()
+        return values
+
+    return collect
+
+
+def _repair(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows
+) -> Callable[[], Values]:
+    """Start the form that serves every model on the rows that need it; it does not wait for the next batch."""
+    beside = session.resident("repairs", EVERYTHING, session.beside)
+    fetch = _start_plain(beside, batch, model, choices, rows)
+
+    def collect() -> Values:
+        values = fetch()
+        session.join(beside)
+        return values
+
+    return collect
+
+
+def _lanes(session: Any, model: IntegerProfile, choices: Choices | None = None) -> dict[str, int]:
+    """Return the lanes of a device and the nodes that each takes."""
+    given = {name: value for name, value in (choices or {}).items() if name in ("LANES", "LANE_BACKEND")}
+    backend = {**lane_backend(session.device), **given}
+    return {**backend, "NODES": -(-model.length // backend["LANES"])}
+
+
+def _start_plain(
+    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None
+) -> Callable[[], Values]:
+    device, tuning = session.device, tuning_of(session.device)
+    lanes, nodes = choices["LANES"], choices["NODES"]
+    needed = (N_TRANSITIONS * nodes + 1) * lanes * 4
+    defines: dict[str, int] = {
+        "SEQUENCES": tuning.lanes_sequences if nodes <= 16 and rows is None else 1,
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning.lanes_group, device.max_work_group),
+        "LOCAL_TRANSITIONS": int(needed <= LOCAL_SHARE * device.local_bytes),
+        **choices,
+    }
+    tables = lanes_tables(session, model, lanes)
+    return _launch_lanes(session, "viterbi_score", defines, batch, rows, tables, defines["SEQUENCES"])
+
+
+def _start_skewed(
+    session: Any,
+    batch: SequenceBatch,
+    model: IntegerProfile,
+    scores: ReweightedScores,
+    choices: Choices,
+    rows: Rows | None,
+) -> Callable[[], Values]:
+    device, lanes = session.device, choices["LANES"]
+    fours = -(-choices["NODES"] // 4)
+    defines: dict[str, int] = {
+        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning_of(device).lanes_group, device.max_work_group),
+        "LOCAL_EMISSIONS": int(16 * N_CODES * fours * lanes + 4 * lanes <= LOCAL_SHARE * device.local_bytes),
+        "SKEWED": 1,
+        **choices,
+    }
+    tables = [*skewed_tables(session, model, scores, lanes), np.int32(scores.begin[0] + scores.start)]
+    return _launch_lanes(session, "viterbi_score_skewed", defines, batch, rows, tables, 1)
+
+
+def _launch_lanes(
+    session: Any,
+    entry: str,
+    defines: Choices,
+    batch: SequenceBatch,
+    rows: Rows | None,
+    tables: list[Any],
+    sequences: int,
+) -> Callable[[], Values]:
+    """Launch a form of the `lanes` shape, a group of lanes for so many sequences."""
+    if rows is None:
+        chosen = session.resident("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
+    else:
+        chosen = session.upload(rows)
+    n, group = len(batch) if rows is None else len(rows), defines["GROUP"]
+    values = session.results(4 * n)
+    n_groups = min(-(-n // (group // defines["LANES"] * sequences)), session.device.n_compute_units * 16)
+    session.launch(
+        "viterbi_lanes", entry, defines, n_groups * group, group,
+        *session.residues(batch), chosen, np.uint32(n), *tables, values,
+    )  # fmt: skip
+    fetch = session.fetch(values, n, np.int32)
+    return lambda: _possible(session, fetch())
+
+
+@dataclass(frozen=True, slots=True)
+class StripLayout:
+    """A batch laid out for the `item` shape, on a device.
+
+    Attributes
+    ----------
+    short : int32[n]
+        Rows that the shape takes, longest first.
+    place : slice or int32[n]
+        The same, as a slice if they are neighbors.
+    long, empty : int32[n]
+        Rows that are too long for it, and those without residues.
+    longest : int
+        Residues of the longest row that the shape takes.
+    buffers : tuple
+        Interleaved words, bases and lengths.
+    """
+
+    short: Rows
+    place: slice | Rows
+    long: Rows
+    empty: Rows
+    longest: int
+    buffers: tuple[Any, ...]
+
+
+def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayout:
+    """Return the layout of a batch for so many work-items, made once a batch."""
+
+    def make() -> StripLayout:
+        lengths = batch.lengths
+        mean_share = float(lengths.sum()) / n_items
+        limit = int(min(max(LONG_SHARE * mean_share, LEAST_LONG), MOST_LONG))
+        is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
+        order: Rows = np.arange(len(batch), dtype=np.int32)
+        if not is_sorted:
+            order = np.argsort(-lengths, kind="stable").astype(np.int32)
+        n_long, n_filled = int((lengths > limit).sum()), int((lengths > 0).sum())
+        short = order[n_long:n_filled]
+        of_short = np.ascontiguousarray(lengths[short], np.int32)
+        n_words = -(-of_short[::32].astype(np.int64) // 4) * 32
+        bases = np.cumsum(n_words) - n_words
+        words = session.allocate(4 * int(n_words.sum()))
+        buffers = (words, session.upload(bases.astype(np.uint32)), session.upload(of_short))
+        if len(short):
+            session.launch(
+                "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, min(64, session.device.max_work_group),
+                *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
+            )  # fmt: skip
+        longest = int(of_short.max(initial=0))
+        place = slice(n_long, n_filled) if is_sorted else short
+        return StripLayout(short, place, order[:n_long], order[n_filled:], longest, buffers)
+
+    layout: StripLayout = session.resident(f"strips of {n_items}", batch, make)
+    return layout
+
+
+def strips_pay(session: Any, batch: SequenceBatch, model: IntegerProfile) -> bool:
+    """Return whether the `item` shape can take this model and is the faster one for this batch."""
+    tuning = tuning_of(session.device)
+    if len(batch) < tuning.strip_least * session.device.n_compute_units:
+        return False
+    return can_strip(session, model)
+
+
+def can_strip(session: Any, model: IntegerProfile) -> bool:
+    """Return whether the `item` shape serves this model."""
+    scores = reweighted_scores(session, model)
+    return scores is not None and scores.fits_16_bits
+
+
+def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+    """Start the column strips; long sequences, and those for which J mattered, go to the `lanes` shape."""
+    scores = reweighted_scores(session, model)
+    assert scores is not None, "ask can_strip first"
+    tuning = tuning_of(session.device)
+    group = choices.get("GROUP", min(tuning.strip_group, session.device.max_work_group))
+    n_groups = session.device.n_compute_units * tuning.strip_groups
+    layout = strip_layout(session, batch, n_groups * group)
+    beside = session.resident("beside", EVERYTHING, session.beside)
+    fetch_long = start_lanes(beside, batch, model, _for_long(scores), layout.long) if len(layout.long) else None
+    fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
+
+    def collect() -> Values:
+        values = np.empty(len(batch), np.int32)
+        best = fetch_short()
+        again = layout.short[np.flatnonzero(best > scores.single)]
+        fetch_again = _repair(session, batch, model, _lanes(session, model), again) if len(again) else None
+        values[layout.place] = best
+        values += np.int32(scores.leave)
+        values[layout.empty] = empty_score(model)
+        if fetch_again is not None:
+            values[again] = fetch_again()
+        if fetch_long is not None:
+            values[layout.long] = fetch_long()
+            session.join(beside)
+        return values
+
+    return collect
+
+
+def _for_long(scores: ReweightedScores) -> dict[str, int]:
+    """Return the form of the `lanes` shape for long sequences: J plays a part in most of them if a model is easily met.
+
+    Then the skewed form, though faster, would be followed by the plain one.
+    """
+    is_easily_met = scores.is_local or len(scores.begin) < EASY_NODES
+    return {"PLAIN": 1} if is_easily_met else {"BLOCK": LONG_BLOCK}
+
+
+def _start_strips(
+    session: Any,
+    model: IntegerProfile,
+    scores: ReweightedScores,
+    layout: StripLayout,
+    n_groups: int,
+    choices: Choices,
+) -> Callable[[], Values]:
+    n = len(layout.short)
+    if n == 0:
+        return lambda: np.empty(0, np.int32)
+    device = session.device
+    most = choices.get("NODES", tuning_of(device).strip_nodes)
+    n_strips = -(-model.length // most)
+    nodes = -(-model.length // n_strips)
+    defines = {
+        "COMPUTE_CAPABILITY": device.compute_capability, **choices, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
+    }  # fmt: skip
+    group = defines["GROUP"]
+    n_groups = min(n_groups, -(-n // group))
+    depth = layout.longest + 2 * STRIP_ROWS
+    edges = session.scratch("edges", 8 * (n_groups * depth * group if n_strips > 1 else 1))
+    best = session.results(4 * n)
+    session.launch(
+        "viterbi_item", "viterbi_score", defines, n_groups * group, group,
+        *layout.buffers, np.uint32(n), *strip_tables(session, model, scores, nodes), np.uint32(n_strips),
+        np.int32(scores.begin[0] + scores.start), edges, np.uint32(depth), session.zeros(4), best,
+    )  # fmt: skip
+    fetch = session.fetch(best, n, np.int32)
+    return lambda: _possible(session, fetch())

@@ -1,0 +1,219 @@
+"""The best paths of the sequences that are hits, traced on the device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.errors import OutOfDeviceMemory
+from clalign.reference.viterbi_trace import viterbi_trace, wing_in, wing_out
+from clalign.stages.plan7.viterbi_shapes import lane_backend
+from clalign.stages.plan7.viterbi_tables import (
+    emission_table,
+    lanes_tables,
+    special_table,
+    transition_table,
+    vector_tables,
+)
+from clalign.values.alignments import DomainPath
+from clalign.values.profiles import IntegerProfile
+from clalign.values.sequences import SequenceBatch
+
+VECTOR_LANES = 8
+"""Lanes of the shape for CPUs."""
+
+STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
+"""What the kernels write for a residue (``common/walk.h``)."""
+
+MEMORY_SHARE = 0.25
+"""Share of the device's largest buffer that the directions of one launch may take."""
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "viterbi_trace_item": ({},),
+    "viterbi_trace_lanes": (
+        {"NODES": 5, "LANE_BACKEND": 3},
+        {"NODES": 157, "LANE_BACKEND": 3},
+        {"NODES": 3, "LANE_BACKEND": 0},
+    ),
+    "viterbi_trace_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+Paths = list[list[DomainPath] | None]
+
+
+class ViterbiTraceStage:
+    """The domains of the best path of every sequence of a batch, in HMMER2's order of ties.
+
+    Parameters
+    ----------
+    shape : str, optional
+        ``lanes``, ``item`` or ``vector``; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name = "viterbi_trace"
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.lanes = defines.get("LANES", VECTOR_LANES)
+        self.defines = defines
+
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
+        """Trace the batch with the plain reference."""
+        offsets = batch.offsets
+        return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
+
+    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
+        """Start tracing the batch on an OpenCL session; return what waits for the paths.
+
+        What does not fit the device's memory at once is traced part by part when the paths are asked
+        for. A sequence whose directions do not fit at all is traced by the reference, which needs
+        memory only for the square root of its length (`MatrixRows`), but much time.
+        """
+        limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
+        if len(batch) and _fitting(batch, 0, self._width(session, model), limit) == len(batch):
+            try:
+                whole = self._start_part(session, batch, model)
+            except OutOfDeviceMemory:
+                limit //= 2
+            else:
+                return lambda: self._collected(whole, session, batch, model, limit)
+        return lambda: self._in_parts(session, batch, model, limit)
+
+    def _collected(
+        self, whole: Callable[[], Paths], session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int
+    ) -> Paths:
+        """Return the paths of a batch that was started whole; in parts if it was too large after all."""
+        try:
+            return whole()
+        except OutOfDeviceMemory:
+            return self._in_parts(session, batch, model, limit // 2)
+
+    def _in_parts(self, session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int) -> Paths:
+        paths: Paths = []
+        first = 0
+        while first < len(batch):
+            session.check()
+            last = max(_fitting(batch, first, self._width(session, model), limit), first + 1)
+            part = _part(batch, first, last)
+            try:
+                paths += self._start_part(session, part, model)()
+            except OutOfDeviceMemory:
+                if last - first > 1:
+                    limit //= 2
+                    continue
+                paths += self.reference(part, model, session.check)
+            first = last
+        return paths
+
+    def _start_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        n, n_residues = len(batch), int(batch.offsets[-1])
+        sequences = [session.share(batch.codes), session.share(batch.offsets)]
+        width = self._width(session, model)
+        sizes = [n_residues * width, n_residues + n, 4 * (n_residues + n), 4 * n_residues, n]
+        buffers = [session.allocate(size) for size in sizes[:3]] + [session.results(size) for size in sizes[3:]]
+        enqueue = {"vector": self._enqueue_vector, "lanes": self._enqueue_lanes, "item": self._enqueue_item}[shape]
+        enqueue(session, n, model, sequences, buffers)
+        fetch_steps = session.fetch(buffers[3], n_residues, np.int32)
+        fetch_possible = session.fetch(buffers[4], n, np.uint8)
+
+        def collect() -> Paths:
+            steps, possible = fetch_steps(), fetch_possible()
+            session.demand((possible < 2).all(), "neither that there is a path nor that there is none")
+            whole = np.repeat(possible, batch.lengths)
+            nodes = np.where(whole, steps, 0) >> STEP_NODE_SHIFT
+            within = (nodes >= 0).all() and (nodes <= model.length).all()
+            session.demand(within, "a path through nodes that the model does not have")
+            return [
+                paths_of(steps[a:b], model) if reached else None
+                for (a, b), reached in zip(itertools.pairwise(batch.offsets), possible, strict=True)
+            ]
+
+        return collect
+
+    def _choices(self, session: Any) -> dict[str, int]:
+        """Return the compile-time choices that a device wants and those that replace them."""
+        return {**lane_backend(session.device), **self.defines}
+
+    def _width(self, session: Any, model: IntegerProfile) -> int:
+        """Return the directions in a row: the nodes, filled up to whole lanes."""
+        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        lanes = {"vector": self.lanes, "lanes": self._choices(session)["LANES"], "item": 1}[shape]
+        return lanes * -(-model.length // lanes)
+
+    def _enqueue_lanes(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+    ) -> None:
+        choices = self._choices(session)
+        lanes = choices["LANES"]
+        session.launch(
+            "viterbi_trace_lanes", "viterbi_trace", {"NODES": -(-model.length // lanes), **choices}, n * lanes, lanes,
+            *sequences, *lanes_tables(session, model, lanes), *buffers,
+        )  # fmt: skip
+
+    def _enqueue_item(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+    ) -> None:
+        def make() -> list[Any]:
+            arrays = [transition_table(model).T, emission_table(model).transpose(0, 2, 1), special_table(model)]
+            return [session.upload(array) for array in arrays]
+
+        tables = session.resident("viterbi_trace_item", model, make)
+        rows = session.allocate(n * 3 * model.length * 4)
+        session.launch(
+            "viterbi_trace_item", "viterbi_trace", self.defines, n, None,
+            *sequences, np.uint32(n), np.int32(model.length), *tables, rows, *buffers,
+        )  # fmt: skip
+
+    def _enqueue_vector(
+        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+    ) -> None:
+        defines = {"LANES": self.lanes, "VECTORS": -(-model.length // self.lanes), **self.defines}
+        next_row = session.zeros(4)
+        session.launch(
+            "viterbi_trace_vector", "viterbi_trace", defines, max(1, session.device.n_compute_units), 1,
+            *sequences, np.uint32(n), *vector_tables(session, model, self.lanes), next_row, *buffers,
+        )  # fmt: skip
+
+
+def _fitting(batch: SequenceBatch, first: int, width: int, limit: int) -> int:
+    """Return the end of the longest run of sequences whose directions and rows fit the limit."""
+    start = int(batch.offsets[first])
+    residues = batch.offsets[first + 1 :].astype(np.int64) - start
+    needed = residues * (width + 5) + np.arange(1, len(residues) + 1) * 12 * width
+    return first + int(np.searchsorted(needed, limit, side="right"))
+
+
+def _part(batch: SequenceBatch, first: int, last: int) -> SequenceBatch:
+    start, end = int(batch.offsets[first]), int(batch.offsets[last])
+    return SequenceBatch(batch.codes[start:end], batch.offsets[first : last + 1] - start, batch.targets[first:last])
+
+
+def paths_of(steps: npt.NDArray[np.int32], model: IntegerProfile) -> list[DomainPath]:
+    """Return the domains of a path from what the kernel wrote for each residue (int32[length])."""
+    inside = np.flatnonzero(steps)
+    begins = np.flatnonzero(steps[inside] & STEP_BEGINS)
+    return [_path_of(steps[part], int(part[0]), model) for part in np.split(inside, begins[1:])]
+
+
+def _path_of(steps: npt.NDArray[np.int32], residue: int, model: IntegerProfile) -> DomainPath:
+    """Return one domain; the nodes left out between two residues are deletes."""
+    nodes = steps >> STEP_NODE_SHIFT
+    skipped = np.maximum(np.diff(nodes, prepend=nodes[0]) - 1, 0)
+    emitting = np.arange(len(steps)) + np.cumsum(skipped)
+    states = np.full(int(emitting[-1]) + 1, ord("D"), np.uint8)
+    states[emitting] = np.where(steps & STEP_INSERT, ord("I"), ord("M"))
+    before, after = wing_in(model, int(nodes[0])), wing_out(model, int(nodes[-1]))
+    text = "".join([*before, states.tobytes().decode("ascii"), *after])
+    return DomainPath(text, int(nodes[0]) - 1 - len(before), residue)
+
+
+VITERBI_TRACE = ViterbiTraceStage()

@@ -1,0 +1,1 @@
+"""Jobs beside the engines: calibration, building profiles, self-tests, tuning."""

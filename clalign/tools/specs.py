@@ -1,0 +1,118 @@
+"""What the user asked of calibration and of building profiles, as plain data with the words of flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clalign.errors import OptionError
+from clalign.values.specs import flag_of, option
+
+MAX_SAMPLES = 10_000_000
+LONGEST_SAMPLE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrateSpec:
+    """The random sequences that profiles are calibrated with; the defaults are those of HMMER2.
+
+    Attributes
+    ----------
+    n : int
+        How many.
+    seed : int
+        The same seed draws the same sequences, whatever the device.
+    mean, sd : float
+        Of their lengths, which are normally distributed, those below 1 drawn again.
+    fixed : int or None
+        The one length of all of them instead.
+    """
+
+    n: int = 5000
+    seed: int = 42
+    mean: float = 325.0
+    sd: float = 200.0
+    fixed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= MAX_SAMPLES:
+            raise OptionError(f"{self.n:,} random sequences are asked for.", f"Ask for 1 to {MAX_SAMPLES:,} of them.")
+        if self.seed < 0:
+            raise OptionError(f"The seed is {self.seed}, but must not be below 0.", "Give another number.")
+        if not (1 <= self.mean <= LONGEST_SAMPLE and 0 <= self.sd <= LONGEST_SAMPLE):
+            raise OptionError(
+                f"Random lengths around {self.mean:g} with a deviation of {self.sd:g} are asked for.",
+                f"Give a mean from 1 and a deviation from 0 on, both up to {LONGEST_SAMPLE:,}.",
+            )
+        if self.fixed is not None and not 1 <= self.fixed <= LONGEST_SAMPLE:
+            raise OptionError(f"Random sequences of {self.fixed:,} residues are asked for.",
+                              f"Give a length from 1 to {LONGEST_SAMPLE:,}.")  # fmt: skip
+
+
+MODEL_COLUMNS = "Model columns"
+WEIGHTS = "Weights"
+NUMBER = "Effective number"
+PRIOR = "Priors"
+STATISTICS = "Score statistics"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """How a HMMER3 profile is built from an alignment; the defaults are those of hmmbuild.
+
+    Attributes
+    ----------
+    name : str or None
+        Name of the profile; None for that of the alignment or of its file.
+    alphabet : str
+        ``auto`` to guess it.
+    weighting : str
+        ``pb`` (position based), ``gsc`` (tree), ``blosum`` (clusters), ``none`` or ``given`` (in the file).
+    effective_number : str or float
+        ``entropy``, ``clust``, ``none``, or the number itself.
+    prior : str
+        ``alphabet`` (mixture Dirichlet), ``laplace`` or ``none``.
+    """
+
+    name: str | None = None
+    alphabet: Literal["auto", "amino", "dna", "rna"] = "auto"
+    by_hand: bool = option(False, "--hand", "Annotated", "the columns that the RF line marks", MODEL_COLUMNS)
+    symfrac: float = option(
+        0.5, "--symfrac", "Residue share", "columns with at least this share of residues", MODEL_COLUMNS
+    )
+    fragthresh: float = option(
+        0.5, "--fragthresh", "Fragment", "rows of at most this share of the columns are fragments", MODEL_COLUMNS
+    )
+    weighting: Literal["pb", "gsc", "blosum", "none", "given"] = "pb"
+    wid: float = option(0.62, "--wid", "Identity", "share of identical residues for --wblosum", WEIGHTS)
+    effective_number: Literal["entropy", "clust", "none"] | float = "entropy"
+    ere: float | None = option(None, "--ere", "Relative entropy", "at least so many bits a column for --eent", NUMBER)
+    esigma: float = option(45.0, "--esigma", "Least entropy", "at least so many bits a model for --eent", NUMBER)
+    eid: float = option(0.62, "--eid", "Identity", "share of identical residues for --eclust", NUMBER)
+    prior: Literal["alphabet", "laplace", "none"] = "alphabet"
+    msv_length: int = option(200, "--EmL", "MSV length", "length of random sequences for MSV", STATISTICS)
+    msv_n: int = option(200, "--EmN", "MSV number", "random sequences for MSV", STATISTICS)
+    viterbi_length: int = option(200, "--EvL", "Viterbi length", "length of random sequences for Viterbi", STATISTICS)
+    viterbi_n: int = option(200, "--EvN", "Viterbi number", "random sequences for Viterbi", STATISTICS)
+    forward_length: int = option(100, "--EfL", "Forward length", "length of random sequences for Forward", STATISTICS)
+    forward_n: int = option(200, "--EfN", "Forward number", "random sequences for Forward", STATISTICS)
+    tail: float = option(0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS)
+    seed: int = option(42, "--seed", "Seed", "of the random sequences; 0 takes another one each time", STATISTICS)
+
+    def __post_init__(self) -> None:
+        for name in ("symfrac", "fragthresh", "wid", "eid", "tail"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise OptionError(
+                    f"{flag_of(name, BuildSpec)} is {getattr(self, name):g}.", "Give a number from 0 to 1."
+                )
+        for name in ("effective_number", "ere", "esigma"):
+            value = getattr(self, name)
+            if isinstance(value, float) and not value > 0.0:
+                flag = "--eset" if name == "effective_number" else flag_of(name, BuildSpec)
+                raise OptionError(f"{flag} is {value:g}.", "Give a number above 0.")
+        for name in ("msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n"):
+            if not 1 <= getattr(self, name) <= LONGEST_SAMPLE:
+                raise OptionError(
+                    f"{flag_of(name, BuildSpec)} is {getattr(self, name)}.",
+                    f"Give a number from 1 to {LONGEST_SAMPLE:,}.",
+                )

@@ -1,0 +1,1 @@
+"""What things are: read-only values, and functions from values to values."""

@@ -1,0 +1,110 @@
+"""Where a HMMER3 profile lies in a target: envelopes, their scores and their alignments."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.alignments import DomainPath
+from clalign.values.sequences import SequenceBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A part of a target that holds one domain. Scores in nats.
+
+    Attributes
+    ----------
+    first, last : int
+        The part of the target, 0-based, half open.
+    score : float
+        Forward score of the part with the single-hit profile.
+    correction : float
+        Sum of the null2 scores over the part.
+    expected_correct : float
+        Expected number of correctly aligned residues of the optimal accuracy alignment.
+    path : DomainPath
+        That alignment, from its first to its last match state.
+    posterior : str
+        For each step of the path how sure it is: ``0`` to ``9``, ``*`` from 0.95 on; ``.`` at deletes.
+    """
+
+    first: int
+    last: int
+    score: float
+    correction: float
+    expected_correct: float
+    path: DomainPath
+    posterior: str
+
+    @property
+    def accuracy(self) -> float:
+        """Expected share of the residues that are aligned correctly."""
+        return self.expected_correct / (self.last - self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDomains:
+    """What the posterior probabilities of a target say of its domains.
+
+    Attributes
+    ----------
+    expected : float
+        Expected number of domains.
+    n_regions, n_clustered, n_overlaps, n_envelopes : int
+        Regions that hold anything, those resolved by sampling, envelopes that overlap the one
+        before, and envelopes.
+    correction : float
+        Sum of the null2 scores over the whole target, in nats.
+    envelopes : tuple of Envelope
+        In the order of the target.
+    forward : float
+        Forward score of the target in nats, equal to HMMER's in every bit.
+    """
+
+    expected: float
+    n_regions: int
+    n_clustered: int
+    n_overlaps: int
+    n_envelopes: int
+    correction: float
+    envelopes: tuple[Envelope, ...]
+    forward: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Parts:
+    """Parts of the sequences of a batch.
+
+    Attributes
+    ----------
+    batch : SequenceBatch
+    rows : int32[n]
+        Row of the batch that each part belongs to.
+    first, last : int32[n]
+        The part of its sequence (0-based, half open).
+    """
+
+    batch: SequenceBatch
+    rows: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Residues of each part (int32[n])."""
+        return self.last - self.first
+
+    def codes(self, part: int) -> npt.NDArray[np.uint8]:
+        """Return the letter codes of a part."""
+        return self.batch.residues(int(self.rows[part]))[int(self.first[part]) : int(self.last[part])]
+
+    def select(self, chosen: npt.NDArray[np.int32]) -> Parts:
+        """Return chosen parts."""
+        return Parts(self.batch, self.rows[chosen], self.first[chosen], self.last[chosen])

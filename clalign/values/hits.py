@@ -1,0 +1,257 @@
+"""What a search finds: scores of all targets, hits, and their domains."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.alignments import AlignmentText
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of the sequences of a batch.
+
+    Attributes
+    ----------
+    targets : int64[n]
+        Row of each in the database.
+    values : int32[n]
+        Integer scores, 1000 units to the bit.
+    """
+
+    targets: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """The exact scores of a query and every sequence of a batch.
+
+    Attributes
+    ----------
+    scores : Scores
+        In units of the matrix.
+    n_in_16_bits, n_in_32_bits : int
+        Sequences that were computed again with wider numbers, since narrower ones overflowed.
+    """
+
+    scores: Scores
+    n_in_16_bits: int = 0
+    n_in_32_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Survivors:
+    """Targets that passed the first of HMMER3's filters, in rising order of their rows.
+
+    Attributes
+    ----------
+    rows : int64[m]
+        Row of each in the database.
+    msv, bias, viterbi, forward : float32[m]
+        As in `FilterScores`, not a number where a filter was not run.
+    reached : uint8[m]
+        How many filters each passed: MSV, bias, Viterbi (or it was left out), Forward.
+    """
+
+    rows: npt.NDArray[np.int64]
+    msv: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+    viterbi: npt.NDArray[np.float32]
+    forward: npt.NDArray[np.float32]
+    reached: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """What is known of the alignment of two sequences besides its path.
+
+    Attributes
+    ----------
+    strand : int
+        1, or -1 where the reverse complement of a nucleic query was aligned.
+    n_identical, n_positive : int
+        Columns of two equal residues, and of two residues that score above 0.
+    n_gaps, n_gap_residues : int
+        Gaps of whatever length, and columns in gaps.
+    """
+
+    strand: int
+    n_identical: int
+    n_positive: int
+    n_gaps: int
+    n_gap_residues: int
+
+
+_SAM = str.maketrans("ID", "DI")
+_RUNS = re.compile("M+|I+|D+")
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """One domain of a hit, or one alignment of a pairwise search, where the query stands for the profile.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the hit's counting domains, from 1.
+    score, bias : float
+        Corrected score and null2 correction, in bits.
+    evalue : float
+        E-value of the score alone.
+    profile_range, target_range, envelope : tuple of int
+        0-based, half open.
+    raw : int
+        Uncorrected integer score of the path.
+    states : str
+        The path: ``M``, ``I``, ``D`` for each step.
+    text : AlignmentText
+        The alignment as rows.
+    log_pvalue : float or None
+        Natural logarithm of the P-value; HMMER3 only, like what follows.
+    accuracy : float or None
+        Expected share of the residues that are aligned correctly.
+    conditional_evalue : float or None
+        E-value among the targets that are reported. What depends on their number, this and the next
+        two, is worked out when a run is read.
+    is_reported, is_included : bool
+        Whether it passes the thresholds for domains, and whether it is significant.
+    pair : PairFacts or None
+        For the alignment of two sequences. Its path and text run along the target; `profile_range` is in the
+        query's own coordinates on either strand.
+    """
+
+    number: int
+    score: float
+    bias: float
+    evalue: float
+    profile_range: tuple[int, int]
+    target_range: tuple[int, int]
+    envelope: tuple[int, int]
+    raw: int
+    states: str
+    text: AlignmentText
+    log_pvalue: float | None = None
+    accuracy: float | None = None
+    conditional_evalue: float | None = None
+    is_reported: bool = True
+    is_included: bool = True
+    pair: PairFacts | None = None
+
+    @property
+    def n_identical(self) -> int:
+        """Columns of two equal residues; a profile's are those of its consensus."""
+        if self.pair is not None:
+            return self.pair.n_identical
+        match = self.text.match
+        return len(match) - match.count(" ") - match.count("+")
+
+    @property
+    def cigar(self) -> str:
+        """The path in SAM's letters, the target being the reference, as in ``12M1D30M``; ``*`` if there is none."""
+        runs = _RUNS.findall(self.states.translate(_SAM))
+        return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEstimates:
+    """What HMMER3's posterior probabilities say of the domains of a target.
+
+    Attributes
+    ----------
+    expected : float
+        Expected number of domains.
+    n_regions, n_clustered, n_overlaps, n_envelopes : int
+        Regions that hold anything, those resolved by sampling, envelopes that overlap the one
+        before, and envelopes.
+    """
+
+    expected: float
+    n_regions: int
+    n_clustered: int
+    n_overlaps: int
+    n_envelopes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterScores:
+    """Scores of a target in HMMER3's filters, in bits; None where a filter was not run.
+
+    Attributes
+    ----------
+    msv : float
+        Above the null model; infinite if its bytes overflow.
+    bias, viterbi, forward : float or None
+        Scores of MSV, Viterbi filter and Forward above the bias filter's null model, or above the
+        plain one if that filter is left out.
+    """
+
+    msv: float
+    bias: float | None
+    viterbi: float | None
+    forward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A sequence that a profile found.
+
+    Attributes
+    ----------
+    row : int
+        Its row in the database.
+    input_index : int
+        Its place in the input, counted from 0; ties of score are listed in this order.
+    name, accession, description : str
+    length : int
+        Residues.
+    score, bias : float
+        Bits; `score` is the corrected per-sequence score.
+    evalue : float
+        Not a number where there are no statistics.
+    raw : int
+        Integer Viterbi score of the whole sequence, or score of a pair in units of the matrix.
+    domains : tuple of Domain
+        HMMER2: those that are reported. HMMER3: those of all envelopes, except such as repeat
+        another one's alignment. Pairwise: one, or one of each strand, the better one first.
+    n_domains : int
+        HMMER2: those that count for the score; the reported ones may be fewer. HMMER3: those of all
+        envelopes.
+    log_pvalue : float or None
+        Natural logarithm of the P-value; HMMER3 only, like `estimates` and `filters`.
+    is_included : bool
+        Whether it is significant.
+    estimates : DomainEstimates or None
+    filters : FilterScores or None
+    """
+
+    row: int
+    input_index: int
+    name: str
+    accession: str
+    description: str
+    length: int
+    score: float
+    bias: float
+    evalue: float
+    raw: int
+    domains: tuple[Domain, ...]
+    n_domains: int
+    log_pvalue: float | None = None
+    is_included: bool = True
+    estimates: DomainEstimates | None = None
+    filters: FilterScores | None = None
+
+    @property
+    def reported_domains(self) -> tuple[Domain, ...]:
+        """The domains that pass the thresholds for domains."""
+        return tuple(domain for domain in self.domains if domain.is_reported)
+
+    @property
+    def best_domain(self) -> Domain | None:
+        """The domain with the highest score, the first one of equal ones."""
+        return max(self.domains, key=lambda domain: domain.score, default=None)

@@ -1,0 +1,394 @@
+"""Statistics of local alignments of two sequences: bit scores and E-values after Karlin and Altschul.
+
+A score S of a query of m residues against a database of n residues in N sequences has the E-value
+``K m' n' exp(-lambda S)`` and is worth ``(lambda S - ln K) / ln 2`` bits. ``m' = m - l`` and ``n' = n - N l`` are
+the lengths without the ends in which no alignment can begin; l is BLAST's length adjustment (`length_adjustment`),
+the fixed point of ``l = (alpha / lambda) ln(K (m - l)(n - N l)) + beta``.
+
+This is what BLAST did up to 2.2.25. Newer versions of blastp correct the lengths for each score, and scores for
+composition, so their E-values may differ by orders of magnitude; see `clalign.values.composition`. As in BLAST, the
+second strand of a nucleic query does not count.
+
+References
+----------
+Karlin and Altschul, Proc. Natl. Acad. Sci. USA 87, 2264 (1990); Altschul and Gish, Methods Enzymol. 266, 460 (1996);
+Altschul, Bundschuh, Olsen and Hwa, Nucleic Acids Res. 29, 351 (2001).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.alphabets import N_CODES, code_of
+from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
+from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+
+Kind = Literal["published", "computed", "fitted"]
+
+BitsOf = Literal["score", "rounded"]
+
+ROBINSON = {
+    "A": 0.07805, "C": 0.01925, "D": 0.05364, "E": 0.06295, "F": 0.03856, "G": 0.07377, "H": 0.02199, "I": 0.05142,
+    "K": 0.05744, "L": 0.09019, "M": 0.02243, "N": 0.04487, "P": 0.05203, "Q": 0.04264, "R": 0.05129, "S": 0.07120,
+    "T": 0.05841, "V": 0.06441, "W": 0.01330, "Y": 0.03216,
+}  # fmt: skip
+"""Frequencies of amino acids: Robinson and Robinson, Proc. Natl. Acad. Sci. USA 88, 8880 (1991), as BLAST has them."""
+
+SAME_LAMBDA = 1e-8
+"""A matrix is the one of the tables if its lambda without gaps differs by no larger share; a change of one score by 1
+makes more."""
+
+MOST_STEPS = 400
+SMALL_TERM = 1e-7
+
+CURVE_LENGTHS = 256
+"""Lengths that stand for those of all targets in an expected histogram."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What the statistics of a scoring rest on.
+
+    Attributes
+    ----------
+    lambda_ : float
+        Natural units for each unit of score.
+    k : float
+    h : float or None
+        Relative entropy, in natural units for each pair of residues.
+    alpha, beta : float or None
+        Of the length adjustment; None where there is none.
+    step : int
+        E-values are those of scores rounded down to a multiple of this: 1, or 2 times the common factor of a match and
+        a mismatch whose rows hold for even scores.
+    """
+
+    lambda_: float
+    k: float
+    h: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    step: int = 1
+
+
+def frequencies(is_nucleic: bool) -> npt.NDArray[np.float64]:
+    """Return how often each letter code occurs in random sequences (float64[N_CODES])."""
+    shares = np.zeros(N_CODES)
+    for letter, share in (dict.fromkeys("ACGT", 0.25) if is_nucleic else ROBINSON).items():
+        shares[code_of(letter)] = share
+    result: npt.NDArray[np.float64] = shares / shares.sum()
+    return result
+
+
+def score_distribution(matrix: SubstitutionMatrix) -> tuple[int, npt.NDArray[np.float64]]:
+    """Return the lowest score of two random letters, and the probabilities of it and all above it."""
+    shares = frequencies(matrix.is_nucleic)
+    pairs = np.outer(shares, shares)
+    used = pairs > 0
+    scores = matrix.scores.astype(np.int64)[used]
+    low = int(scores.min())
+    return low, np.bincount(scores - low, pairs[used]).astype(np.float64)
+
+
+@lru_cache(maxsize=32)
+def ungapped_parameters(matrix: SubstitutionMatrix) -> Parameters | None:
+    """Return the exact parameters of alignments without gaps for random sequences of the usual composition.
+
+    Lambda is the positive root of ``sum p(s) exp(lambda s) = 1``. K is computed as in the appendix of Karlin and
+    Altschul (1990), from the distribution of the sum of j scores for j = 1, 2, ...
+
+    Returns
+    -------
+    Parameters or None
+        None for a matrix without a negative mean score, whose best alignments of random sequences are as long as these.
+    """
+    low, p = score_distribution(matrix)
+    s = np.arange(low, low + len(p))
+    if float(p @ s) >= 0.0 or s[p > 0].max() <= 0:
+        return None
+    divisor = int(np.gcd.reduce(s[p > 0]))
+    high = 1.0
+    while p @ np.exp(high * s) < 1.0:
+        high *= 2.0
+    least = 0.0
+    for _ in range(200):  # the root is the only one above 0: below it the sum is less than 1
+        middle = (least + high) / 2.0
+        least, high = (middle, high) if p @ np.exp(middle * s) < 1.0 else (least, middle)
+    lambda_ = (least + high) / 2.0
+    h = lambda_ * float((p * s * np.exp(lambda_ * s)).sum())
+    sigma = _sigma(low // divisor, p[::divisor], lambda_ * divisor)
+    unit = lambda_ * divisor
+    k = unit * math.exp(-2.0 * sigma) / (h * -math.expm1(-unit))
+    return Parameters(lambda_, k, h, lambda_ / h, 0.0)
+
+
+def _sigma(low: int, p: npt.NDArray[np.float64], lambda_: float) -> float:
+    """Return the sum over j of (1 / j) (P(S_j >= 0) + E(exp(lambda S_j); S_j < 0)) of sums of j scores."""
+    total, sums, first = 0.0, np.ones(1), 0
+    for j in range(1, MOST_STEPS + 1):
+        sums, first = np.convolve(sums, p), first + low
+        values = np.arange(first, first + len(sums))
+        term = float((sums * np.exp(lambda_ * np.minimum(values, 0))).sum()) / j
+        total += term
+        if term < SMALL_TERM:
+            break
+    return total
+
+
+def published_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> Parameters | None:
+    """Return the parameters in the row that NCBI BLAST's tables have for a matrix and gap costs, if there is one."""
+    costs = gaps.blast
+    if matrix.is_nucleic:
+        return _published_nucleic(matrix, costs)
+    exact = ungapped_parameters(matrix)
+    known = UNGAPPED_LAMBDA.get(matrix.name)
+    if known is None or exact is None or abs(exact.lambda_ / known - 1.0) > SAME_LAMBDA:
+        return None
+    found = next((row for row in PROTEIN[matrix.name] if row[:2] == costs), None)
+    return Parameters(*found[2:]) if found else None
+
+
+def has_dear_gaps(matrix: SubstitutionMatrix, gaps: GapCosts) -> bool:
+    """Return whether BLAST takes the statistics without gaps for gaps that have no row, because they are so dear.
+
+    There are such costs for pairs of match and mismatch only; for proteins BLAST refuses what has no row.
+    """
+    if not matrix.is_nucleic or (known := _listed_pair(matrix)) is None:
+        return False
+    pair, factor = known
+    return all(cost >= dear * factor for cost, dear in zip(gaps.blast, NUCLEIC[pair][0], strict=True))
+
+
+def blast_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> tuple[Parameters, Kind] | None:
+    """Return what BLAST takes for a matrix and gap costs: a row, or what holds without gaps; None if nothing."""
+    found = published_parameters(matrix, gaps)
+    if found is not None:
+        return found, "published"
+    exact = ungapped_parameters(matrix) if has_dear_gaps(matrix, gaps) else None
+    return (exact, "computed") if exact is not None else None
+
+
+def match_mismatch_of(matrix: SubstitutionMatrix) -> tuple[int, int] | None:
+    """Return the two scores of a matrix that has no others for A, C, G and T."""
+    bases = [code_of(letter) for letter in "ACGT"]
+    scores = matrix.scores[np.ix_(bases, bases)].astype(int)
+    equal, other = int(scores[0, 0]), int(scores[0, 1])
+    expected = np.where(np.eye(4, dtype=bool), equal, other)
+    return (equal, other) if np.array_equal(scores, expected) else None
+
+
+def _listed_pair(matrix: SubstitutionMatrix) -> tuple[tuple[int, int], int] | None:
+    """Return match and mismatch without their common factor, as the tables list them, and the factor."""
+    pair = match_mismatch_of(matrix)
+    factor = math.gcd(*pair) if pair else 0
+    if pair is None or factor == 0:
+        return None
+    reduced = pair[0] // factor, pair[1] // factor
+    return (reduced, factor) if reduced in NUCLEIC else None
+
+
+def _published_nucleic(matrix: SubstitutionMatrix, costs: tuple[int, int]) -> Parameters | None:
+    known = _listed_pair(matrix)
+    if known is None:
+        return None
+    pair, factor = known
+    found = next((row for row in NUCLEIC[pair][1] if (row[0] * factor, row[1] * factor) == costs), None)
+    if found is None:
+        return None
+    lambda_, k, h, alpha, beta = found[2:]
+    return Parameters(lambda_ / factor, k, h, alpha / factor, beta, 2 * factor if pair in EVEN_ONLY else 1)
+
+
+def length_adjustment(parameters: Parameters, m: int, n: int, n_sequences: int) -> int:
+    """Return BLAST's length adjustment of a query against a database.
+
+    The largest whole number l not above ``(alpha / lambda) ln(K (m - l)(n - N l)) + beta``, 0 if there is none; it
+    leaves ``K (m - l)(n - N l)`` above both lengths.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    m, n : int
+        Residues of the query and of the database.
+    n_sequences : int
+        N, sequences of the database.
+    """
+    if parameters.alpha is None or parameters.beta is None or min(m, n, n_sequences) <= 0:
+        return 0
+    slope, shift, log_k = parameters.alpha / parameters.lambda_, parameters.beta, math.log(parameters.k)
+
+    def fits(length: int) -> bool:
+        rest = float(m - length), float(n - n_sequences * length)
+        if min(rest) <= 0 or parameters.k * rest[0] * rest[1] <= max(m, n):
+            return False
+        return slope * (log_k + math.log(rest[0] * rest[1])) + shift >= length
+
+    if not fits(0):
+        return 0
+    low, high = 0, m  # the right side falls and the left one rises with the length
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The statistics of one query against one database.
+
+    Attributes
+    ----------
+    kind : str
+        ``published`` (a row of BLAST's tables), ``computed`` (exactly, without gaps) or ``fitted`` to the run's own
+        scores.
+    parameters : Parameters
+    adjustment : int
+        Length adjustment in residues; 0 for fitted ones, which hold it in K.
+    query_length : int
+    search_space : float
+        Residues of query times database that count.
+    words : str
+        Where they come from, in a sentence.
+    n_fitted : int
+        Scores that a fit rests on.
+    bits_of : str
+        ``score`` (as in BLAST, bits are those of the score as it is), or ``rounded``: of the score rounded down as for
+        the E-value, as the first versions had it, in whose runs nothing says which.
+    """
+
+    kind: Kind
+    parameters: Parameters
+    adjustment: int
+    query_length: int
+    search_space: float
+    words: str
+    n_fitted: int = 0
+    bits_of: BitsOf = "score"
+
+    @property
+    def _log_size(self) -> float:
+        """The natural logarithm of the E-value of a score of 0."""
+        return math.log(self.parameters.k * self.search_space)
+
+    def scaled(self, factor: float) -> Statistics:
+        """Return the statistics of a pair for whose composition lambda is to be multiplied by a factor."""
+        return replace(self, parameters=replace(self.parameters, lambda_=self.parameters.lambda_ * factor))
+
+    def bits(self, raw: float) -> float:
+        """Return a raw score in bits; see `bits_of`."""
+        counted = raw if self.bits_of == "score" else self._rounded(raw)
+        return (self.parameters.lambda_ * counted - math.log(self.parameters.k)) / math.log(2.0)
+
+    def evalue(self, raw: float) -> float:
+        """Return the E-value of a raw score, or of one multiplied by a factor; 0 where it is too small for a number."""
+        return math.exp(self._log_size - self.parameters.lambda_ * self._rounded(raw))
+
+    def _rounded(self, raw: float) -> float:
+        step = self.parameters.step
+        return raw if step == 1 else raw // step * step
+
+    def least_raw(self, evalue: float) -> int:
+        """Return the least raw score whose E-value is at most this."""
+        p = self.parameters
+        raw = max(0, math.floor((self._log_size - math.log(evalue)) / p.lambda_) - 1)
+        raw = raw // p.step * p.step
+        while self.evalue(raw) > evalue:
+            raw += p.step
+        return raw
+
+    def expected_counts(
+        self, typical: npt.NDArray[np.float64], n_targets: int, first: int, n: int
+    ) -> npt.NDArray[np.float64]:
+        """Return how many targets are expected to score `first`, `first` + 1, ... by chance.
+
+        Parameters
+        ----------
+        typical : float64[k]
+            Lengths that stand for those of all targets; see `typical_lengths`.
+        n_targets : int
+            Targets with residues.
+        first, n : int
+            Lowest score, and how many.
+
+        Returns
+        -------
+        float64[n]
+        """
+        p = self.parameters
+        mass = p.k * max(self.query_length - self.adjustment, 1) * np.maximum(typical - self.adjustment, 1.0)
+        below = np.exp(-np.outer(mass, np.exp(-p.lambda_ * np.arange(first, first + n + 1)))).mean(axis=0)
+        below[0] = 0.0 if first <= 0 else below[0]
+        counts: npt.NDArray[np.float64] = np.diff(below) * n_targets
+        return counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for the card of a query."""
+        p = self.parameters
+        return {
+            "kind": self.kind, "lambda": p.lambda_, "k": p.k, "h": p.h, "alpha": p.alpha, "beta": p.beta,
+            "step": p.step, "length_adjustment": self.adjustment, "query_length": self.query_length,
+            "search_space": self.search_space, "n_fitted": self.n_fitted, "words": self.words,
+            "bits_of": self.bits_of,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Statistics:
+        """Return the statistics that `to_dict` described."""
+        parameters = Parameters(*(data[name] for name in ("lambda", "k", "h", "alpha", "beta", "step")))
+        return cls(
+            data["kind"], parameters, data["length_adjustment"], data["query_length"], data["search_space"],
+            data["words"], data["n_fitted"], data.get("bits_of") or "rounded",
+        )  # fmt: skip
+
+
+def typical_lengths(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return few lengths that stand for those of many targets, of which at least one has residues."""
+    some = lengths[lengths > 0]
+    shares = np.linspace(0, 1, min(CURVE_LENGTHS, len(some)) * 2 + 1)[1::2]
+    typical: npt.NDArray[np.float64] = np.quantile(some, shares)
+    return typical
+
+
+def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_sequences: int) -> Statistics | None:
+    """Return the published statistics of a scoring, or those computed without gaps where BLAST takes them, if any.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        Its mode must be a local one, ``local`` or ``ungapped``.
+    query_length, n_residues, n_sequences : int
+        Residues of the query and of the database, sequences of the database.
+    """
+    if not scoring.is_floored or query_length == 0 or n_residues == 0:
+        return None
+    found = _known_parameters(scoring)
+    if found is None:
+        return None
+    parameters, kind, source = found
+    if parameters.step > 1:
+        source += f", E-values of scores rounded down to multiples of {parameters.step}"
+    adjustment = length_adjustment(parameters, query_length, n_residues, n_sequences)
+    space = float(query_length - adjustment) * float(n_residues - n_sequences * adjustment)
+    words = f"E-values and bit scores: {source}, lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}."
+    return Statistics(kind, parameters, adjustment, query_length, space, words)
+
+
+def _known_parameters(scoring: Scoring) -> tuple[Parameters, Kind, str] | None:
+    """Return the parameters of a local scoring that are known before any score is, their kind and their source."""
+    name, costs = scoring.matrix.name, "{}/{}".format(*scoring.gaps.blast)
+    source = f"computed exactly for {name} without gaps"
+    if scoring.mode == "ungapped":
+        exact = ungapped_parameters(scoring.matrix)
+        return (exact, "computed", source) if exact is not None else None
+    found = blast_parameters(scoring.matrix, scoring.gaps)
+    if found is None:
+        return None
+    if found[1] == "published":
+        return *found, f"published for {name} with gap costs {costs} (NCBI BLAST's tables)"
+    return *found, f"{source}, which NCBI BLAST takes for gaps as dear as {costs}"

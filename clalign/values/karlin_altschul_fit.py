@@ -1,0 +1,142 @@
+"""Statistics of local alignments fitted to the scores of a search, and how far others are from them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.karlin_altschul import Parameters, Statistics
+
+LEAST_SCORES = 200
+"""Fewer sequences are not fitted."""
+
+FEW_SCORES = 1000
+"""A fit to fewer is called rough."""
+
+OUTLIER_EVALUE = 0.1
+"""Scores that the fit expects less often than this among all are taken for homologs and left out."""
+
+FIRST_SHARE = 0.9
+"""Share of the lowest scores, corrected for length, that the first fit rests on."""
+
+MOST_REFITS = 30
+
+MISFIT = 3.0
+"""E-values that differ from those of a fit by a greater factor are told of."""
+
+MOST_FITTED = 10_000
+"""Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
+
+FIT_SEED = 42
+
+
+def rows_to_fit(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the rows of a database whose scores are fitted: those with residues, or `MOST_FITTED` drawn of them."""
+    rows = np.flatnonzero(lengths > 0)
+    if len(rows) <= MOST_FITTED:
+        return rows
+    return np.sort(np.random.default_rng(FIT_SEED).choice(rows, MOST_FITTED, replace=False))
+
+
+def fitted_statistics(
+    raws: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], query_length: int, n_residues: int
+) -> Statistics | None:
+    """Return statistics fitted to scores of a query; None if that is not possible.
+
+    The score of a target of n residues is taken for the whole part of a number y with
+    ``P(y < x) = exp(-K m n exp(-lambda x))``, so the length of each target is allowed for. Lambda and K are those of
+    maximum likelihood. Scores too high for chance are left out of the next fit, until no more are.
+
+    Parameters
+    ----------
+    raws : int32[n]
+        Scores of all targets, or of some drawn at random.
+    lengths : int64[n]
+        Residues of each, at least 1.
+    query_length, n_residues : int
+        Residues of the query, and of the whole database.
+
+    References
+    ----------
+    Lawless, Statistical Models and Methods for Lifetime Data (1982), ch. 4.1, with lengths as weights; the correction
+    for length and for homologs as in Pearson, J. Mol. Biol. 276, 71 (1998).
+    """
+    scores, weights, n = raws + 0.5, lengths.astype(np.float64), len(raws)
+    if n < LEAST_SCORES or query_length == 0 or scores.min() == scores.max():
+        return None
+    corrected = scores - np.log(weights) * scores.std() * math.sqrt(6.0) / math.pi
+    inside = corrected <= np.quantile(corrected, FIRST_SHARE)
+    fit = _fit(scores[inside], weights[inside])
+    for _ in range(MOST_REFITS):
+        if fit is None:
+            return None
+        lambda_, mass = fit
+        likely = -np.expm1(-mass * weights * np.exp(-lambda_ * (scores - 0.5))) * n >= OUTLIER_EVALUE
+        if np.array_equal(likely, inside):
+            break
+        inside = likely
+        fit = _fit(scores[inside], weights[inside])
+    if fit is None:
+        return None
+    parameters = Parameters(fit[0], fit[1] / query_length)
+    n_fitted, n_left_out = int(inside.sum()), int(n - inside.sum())
+    words = f"E-values and bit scores: fitted to the scores of {n_fitted:,} sequences of this run"
+    words += f" ({n_left_out:,} too high for chance were left out)" if n_left_out else ""
+    words += f", lambda {fit[0]:.4g}, K {parameters.k:.3g}."
+    if n < FEW_SCORES:
+        words += f" With fewer than {FEW_SCORES:,} sequences they are rough."
+    space = float(query_length) * float(n_residues)
+    return Statistics("fitted", parameters, 0, query_length, space, words, n_fitted)
+
+
+def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
+    """Return in words how far E-values are from those that a fit gives; nothing if that is not much.
+
+    They are compared at the limit, but not below 1, where chance gives no scores that a fit could rest on. Short
+    queries differ because the length adjustment takes a large part of them, others because published
+    parameters are those of sequences of the usual composition.
+
+    Parameters
+    ----------
+    known : Statistics
+        Those that count.
+    fitted : Statistics or None
+        Those of the scores; a rough fit says nothing.
+    evalue : float
+        The greatest E-value that is reported.
+    """
+    if fitted is None or fitted is known or fitted.n_fitted < FEW_SCORES:
+        return ""
+    raw = known.least_raw(max(evalue, 1.0))
+    factor = fitted.evalue(raw) / known.evalue(raw)
+    if 1 / MISFIT <= factor <= MISFIT:
+        return ""
+    how = f"{factor:.2g} times larger" if factor > 1 else f"{1 / factor:.2g} times smaller"
+    return f"Fitted to these scores, E-values would be about {how}; a short query or an unusual composition does that."
+
+
+def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return lambda, and K m, of highest likelihood."""
+    deviation = float(scores.std())
+    if len(scores) < LEAST_SCORES // 2 or deviation == 0.0:
+        return None
+    mean, least = float(scores.mean()), float(scores.min())
+
+    def slope_and_mass(lambda_: float) -> tuple[float, float]:
+        powers = weights * np.exp(-lambda_ * (scores - least))
+        total = float(powers.sum())
+        return 1.0 / lambda_ - mean + float((powers * scores).sum()) / total, total
+
+    low = high = math.pi / (deviation * math.sqrt(6.0))
+    while slope_and_mass(low)[0] < 0.0 and low > 1e-6:
+        low /= 2.0
+    while slope_and_mass(high)[0] > 0.0 and high < 1e3:
+        high *= 2.0
+    for _ in range(40):  # the likelihood has one maximum
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if slope_and_mass(middle)[0] > 0.0 else (low, middle)
+    lambda_ = (low + high) / 2.0
+    log_mass = math.log(len(scores)) - math.log(slope_and_mass(lambda_)[1]) + lambda_ * least
+    return lambda_, math.exp(log_mass)

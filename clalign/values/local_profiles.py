@@ -1,0 +1,366 @@
+"""HMMER3's search profile: local, multi-hit log-odds scores, and the coarser ones its filters compute with.
+
+`LocalProfile` is what all stages share, in natural logarithms. `byte_scores` (SSV, MSV),
+`word_scores` (Viterbi filter) and `odds` (Forward, Backward) are the forms that a stage computes
+with, rounded as HMMER 3.3.2 rounds, so that integers are the same as there. What depends on the
+length of a target is in `LengthTerms`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
+from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
+
+Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.int16]
+
+LN_2 = math.log(2.0)
+
+BYTE_SCALE = np.float32(3.0 / LN_2)
+"""Units to the nat of the 8-bit scores: thirds of a bit."""
+
+BYTE_BASE = 190
+"""Offset of the 8-bit scores; N starts here."""
+
+WORD_SCALE = np.float32(500.0 / LN_2)
+"""Units to the nat of the 16-bit scores: 1/500 bit."""
+
+WORD_BASE = 12000
+"""Offset of the 16-bit scores."""
+
+WORD_E_MOVE = -500
+"""From E to C and to J: one bit."""
+
+BYTE_E_MOVE = 3
+"""The same as an 8-bit cost."""
+
+LOOP_COST = np.float32(3.0)
+"""What the filters pay in nats, all at once, for the loops of N, J and C that they take as free."""
+
+NEVER_WORD = -32768
+"""Minus infinity of the 16-bit scores."""
+
+NEVER_BYTE = 255
+"""The cost of what cannot be, among the 8-bit scores."""
+
+AMINO_BACKGROUND = np.array(
+    [
+        0.0787945, 0.0151600, 0.0535222, 0.0668298, 0.0397062, 0.0695071, 0.0229198, 0.0590092, 0.0594422, 0.0963728,
+        0.0237718, 0.0414386, 0.0482904, 0.0395639, 0.0540978, 0.0683364, 0.0540687, 0.0673417, 0.0114135, 0.0304133,
+    ],
+    np.float32,
+)  # fmt: skip
+"""How often each amino acid occurs, in the order of `alphabets.AMINO`."""
+
+
+def background(alphabet: Alphabet) -> Floats:
+    """Return the residue frequencies of HMMER3's null model (float32[K])."""
+    return np.full(4, 0.25, np.float32) if alphabet.is_nucleic else AMINO_BACKGROUND
+
+
+def members_of(alphabet: Alphabet) -> list[list[int]]:
+    """Return for each letter code the canonical residues it may stand for; none if it cannot be matched.
+
+    Inosine (I) counts as A in nucleic sequences.
+    """
+    members: list[list[int]] = [[] for _ in range(N_CODES)]
+    meanings = {letter: letter for letter in alphabet.canonical} | alphabet.degenerate
+    if alphabet.is_nucleic:
+        meanings = {"I": "A"} | meanings
+    for letter, stands_for in meanings.items():
+        members[code_of(letter)] = sorted(alphabet.canonical.index(x) for x in stands_for)
+    assert not members[STOP_CODE]
+    return members
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class LocalProfile:
+    """A model configured for local, multi-hit search; scores in nats, minus infinity where impossible.
+
+    Insertions cost nothing but their transitions. Every match and delete state may go to E for
+    nothing; E goes on to C and to J with one half each.
+
+    Attributes
+    ----------
+    hmm : Hmm
+    match : float32[N_CODES, M + 1]
+        Log-odds of each letter code at each node; column 0 is minus infinity.
+    transitions : float32[7, M + 1]
+        Logarithms by `profiles.MM` ... `DD`, from node k; columns 0 and M are minus infinity.
+    begin : float32[M + 1]
+        B to M_k, weighted by occupancy.
+    occupancy : float32[M + 1]
+        Probability that a match state is visited.
+    background : float32[K]
+    composition : float32[K]
+        Mean emissions of the model, for the bias filter.
+    """
+
+    hmm: Hmm
+    match: Floats
+    transitions: Floats
+    begin: Floats
+    occupancy: Floats
+    background: Floats
+    composition: Floats
+
+    @property
+    def length(self) -> int:
+        """Number of nodes, M."""
+        return self.hmm.length
+
+    @property
+    def settings(self) -> Hmmer3Settings:
+        """What the file says of score statistics."""
+        assert isinstance(self.hmm.settings, Hmmer3Settings)
+        return self.hmm.settings
+
+
+def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:
+    """Return the search profile of a HMMER3 model.
+
+    Parameters
+    ----------
+    hmm : Hmm
+    compute_composition : bool
+        Compute the mean emissions that a file does not say. Otherwise they are zero, as in HMMER: its bias filter then
+        knows no composition but the background's, and costs every target about one nat less than the null model.
+
+    References
+    ----------
+    Eddy, PLoS Comput. Biol. 4, e1000069 (2008): the local profile and its uniform fragment
+    lengths; HMMER 3.3.2 user's guide.
+    """
+    null = background(hmm.alphabet)
+    with np.errstate(divide="ignore"):
+        odds = np.log(hmm.match.astype(np.float64) / null.astype(np.float64)).astype(np.float32)
+        transitions = np.log(hmm.transitions.astype(np.float64)).astype(np.float32).T.copy()
+        occupied = occupancy(hmm)
+        left = np.arange(hmm.length, 0, -1, dtype=np.float32)
+        total = np.cumsum(occupied[1:] * left, dtype=np.float32)[-1]
+        begin = np.log((occupied / total).astype(np.float64)).astype(np.float32)
+    transitions[:, [0, hmm.length]] = -np.inf
+    begin[0] = -np.inf
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    composition = settings.composition
+    if composition is None:
+        composition = mean_composition(hmm) if compute_composition else np.zeros(hmm.alphabet.size, np.float32)
+    return LocalProfile(
+        hmm=hmm,
+        match=letter_scores(odds, null, hmm.alphabet),
+        transitions=transitions,
+        begin=begin,
+        occupancy=occupied,
+        background=null,
+        composition=composition,
+    )
+
+
+def occupancy(hmm: Hmm) -> Floats:
+    """Return the probability that the match state of each node is visited (float32[M + 1], 0 first)."""
+    t = hmm.transitions
+    occupied = np.zeros(hmm.length + 1, np.float32)
+    occupied[1] = t[0, MI] + t[0, MM]
+    for k in range(2, hmm.length + 1):
+        stay = occupied[k - 1] * (t[k - 1, MM] + t[k - 1, MI])
+        occupied[k] = float(stay) + (1.0 - float(occupied[k - 1])) * float(t[k - 1, DM])
+    return occupied
+
+
+def mean_composition(hmm: Hmm) -> Floats:
+    """Return the mean emissions over match and insert states by how often they are used (float32[K])."""
+    t = hmm.transitions.astype(np.float64)
+    occupied = occupancy(hmm).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inserted = np.nan_to_num(t[:, MI] / t[:, IM], nan=0.0, posinf=0.0)
+    inserted[1:] *= occupied[1:]
+    total = occupied[1:] @ hmm.match[1:].astype(np.float64) + inserted @ hmm.insert.astype(np.float64)
+    composition: Floats = (total / total.sum()).astype(np.float32)
+    return composition
+
+
+def letter_scores(odds: Floats, null: Floats, alphabet: Alphabet) -> Floats:
+    """Return the scores of all letter codes from those of the residues.
+
+    Parameters
+    ----------
+    odds : float32[M + 1, K]
+    null : float32[K]
+    alphabet : Alphabet
+
+    Returns
+    -------
+    float32[N_CODES, M + 1]
+        An ambiguous letter has its expected score under the null model; what cannot be matched has
+        minus infinity.
+    """
+    scores = np.full((N_CODES, len(odds)), -np.inf, np.float32)
+    for code, chosen in enumerate(members_of(alphabet)):
+        if len(chosen) == 1:
+            scores[code] = odds[:, chosen[0]]
+        elif chosen:
+            expected = np.zeros(len(odds), np.float32)
+            weight = np.float32(0)
+            for x in chosen:
+                expected += odds[:, x] * null[x]
+                weight += null[x]
+            scores[code] = expected / weight
+    scores[:, 0] = -np.inf
+    return scores
+
+
+def _rounded(values: Floats, scale: np.float32) -> npt.NDArray[np.float64]:
+    """Return scaled scores rounded half away from zero."""
+    with np.errstate(over="ignore"):
+        scaled = (values * scale).astype(np.float64)
+    rounded: npt.NDArray[np.float64] = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
+    return rounded
+
+
+@dataclass(frozen=True, slots=True)
+class ByteScores:
+    """The 8-bit form of MSV and SSV: costs from 0 to 255.
+
+    Attributes
+    ----------
+    costs : uint8[N_CODES, M + 1]
+        Emission costs with the bias added; 255 where impossible and in column 0.
+    bias : int
+        Added to every cost so that none is negative.
+    begin : int
+        Cost of B to any node.
+    """
+
+    costs: Bytes
+    bias: int
+    begin: int
+
+
+def byte_scores(profile: LocalProfile) -> ByteScores:
+    """Return the 8-bit scores of a profile, equal to HMMER's."""
+    m = profile.length
+    canonical = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
+    highest = np.maximum(profile.match[canonical, 1:].max(), np.float32(0))
+    bias = int(np.minimum(_rounded(highest, BYTE_SCALE), 255))
+    plain = -_rounded(profile.match, BYTE_SCALE)
+    costs = np.where(plain > 255 - bias, NEVER_BYTE, plain + bias).astype(np.uint8)
+    entry = np.log(np.float32(2.0) / (np.float32(m) * np.float32(m + 1)))
+    return ByteScores(costs, bias, int(np.minimum(-_rounded(entry, BYTE_SCALE), 255)))
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The 16-bit form of the Viterbi filter; `NEVER_WORD` is minus infinity.
+
+    Attributes
+    ----------
+    match : int16[N_CODES, M + 1]
+    transitions : int16[7, M + 1]
+        From node k; never in columns 0 and M.
+    begin : int16[M + 1]
+    """
+
+    match: Words
+    transitions: Words
+    begin: Words
+
+
+def word_scores(profile: LocalProfile) -> WordScores:
+    """Return the 16-bit scores of a profile, equal to HMMER's."""
+    highest = np.zeros((7, 1))
+    highest[II] = -1
+    transitions = np.minimum(_words(profile.transitions), highest).astype(np.int16)
+    return WordScores(_words(profile.match), transitions, _words(profile.begin))
+
+
+def _words(values: Floats) -> Words:
+    words: Words = np.clip(_rounded(values, WORD_SCALE), NEVER_WORD, 32767).astype(np.int16)
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """The form of Forward and Backward: odds ratios and probabilities, 0 where impossible.
+
+    Attributes
+    ----------
+    match : float32[N_CODES, M + 1]
+    transitions : float32[7, M + 1]
+    begin : float32[M + 1]
+    """
+
+    match: Floats
+    transitions: Floats
+    begin: Floats
+
+
+def odds(profile: LocalProfile) -> Odds:
+    """Return the odds ratios of a profile."""
+    return Odds(np.exp(profile.match), np.exp(profile.transitions), np.exp(profile.begin))
+
+
+def composition_odds(profile: LocalProfile) -> Floats:
+    """Return how much likelier each letter is in the model's composition than in the background (float32[N_CODES]).
+
+    Letters that cannot be matched have 1.
+    """
+    ratios = np.ones(N_CODES, np.float32)
+    for code, chosen in enumerate(members_of(profile.hmm.alphabet)):
+        if chosen:
+            ratios[code] = profile.composition[chosen].sum() / profile.background[chosen].sum()
+    return ratios
+
+
+@dataclass(frozen=True, slots=True)
+class LengthTerms:
+    """What depends on the length of a target alone, for an array of lengths.
+
+    Attributes
+    ----------
+    null_loop : float32[n]
+        p1 of the null model, L / (L + 1).
+    null : float32[n]
+        Score of the null model in nats.
+    byte_move : uint8[n]
+        N, C and J on to the next state as an 8-bit cost (tjb).
+    word_move : int16[n]
+        The same as a 16-bit score.
+    move : float32[n]
+        The same as a probability, with J in use (multi-hit).
+    single_move : float32[n]
+        The same without J (uni-hit).
+    """
+
+    null_loop: Floats
+    null: Floats
+    byte_move: Bytes
+    word_move: Words
+    move: Floats
+    single_move: Floats
+
+
+def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
+    """Return the terms of the length model for targets of these lengths; lengths of 0 get those of 1."""
+    n = np.maximum(lengths, 1).astype(np.float32)
+    one, two, three = np.float32(1), np.float32(2), np.float32(3)
+    loop = n / (n + one)
+    wide = loop.astype(np.float64)
+    null = (n.astype(np.float64) * np.log(wide) + np.log(1.0 - wide)).astype(np.float32)
+    move = three / (n + three)
+    costs = -_rounded(np.log(move), BYTE_SCALE)
+    return LengthTerms(
+        null_loop=loop,
+        null=null,
+        byte_move=np.minimum(costs, 255).astype(np.uint8),
+        word_move=_words(np.log(move)),
+        move=move,
+        single_move=two / (n + two),
+    )

@@ -1,0 +1,230 @@
+"""Sequences, databases of them, and batches cut from a database for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.errors import InputError
+from clalign.values.alphabets import Alphabet, decode, encode
+
+_VISIBLE = dict.fromkeys((*range(32), 127), "?")
+"""Control characters of a header would act on terminals and break tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One sequence.
+
+    Attributes
+    ----------
+    name : str
+        First word of the header line.
+    description : str
+        The rest of it.
+    codes : uint8[length]
+        Letter codes (`clalign.values.alphabets.LETTERS`).
+    accession : str
+        Accession number where the format has one.
+    """
+
+    name: str
+    description: str
+    codes: npt.NDArray[np.uint8]
+    accession: str = ""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def text(self) -> str:
+        """The residues as upper-case letters."""
+        return decode(self.codes)
+
+
+class Column(Protocol):
+    """An array, or what is read like one: in a file, of which each piece is checked when it is first read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+    def __array__(self, dtype: Any = ..., /, *, copy: bool | None = ...) -> npt.NDArray[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceDatabase:
+    """Many sequences, encoded, sorted by length and normally mapped from a file.
+
+    The rows are stored volume by volume: a volume holds a bounded number of residues that follow
+    each other in the input, sorted by falling length. So neither making nor reading a database
+    needs memory in proportion to its size, and neighbors on a device still have like lengths.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+        What the sequences are taken for.
+    codes : uint8[n_residues]
+        Letter codes of all sequences, one after the other.
+    offsets : int64[n + 1]
+        Where each row begins in `codes`.
+    order : int64[n]
+        Place of each row in the input, counted from 0.
+    text : uint8[n_text]
+        For each row, name, accession and description in UTF-8, parted by tabulators.
+    text_offsets : int64[n + 1]
+        Where each row begins in `text`.
+    source : str
+        The file it came from.
+    digest : str
+        Checksum of that file.
+    n_empty : int
+        Sequences without residues; HMMER2 leaves them out when it counts.
+    release : callable
+        Gives the memory of what was read back; it is read again when it is needed.
+    """
+
+    alphabet: Alphabet
+    codes: Column
+    offsets: Column
+    order: Column
+    text: Column
+    text_offsets: Column
+    source: str = ""
+    digest: str = ""
+    n_empty: int = 0
+    release: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def read_through(self) -> None:
+        """Read everything once, so that all of it is checked."""
+        for column in (self.codes, self.offsets, self.order, self.text, self.text_offsets):
+            column[:]
+
+    @property
+    def n_residues(self) -> int:
+        """Number of residues in all sequences."""
+        return int(self.offsets[-1])
+
+    def length(self, row: int) -> int:
+        """Return the number of residues of a row."""
+        return int(self.offsets[row + 1] - self.offsets[row])
+
+    def header(self, row: int) -> tuple[str, str, str]:
+        """Return name, accession and description of a row."""
+        start, end = int(self.text_offsets[row]), int(self.text_offsets[row + 1])
+        text = self.text[start:end].tobytes().decode("utf-8", "replace")
+        name, accession, description = (part.translate(_VISIBLE) for part in text.split("\t", 2))
+        return name, accession, description
+
+    def row_named(self, name: str) -> int:
+        """Return the first row, in the order of the input, of a sequence with this name.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        text, wanted = self.text[:].tobytes(), name.encode(errors="surrogateescape") + b"\t"
+        rows, place = [], text.find(wanted)
+        while place >= 0:
+            row = int(np.searchsorted(self.text_offsets, place))
+            if row < len(self) and self.text_offsets[row] == place:
+                rows.append(row)
+            place = text.find(wanted, place + 1)
+        if not rows:
+            raise InputError(self.source, f'no sequence is named "{name}".', "The name is the first word of a header.")
+        return min(rows, key=lambda row: int(self.order[row]))
+
+    def __getitem__(self, row: int) -> Sequence:
+        name, accession, description = self.header(row)
+        return Sequence(name, description, self.residues(row), accession)
+
+    def residues(self, row: int) -> npt.NDArray[np.uint8]:
+        """Return the letter codes of a row (uint8[length])."""
+        codes: npt.NDArray[np.uint8] = self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
+        return codes
+
+    def batch(self, first: int, last: int) -> SequenceBatch:
+        """Return the rows from `first` up to but not including `last` as a batch."""
+        start, end = int(self.offsets[first]), int(self.offsets[last])
+        offsets = (self.offsets[first : last + 1] - start).astype(np.int32)
+        return SequenceBatch(self.codes[start:end], offsets, np.arange(first, last, dtype=np.int64))
+
+    def select(self, rows: npt.NDArray[np.int64]) -> SequenceBatch:
+        """Return chosen rows, copied together, as a batch."""
+        lengths = np.array([self.length(int(row)) for row in rows], np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        codes = [self.residues(int(row)) for row in rows]
+        return SequenceBatch(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, rows.astype(np.int64))
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Sequence], alphabet: Alphabet, source: str = "") -> SequenceDatabase:
+        """Return a database in memory, sorted by falling length."""
+        given = list(sequences)
+        order = np.argsort([-len(sequence) for sequence in given], kind="stable").astype(np.int64)
+        rows = [given[i] for i in order]
+        texts = [f"{s.name}\t{s.accession}\t{s.description}".encode() for s in rows]
+        return cls(
+            alphabet=alphabet,
+            codes=np.concatenate([np.empty(0, np.uint8), *[s.codes for s in rows]]),
+            offsets=_offsets([len(s) for s in rows]),
+            order=order,
+            text=np.frombuffer(b"".join(texts), np.uint8),
+            text_offsets=_offsets([len(text) for text in texts]),
+            source=source,
+            n_empty=sum(len(s) == 0 for s in rows),
+        )
+
+
+def _offsets(lengths: list[int]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class SequenceBatch:
+    """Sequences that go to a device together.
+
+    Attributes
+    ----------
+    codes : uint8[n_residues]
+        Letter codes, one sequence after the other.
+    offsets : int32[n + 1]
+        Where each sequence begins.
+    targets : int64[n]
+        Row of each in the database.
+    """
+
+    codes: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int32]
+    targets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Residues of each sequence (int32[n])."""
+        lengths: npt.NDArray[np.int32] = np.diff(self.offsets)
+        return lengths
+
+    def residues(self, row: int) -> npt.NDArray[np.uint8]:
+        """Return the letter codes of a row (uint8[length])."""
+        return self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
+
+    def n_cells(self, model_length: int) -> int:
+        """Return the number of cells of the dynamic programming matrices against a model."""
+        return int(self.offsets[-1]) * model_length
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[Any]) -> SequenceBatch:
+        """Return a batch of sequences given as text or letter codes."""
+        codes = [encode(text) if isinstance(text, str | bytes) else np.asarray(text, np.uint8) for text in texts]
+        offsets = np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]).astype(np.int32)
+        return cls(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, np.arange(len(codes), dtype=np.int64))
