@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,9 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
+from clalign.engines.engine import Engine, engine_of, engines
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
-from clalign.values.evalues import digits_apart
 
 COMMAND = "clalign explain"
 
@@ -73,15 +71,17 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.watch import watch_job
 
     display = progress_display(progress_mode(arguments))
+    engine = next(one for one in engines() if "explain_files" in one.at)
     if arguments.targets is None:
-        value = watch_job(_job_of_run(arguments), display, "Stopped.")
+        job, engine = _job_of_run(arguments)
+        value = watch_job(job, display, "Stopped.")
     else:
         if arguments.locate:
             raise UsageError(COMMAND, "--locate is for runs; files are named where they lie")
         spec_of(arguments, arguments.profiles, arguments.targets)  # of which one may be standard input
         with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
             value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
-    show(json.dumps(value, indent=1) if arguments.json else "\n".join(_lines(value)))
+    show(json.dumps(value, indent=1) if arguments.json else "\n".join(engine.explanation_lines(value)))
     return 0
 
 
@@ -94,7 +94,7 @@ def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) ->
     return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
-def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
+def _job_of_run(arguments: argparse.Namespace) -> tuple[dict[str, Any], Engine]:
     from clalign.runs.run_file import open_run
 
     options = [field.name for field in dataclasses.fields(SearchSpec) if "flag" in field.metadata]
@@ -103,12 +103,11 @@ def _job_of_run(arguments: argparse.Namespace) -> dict[str, Any]:
     path = Path(arguments.profiles)
     locate_inputs(str(path), arguments.locate)
     with open_run(path) as found:
-        what = "query" if found.fact("direction") == "pairwise" else "profile"
+        engine = engine_of(found)
         names = [(card["name"], card["accession"]) for card in found.profiles()]
-    number = number_of(arguments.profiles, names, arguments.profile, what)
-    return {
-        "job": "explain", "run": str(path), "profile": number, "name": arguments.name, "device": arguments.device
-    }  # fmt: skip
+    number = number_of(arguments.profiles, names, arguments.profile, engine.query)
+    job = {"job": "explain", "run": str(path), "profile": number, "name": arguments.name, "device": arguments.device}
+    return job, engine
 
 
 def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
@@ -122,7 +121,7 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
     if wanted is None and len(names) == 1:
         return 0
     if wanted is None:
-        plural = "queries" if what == "query" else "profiles"
+        plural = "queries" if what == "query" else f"{what}s"
         some = ", ".join(name for name, _ in names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
         hint = f"Choose one with --{what}, by name or number: {some}."
         raise OptionError(f"{path} holds {len(names)} {plural}.", hint)
@@ -136,40 +135,3 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
         return int(wanted) - 1
     begins = f"The first one is {names[0][0]}." if names else "It has no results."
     raise OptionError(f"{path} holds no {what} {wanted}.", begins)
-
-
-def _lines(value: dict[str, Any]) -> Iterable[str]:
-    from clalign.engines.pairwise import report_text as pairwise_text
-
-    return pairwise_text.explanation_lines(value) if "columns" in value else explanation_lines(value)
-
-
-def explanation_lines(value: dict[str, Any]) -> list[str]:
-    """Return the steps as a table, what is to be said of each, and the verdict."""
-    length = "" if value["length"] is None else f" ({value['length']} residues)"
-    lines = [f"Profile:  {value['profile']}", f"Sequence: {value['target']}{length}", ""]
-    lines.append(f"{'Step':<18s} {'Score':>9s} {'Needed':>9s} {'P-value':>9s} {'Limit':>9s}  Result")
-    lines += (_step_line(step) for step in value["steps"])
-    lines.append("")
-    for step in value["steps"]:
-        lines += textwrap.wrap(
-            step["text"], WIDTH, initial_indent=f"{step['label'] + ':':<19s}", subsequent_indent=" " * 19
-        )
-    return [*lines, "", *textwrap.wrap(value["verdict"], WIDTH)]
-
-
-def _step_line(step: dict[str, Any]) -> str:
-    results = {True: "passed", False: "not passed", None: ""}
-    result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
-    score, needed, value = step["score"], step["threshold"], step["pvalue"]
-    form = ".1f" if score is None else f".{digits_apart(score, needed)}f"
-    overflow = "inf" if step["passed"] else "-inf"
-    numbers = (
-        overflow if score is None and value is not None else _shown(score, form), _shown(needed, form),
-        "<1e-300" if value == 0.0 else _shown(value, ".2g"), _shown(step["limit"], ".2g"),
-    )  # fmt: skip
-    return f"{step['label']:<18s} {' '.join(f'{number:>9s}' for number in numbers)}  {result}".rstrip()
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)

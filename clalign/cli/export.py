@@ -116,12 +116,11 @@ def check_known(path: str, outputs: Outputs) -> None:
     OptionError
         If there is one.
     """
-    from clalign.engines.export import writers_of
-    from clalign.engines.plan7.spec import COMMANDS
+    from clalign.engines.engine import engine_of, spec_of
     from clalign.runs.run_file import open_run
 
     with open_run(Path(path)) as found:
-        program, known = COMMANDS.get(found.fact("direction"), "sw"), writers_of(found)
+        program, known = spec_of(found).command, engine_of(found).writers
     flags = {name: flag for name, flag, _ in FILES} | {"outfmt": "--outfmt"}
     unknown = next((flags[what] for what, _ in outputs.files if what not in known), None)
     if unknown is not None:
@@ -131,16 +130,17 @@ def check_known(path: str, outputs: Outputs) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     """Return the ids of the hits within the limits; None for all."""
+    from clalign.engines.engine import engine_of, spec_of
+    from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)) as found:
-        if arguments.significant and found.fact("direction") == "pairwise":
-            raise OptionError("A run of `clalign sw` calls no hits significant.", "Choose with -E or -T.")
+        engine = engine_of(found)
+        if arguments.significant and not engine.judges:
+            raise OptionError(
+                f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."
+            )
         if arguments.evalue is None and arguments.score is None:
             return None
-        score = "raw" if found.fact("direction") == "pairwise" else "score"  # as -T means it in the search
-        rows = found.connection.execute(
-            f"SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR {score} >= ?2)",
-            (arguments.evalue, arguments.score),
-        )
-        return [number for (number,) in rows]
+        is_raw = engine.score_of_option == "raw"
+        return HitQueries(found.connection).within(arguments.evalue, arguments.score, is_raw)

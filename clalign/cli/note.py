@@ -39,11 +39,12 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the note, or print it."""
+    from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run, write_note
 
     path = Path(arguments.run_file)
     with open_run(path) as found:
-        what = "query" if found.fact("direction") == "pairwise" else "profile"
+        what = engine_of(found).query
         names = [(card["name"], card["accession"]) for card in found.profiles()]
         number = number_of(arguments.run_file, names, arguments.profile, what)
         rows = found.rows_named(number, arguments.name)

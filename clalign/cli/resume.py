@@ -38,7 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.watch import RunPlace, watch
     from clalign.engines.engine import spec_of
-    from clalign.engines.pairwise.spec import PairwiseSpec
     from clalign.formats.scratch import adopt
     from clalign.runs.run_file import open_run
 
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         spec = spec_of(found)
     check_known(str(path), outputs)
     locate_inputs(str(path), arguments.locate)
-    outputs.check((str(path), spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles, spec.targets))
+    outputs.check((str(path), *spec.paths))
     adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": arguments.device}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments))

@@ -132,7 +132,7 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
         return stopped
     if not isinstance(display, Silence):
-        tell_cut_lists(place.path, display)
+        tell_remarks(place.path, display)
     if not isinstance(display, WarningsAlone | JsonLines):
         display.say(summary(last.value))
     place.clear()
@@ -241,12 +241,12 @@ def has_results(path: Path) -> bool:
 
 def continuation(path: Path) -> str:
     """Return a sentence that says where the results are and how to go on."""
+    from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
         report = run.fact("database", {})
-        lengths = "SELECT total(coalesce(json_extract(card, '$.cells_per_residue'), length)) AS cells FROM profiles"
-        total = report.get("n_residues", 0) * run.connection.execute(lengths).fetchone()[0]
+        total = report.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
         return f"The results{done} are safe in {path}. Continue with: clalign resume {path}"
     return ""
@@ -276,13 +276,13 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
             )
 
 
-def tell_cut_lists(path: Path, display: Progress) -> None:
-    """Say of a run of sw that some lists are not whole, because tables have no place for it."""
-    from clalign.engines.pairwise.export import cut_lists
+def tell_remarks(path: Path, display: Progress) -> None:
+    """Say what tables have no place for, such as that some lists are not whole."""
+    from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 
     with open_run(path) as run:
-        text = cut_lists(run) if run.fact("direction") == "pairwise" else ""
+        text = engine_of(run).remarks(run)
     if text:
         display.say(text)
 

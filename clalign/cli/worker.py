@@ -19,10 +19,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
@@ -30,6 +29,9 @@ from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
 from clalign.values.devices import Device
+
+if TYPE_CHECKING:
+    from clalign.engines.engine import Engine
 
 BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
@@ -120,7 +122,7 @@ def perform(request: dict[str, Any], job: Job) -> int:
     """
     try:
         job.send("started", **request)
-        job.send("finished", **JOBS[request["job"]](request, job))
+        job.send("finished", **_job_named(request["job"])(request, job))
     except Cancelled:
         job.send("cancelled", run=request.get("run"))
         return ExitCode.STOPPED
@@ -145,6 +147,14 @@ def perform(request: dict[str, Any], job: Job) -> int:
     return ExitCode.DONE
 
 
+def _job_named(name: str) -> Callable[[dict[str, Any], Job], dict[str, Any]]:
+    """Return what does a job: one of `JOBS`, or the computing of an engine."""
+    from clalign.engines.engine import engine_for
+
+    engine = None if name in JOBS else engine_for(name)
+    return JOBS[name] if engine is None else partial(_compute, engine)
+
+
 def _picker(job: Job) -> Callable[[str], Device]:
     """Return what picks the device for the user's words, and tells the job if that takes long."""
     from clalign.compute.opencl.choice import pick_device
@@ -152,59 +162,36 @@ def _picker(job: Job) -> Callable[[str], Device]:
     return partial(pick_device, tell=job.warn)
 
 
-def _search(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.plan7.profile_search import run_search
-    from clalign.engines.plan7.spec import SearchSpec
+def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.runs.run_file import create_run
 
-    spec = SearchSpec.from_dict(request["spec"])
-    seen = request.get("seen_digest")  # of the sequences, when the user looked at them
-    with create_run(Path(request["run"]), spec=spec.to_dict(), state="new", seen_digest=seen) as file:
-        if request.get("temporary"):
-            file.make_temporary()
-        return run_search(file, spec, _picker(job), job)
-
-
-def _pairwise(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.pairwise.search import run_pairwise
-    from clalign.engines.pairwise.spec import PairwiseSpec
-    from clalign.runs.run_file import create_run
-
-    spec = PairwiseSpec.from_dict(request["spec"])
+    spec = engine.spec.from_dict(request["spec"])
+    # Of the sequences when the user looked at them, and the words that were typed.
     kept = {name: request.get(name) for name in ("seen_digest", "command")}
-    facts = {"spec": spec.to_dict(), "direction": spec.direction, **kept}
-    with create_run(Path(request["run"]), state="new", **facts) as file:
+    with create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept) as file:
         if request.get("temporary"):
             file.make_temporary()
-        return run_pairwise(file, spec, _picker(job), job)
+        return engine.compute(file, spec, _picker(job), job)
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.engine import spec_of
-    from clalign.engines.pairwise.search import run_pairwise
-    from clalign.engines.pairwise.spec import PairwiseSpec
-    from clalign.engines.plan7.profile_search import run_search
+    from clalign.engines.engine import engine_of, spec_of
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
     path = Path(request["run"])
     with open_run(path, writable=True) as file:
-        spec = spec_of(file)
-        sources = (spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles), spec.targets
-        if "-" in sources:
+        spec = spec_of(file).on(request.get("device"))
+        if "-" in spec.paths:
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",
                 "Search again with the input in a file.",
             )
-        if request.get("device"):
-            spec = replace(spec, device=request["device"])
         if file.state == "done":
             return {**file.fact("finished"), "was_complete": True}
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
-        if isinstance(spec, PairwiseSpec):
-            return run_pairwise(file, spec, _picker(job), job)
-        return run_search(file, spec, _picker(job), job)
+        return engine_of(file).compute(file, spec, _picker(job), job)
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -242,26 +229,26 @@ def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.pairwise.verify import verify_pairwise
-    from clalign.engines.plan7.verify import verify_run
+    from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 
     with open_run(Path(request["run"]), writable=True) as file:
         device = _picker(job)(request.get("device") or "reference")
-        verify = verify_pairwise if file.fact("direction") == "pairwise" else verify_run
-        return verify(file, request.get("hits"), int(request.get("sample", 50)), device, job)
+        return engine_of(file).verify(file, request.get("hits"), int(request.get("sample", 50)), device, job)
 
 
 def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.plan7.explain import explain, explain_in_run
-    from clalign.engines.plan7.spec import SearchSpec
+    from clalign.engines.engine import engines, explain_in_run
 
-    profile = int(request.get("profile", 0))
-    if "run" in request:
-        target = request["name"] if "name" in request else int(request["row"])
-        device = request.get("device")
-        return explain_in_run(Path(request["run"]), profile, target, lambda words: _picker(job)(device or words), job)
-    return explain(SearchSpec.from_dict(request["spec"]), profile, request["name"], _picker(job), job)
+    number = int(request.get("profile", 0))
+    target = request["name"] if "name" in request else int(request["row"])
+    if "run" not in request:
+        engine = next(one for one in engines() if "explain_files" in one.at)
+        spec = engine.spec.from_dict(request["spec"])
+        value: dict[str, Any] = engine.part("explain_files")(spec, number, target, _picker(job), job)
+        return value
+    device = request.get("device")
+    return explain_in_run(Path(request["run"]), number, target, lambda words: _picker(job)(device or words), job)
 
 
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -324,8 +311,6 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
-    "search": _search,
-    "pairwise": _pairwise,
     "resume": _resume,
     "inspect": _inspect,
     "devices": _devices,

@@ -1,15 +1,201 @@
-"""What an engine is, and the register of all of them."""
+"""What an engine is, and the register of all of them.
+
+An engine owns what differs between one kind of run and another. Everything else asks it, and never what kind it is.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TextIO
 
-from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import DamagedRun
-from clalign.runs.run_file import RunFile
+from clalign.errors import DamagedRun, OptionError
 
-Spec = SearchSpec | PairwiseSpec
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clalign.engines.export import Choice, Source
+    from clalign.jobs import JobContext
+    from clalign.runs.run_file import RunFile
+    from clalign.values.devices import Device
+    from clalign.values.specs import Spec
+
+BUILT_IN = {"plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise"}
+"""The packages of the engines that clalign comes with; each has its `Engine` as ``ENGINE``."""
+
+ENTRY_POINTS = "clalign.engines"
+"""Installed packages name their engines in this group of entry points."""
+
+_OF_DIRECTION = {"search": "plan7", "scan": "plan7", "pairwise": "pairwise"}
+"""Engines of runs that do not name theirs, since an earlier version wrote them."""
+
+Picker = Callable[[str], "Device"]
+"""Returns the device for the user's words."""
+
+Summary = dict[str, Any]
+
+Writer = Callable[[Any, TextIO], int]
+"""Writes a `Source` to a stream, and returns how many records it wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One way to search or to align, as data: words, and where its parts are, which are imported when they are needed.
+
+    A place is ``module:name``. What each part takes and returns is said by the method that calls it.
+
+    Attributes
+    ----------
+    name : str
+        By which runs and the register know it.
+    job : str
+        What its job is called in events and by the worker.
+    commands : mapping of str to str
+        Its sub-commands, and what each does in a few words.
+    at : mapping of str to str
+        Where its parts are: ``spec`` (a `Spec`), ``compute``, ``source``, ``writers``, ``verify``, ``explain``,
+        ``explanation_lines``; perhaps ``remarks``, and ``explain_files`` where files can be explained without a run.
+    query, queries : str
+        What a query is called, and several.
+    score_of_option : str
+        Whether ``-T`` means the ``score`` of a hit or the ``raw`` one.
+    judges : bool
+        Whether it calls hits significant.
+    """
+
+    name: str
+    job: str
+    commands: Mapping[str, str]
+    at: Mapping[str, str]
+    query: str = "query"
+    queries: str = "queries"
+    score_of_option: str = "score"
+    judges: bool = False
+
+    def part(self, name: str) -> Any:
+        """Return one of the parts of the engine."""
+        module, _, attribute = self.at[name].partition(":")
+        return getattr(import_module(module), attribute)
+
+    @property
+    def spec(self) -> type[Spec]:
+        """What is asked of it."""
+        found: type[Spec] = self.part("spec")
+        return found
+
+    @property
+    def writers(self) -> Mapping[str, Writer]:
+        """Its exports, by name."""
+        found: Mapping[str, Writer] = self.part("writers")
+        return found
+
+    def compute(self, run: RunFile, spec: Spec, pick_device: Picker, context: JobContext) -> Summary:
+        """Compute what a run lacks, and return the summary that its job ends with.
+
+        Raises
+        ------
+        ClalignError
+            What the user can act on; the state of the run is then ``failed``.
+        Cancelled
+            The state is then ``stopped``, and what is finished stays.
+        """
+        found: Summary = self.part("compute")(run, spec, pick_device, context)
+        return found
+
+    def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
+        """Return what the writers take."""
+        found: Source = self.part("source")(run, choice, context)
+        return found
+
+    def verify(self, run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext) -> Summary:
+        """Compute results again on a device, normally the reference, and compare them.
+
+        Parameters
+        ----------
+        run : RunFile
+            Open for writing: the verdicts are kept in it.
+        hits : list of int or None
+            Ids of the hits; None for a sample of them and of what is no hit.
+        sample : int
+            How many of each.
+        device : Device
+        context : JobContext
+
+        Returns
+        -------
+        dict
+            ``checked`` (``hits`` and ``others``), ``differing``, ``details``, ``device`` and ``complete``.
+        """
+        found: Summary = self.part("verify")(run, hits, sample, device, context)
+        return found
+
+    def explain(self, run: RunFile, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Summary:
+        """Return how a target, a row or a name, fares with a query of a run, step by step."""
+        found: Summary = self.part("explain")(run, query, target, pick_device, context)
+        return found
+
+    def explanation_lines(self, value: dict[str, Any]) -> Iterable[str]:
+        """Return what `explain` returned as lines of text."""
+        found: Iterable[str] = self.part("explanation_lines")(value)
+        return found
+
+    def remarks(self, run: RunFile) -> str:
+        """Return what is to be said of a finished run beside its tables; empty for nothing."""
+        return str(self.part("remarks")(run)) if "remarks" in self.at else ""
+
+
+@cache
+def engine_named(name: str) -> Engine:
+    """Return an engine by its name.
+
+    Raises
+    ------
+    LookupError
+        If there is none of this name, neither here nor in an installed package.
+    """
+    if name in BUILT_IN:
+        engine: Engine = import_module(BUILT_IN[name]).ENGINE
+        return engine
+    for found in installed_engines():
+        if found.name == name:
+            return found
+    raise LookupError(name)
+
+
+@cache
+def installed_engines() -> list[Engine]:
+    """Return the engines of other packages."""
+    return [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
+
+
+def engines() -> list[Engine]:
+    """Return all engines, those of clalign first."""
+    return [*map(engine_named, BUILT_IN), *installed_engines()]
+
+
+def engine_for(job: str) -> Engine | None:
+    """Return the engine whose job is called so."""
+    return next((engine for engine in engines() if engine.job == job), None)
+
+
+def engine_of(run: RunFile) -> Engine:
+    """Return the engine that made a run.
+
+    Raises
+    ------
+    OptionError
+        If it is not installed.
+    """
+    name = run.fact("engine") or _OF_DIRECTION.get((run.fact("spec") or {}).get("direction", "search"), "")
+    try:
+        return engine_named(name)
+    except LookupError:
+        raise OptionError(
+            f"{run.path} was made by the engine {name}, which is not installed.", "Install the package that has it."
+        ) from None
 
 
 def spec_of(run: RunFile) -> Spec:
@@ -20,7 +206,14 @@ def spec_of(run: RunFile) -> Spec:
     DamagedRun
         If the file does not say it, or says something else.
     """
-    data: dict[str, Any] | None = run.fact("spec")
-    if data is None:
+    if run.fact("spec") is None:
         raise DamagedRun(run.path, "it does not say what was asked for")
-    return run.spec(PairwiseSpec) if data.get("direction") == "pairwise" else run.spec(SearchSpec)
+    return run.spec(engine_of(run).spec)
+
+
+def explain_in_run(path: Path, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Summary:
+    """Return how a target, a row or a name, fares with a query of a run; see `Engine.explain`."""
+    from clalign.runs.run_file import open_run
+
+    with open_run(path) as run:
+        return engine_of(run).explain(run, query, target, pick_device, context)

@@ -2,25 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, overload
 
-from clalign.engines.plan7.export_sequences import write_fasta, write_matched, write_stockholm
-from clalign.engines.plan7.export_source import Choice, Source, open_source
-from clalign.engines.plan7.export_tables import (
-    write_domtblout,
-    write_domtsv,
-    write_jsonl,
-    write_pfamtblout,
-    write_tblout,
-    write_tsv,
-)
-from clalign.engines.plan7.export_text import write_text
-from clalign.errors import OptionError
-from clalign.formats.writers import EXACT, table_stream, whole_file
+import clalign
+from clalign.databases.loading import load_database
+from clalign.engines.engine import engine_of, spec_of
+from clalign.engines.run_sources import as_given
+from clalign.errors import DamagedRun, OptionError
+from clalign.formats.table_columns import Table, TableRow, header_line, table_lines
+from clalign.formats.tables import PARTIAL, Card, Provenance
+from clalign.formats.writers import EXACT, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
+from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.inputs import input_of
+from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
+from clalign.values.hits import Hit
+from clalign.values.sequences import SequenceDatabase
+
+HITS_KEPT = 2048
+"""The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
+
+CARDS_KEPT = 256
+"""Cards of queries that are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which hits to write, and how.
+
+    Attributes
+    ----------
+    hits : sequence of int, optional
+        Their ids; all if None.
+    significant : bool
+        Only hits and domains beyond the inclusion thresholds.
+    alignments : bool
+        Whether the text shows alignments.
+    width : int
+        Longest line of the text of HMMER3 profiles and of alignments; 0 for no limit.
+    accessions : bool
+        Whether the text of HMMER3 profiles shows accessions in place of names.
+    alignment_file : str
+        Where the alignments of significant domains are written, too, which that text tells; empty for nowhere.
+    safe_cells : bool
+        Whether cells of tab-separated tables that begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers get a
+        ``'`` before them, so that a spreadsheet does not compute them.
+    columns : str
+        What ``outfmt`` writes: ``6``, or ``6`` and names of columns.
+    """
+
+    hits: Sequence[int] | None = None
+    significant: bool = False
+    alignments: bool = True
+    width: int = 120
+    accessions: bool = False
+    alignment_file: str = ""
+    safe_cells: bool = False
+    columns: str = ""
+
+
+class Cards(Sequence[Card]):
+    """The cards of a run's queries, each with its ``number``, read when they are asked for: there may be millions.
+
+    Parameters
+    ----------
+    run : RunFile
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run, self._n = run, run.n_profiles()
+        self._read = lru_cache(CARDS_KEPT)(self._card)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, number: int) -> Card: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Card]: ...
+
+    def __getitem__(self, number: int | slice) -> Card | list[Card]:
+        if isinstance(number, slice):
+            return [self._read(one) for one in range(*number.indices(self._n))]
+        if not 0 <= number < self._n:
+            raise IndexError(number)
+        return self._read(number)
+
+    def _card(self, number: int) -> Card:
+        card = self._run.card(number)
+        if not card:
+            raise DamagedRun(self._run.path, f"its query {number} is missing")
+        return {**card, "number": number}
+
+
+class Source(ABC):
+    """An opened run with what every writer asks of it.
+
+    Parameters
+    ----------
+    run : RunFile
+    choice : Choice
+    context : JobContext
+        Told how many hits are written; may stop it.
+
+    Attributes
+    ----------
+    cards : sequence of dict
+        Of the queries.
+    origin : Provenance
+    keys : HitQueries
+        Asks for the chosen hits.
+    """
+
+    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
+        self.run, self.choice, self.context = run, choice, context
+        self.cards: Sequence[Card] = Cards(run)
+        self.origin = _provenance(run)
+        self.keys = HitQueries(run.connection, choice.hits)
+        self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
+
+    @cached_property
+    def notes(self) -> dict[tuple[int, int], str]:
+        """What users have written beside hits, by number of the query and row of the target."""
+        return self.run.notes()
+
+    @abstractmethod
+    def found(self) -> Iterator[Hit]:
+        """Yield all chosen hits in the order of the output."""
+
+    def stored(self, keys: Sequence[HitKey], kept_as: int | None = None) -> Iterator[Hit]:
+        """Yield hits by their keys; those of a query are `kept_as` its number, for they are looked at several times."""
+        if kept_as in self.kept:
+            hits = iter(self.kept[kept_as])
+        else:
+            hits = self.run.hits_at([key for key, _ in keys])
+            self.kept.clear()
+            if kept_as is not None and len(keys) <= HITS_KEPT:
+                self.kept[kept_as] = list(hits)
+                hits = iter(self.kept[kept_as])
+        for done, hit in enumerate(hits):
+            if done % HITS_AT_ONCE == 0:
+                self.context.check()
+                self.context.progress("export", done, len(keys), "hits")
+            yield hit
+
+    def database(self, role: str = "targets") -> SequenceDatabase:
+        """Return the sequences of a run by the field of the spec that names them.
+
+        Raises
+        ------
+        InputError
+            If they are not those of the run any more.
+        """
+        spec = self.run.fact("spec")
+        form = spec["sequence_format" if role == "targets" else "query_format"]
+        path = input_of(self.run, role, self.context)
+        return load_database(path, alphabet=spec["alphabet"], sequence_format=form, context=self.context)[0]
+
+
+def _provenance(run: RunFile) -> Provenance:
+    """Return where the results of a run come from, its inputs under the names that the user gave."""
+    given = spec_of(run).with_paths(lambda path: as_given(run.path, path))
+    return Provenance(
+        version=run.fact("versions", {}).get("clalign", clalign.__version__),
+        query=given.paths[0],
+        target=given.paths[-1],
+        command=run.fact("command") or shlex.join(given.command_line()),
+        device=run.fact("device", {}).get("name", "not known"),
+        seconds=run.fact("created", 0.0),
+        partial=run.state != "done",
+        program=given.command,
+    )
 
 
 def export(
@@ -29,14 +189,7 @@ def export(
     out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
-    *,
-    significant: bool = False,
-    alignments: bool = True,
-    width: int = 120,
-    accessions: bool = False,
-    columns: str = "",
-    alignment_file: str = "",
-    safe_cells: bool = False,
+    **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
 
@@ -44,30 +197,16 @@ def export(
     ----------
     run_path : str or Path
     what : str
-        One of `WRITERS`: ``text``, ``tsv``, ``domtsv``, ``tblout``, ``domtblout``, ``pfamtblout``, ``jsonl``,
-        ``stockholm``, ``fasta`` (whole sequences), ``fasta_matched`` (the parts that the domains cover). For runs of
-        pairwise searches one of `clalign.engines.pairwise.export.WRITERS`.
+        One of `writers_of` the run, such as ``text``, ``tsv``, ``jsonl``, ``stockholm``, ``fasta`` (whole sequences)
+        or ``fasta_matched`` (their aligned parts).
     out_path : str or Path
         The file; ``-`` is standard output.
     hits : sequence of int, optional
         Ids of the hits to write; all if None.
     context : JobContext, optional
         Told how many hits are written; may stop it.
-    significant : bool
-        Leave out what is not beyond the inclusion thresholds.
-    alignments : bool
-        Whether ``text`` shows alignments.
-    width : int
-        Longest line of the text of HMMER3 profiles, 0 for no limit; then alignments are of one block, too.
-    accessions : bool
-        Whether that text shows accessions in place of names.
-    columns : str
-        Of a pairwise search what ``outfmt`` writes: ``6``, or ``6`` and names of columns.
-    safe_cells : bool
-        Whether cells of tab-separated tables that begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers get a
-        ``'`` before them, so that a spreadsheet does not compute them.
-    alignment_file : str
-        Where the alignments of significant domains are written, too: ``text`` of HMMER3 profiles tells it.
+    **how
+        Other fields of `Choice`, such as ``significant=True``.
 
     Returns
     -------
@@ -76,42 +215,53 @@ def export(
 
     Raises
     ------
+    OptionError
+        If such runs have no export of this name.
     OutputError
         If the file cannot be written.
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
-    choice = Choice(hits, significant, alignments, width, accessions, alignment_file, safe_cells)
+    choice = Choice(hits, **how)
     with open_run(Path(run_path)) as run:
-        if run.fact("direction") == "pairwise":
-            from clalign.engines.pairwise.export import export_pairwise
-
-            return export_pairwise(run, what, str(out_path), choice, columns, context or QuietContext())
-        if what not in WRITERS:
-            raise OptionError(f"There is no export named {what}.", f"Choose one of {', '.join(WRITERS)}.")
-        source = open_source(run, choice, context or QuietContext())
+        writers = engine_of(run).writers
+        if what not in writers:
+            program = spec_of(run).command
+            raise OptionError(
+                f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
+            )
+        source = engine_of(run).source(run, choice, context or QuietContext())
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
-            return WRITERS[what](source, table_stream(stream, what, choice.safe_cells))
+            return writers[what](source, table_stream(stream, what, choice.safe_cells))
 
 
 def writers_of(run: RunFile) -> Collection[str]:
     """Return the names of the exports that runs like this one have."""
-    if run.fact("direction") == "pairwise":
-        from clalign.engines.pairwise import export as pairwise_export
-
-        return pairwise_export.WRITERS.keys()
-    return WRITERS.keys()
+    return engine_of(run).writers.keys()
 
 
-WRITERS: dict[str, Callable[[Source, TextIO], int]] = {
-    "text": write_text,
-    "tsv": write_tsv,
-    "domtsv": write_domtsv,
-    "tblout": write_tblout,
-    "domtblout": write_domtblout,
-    "pfamtblout": write_pfamtblout,
-    "jsonl": write_jsonl,
-    "stockholm": write_stockholm,
-    "fasta": write_fasta,
-    "fasta_matched": write_matched,
-}
+def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
+    """Write lines and return how many they were."""
+    count = 0
+    for row in rows:
+        stream.write(f"{row}\n")
+        count += 1
+    return count
+
+
+def write_table(stream: TextIO, table: Table, rows: Iterable[TableRow], partial: bool) -> int:
+    """Write a tab-separated table, marked if the search is not complete, and return how many lines it has."""
+    write_lines(stream, [header_line(table)])
+    count = write_lines(stream, table_lines(table, rows))
+    write_lines(stream, [PARTIAL] if partial else [])
+    return count
+
+
+def write_fasta(source: Source, stream: TextIO) -> int:
+    """Write each target that was found once, whole."""
+    database, seen = source.database(), set[int]()
+    for hit in source.found():
+        if hit.row not in seen:
+            seen.add(hit.row)
+            stream.write(fasta_record(hit.name, hit.description, database[hit.row].text))
+    return len(seen)

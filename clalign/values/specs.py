@@ -3,12 +3,68 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import field
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from clalign.errors import OptionError
 
 REPORT = "Reporting"
 INPUT = "Input"
 """Groups of options that several specs have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The base of what is asked of an engine: the fields of a spec that have a flag come after those that name files.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        The fields that name its files, at most one of which is standard input (``-``).
+    more_files : tuple of str
+        Fields that may name further files.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ()
+    more_files: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def command(self) -> str:
+        """The sub-command that runs it."""
+        raise NotImplementedError
+
+    def check_inputs(self) -> None:
+        """Raise `OptionError` if several files are standard input."""
+        if self.paths.count("-") > 1:
+            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files in the order of the command line."""
+        return tuple(getattr(self, name) for name in self.inputs)
+
+    def on(self, device: str | None) -> Self:
+        """Return the spec for another device; for the same one if None."""
+        return dataclasses.replace(self, **({"device": device} if device else {}))
+
+    def with_paths(self, place_of: Callable[[str], str]) -> Self:
+        """Return the spec with other files in the place of each of them."""
+        names = [name for name in (*self.inputs, *self.more_files) if getattr(self, name) is not None]
+        return dataclasses.replace(self, **{name: place_of(getattr(self, name)) for name in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
+        return cls(**data)
+
+    def command_line(self) -> list[str]:
+        """Return the words of the command that runs this spec; only what differs from the defaults."""
+        return ["clalign", self.command, *_flag_words(self), *self.paths]
 
 
 def option(default: Any, flag: str, label: str, text: str, group: str, **more: Any) -> Any:
@@ -25,17 +81,19 @@ def flag_of(name: str, spec: type) -> str:
     return flags[name]
 
 
-def flag_words(spec: Any) -> list[str]:
-    """Return the flags of the fields of a spec that differ from their defaults."""
-    words = []
+def _flag_words(spec: Spec) -> Iterator[str]:
+    """Yield the flags of the fields of a spec that differ from their defaults."""
+    device = getattr(spec, "device", "auto")
+    if device != "auto":
+        yield from ("--device", device)
     for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
         if "flag" not in f.metadata or value == f.default:
             continue
-        if f.name == "cutoff":
-            words.append(f"--cut_{value}")
+        flags = f.metadata["flag"].split("|")
+        if len(flags) > 1:  # a flag for each value
+            yield next(flag for flag in flags if flag.endswith(f"_{value}"))
         elif value is True:
-            words.append(f.metadata["flag"])
+            yield flags[0]
         else:
-            words += [f.metadata["flag"], f"{value:g}" if isinstance(value, float) else str(value)]
-    return words
+            yield from (flags[0], f"{value:g}" if isinstance(value, float) else str(value))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from clalign.cli import main
-from clalign.cli.explain import explanation_lines
 from clalign.engines.pairwise.report_text import explanation_lines as pair_lines
+from clalign.engines.plan7.explanation_text import explanation_lines
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 

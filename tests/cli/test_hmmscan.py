@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.engines.plan7.spec import SearchSpec, command_line
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.table_columns import columns_of_table
 from clalign.runs.run_file import open_run
 
@@ -110,7 +110,7 @@ def test_the_run_says_what_it_is_and_can_be_verified(library: str, tmp_path: Pat
         assert kept.fact("direction") == "scan"
         spec = SearchSpec.from_dict(kept.fact("spec"))
         assert spec.direction == "scan"
-        assert command_line(spec)[:2] == ["clalign", "hmmscan"]
+        assert spec.command_line()[:2] == ["clalign", "hmmscan"]
         assert {card["n_targets"] for card in kept.profiles()} == {3}
     assert main(["verify", "--device", "reference", str(run)]) == 0
     out = tmp_path / "again.tbl"

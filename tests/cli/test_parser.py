@@ -16,7 +16,7 @@ from clalign.cli import COMMANDS, main, suggestions
 from clalign.cli.hmmsearch import add_parser
 from clalign.cli.options import spec_of
 from clalign.cli.parser import OneCommand, UsageError
-from clalign.engines.plan7.spec import SearchSpec, command_line
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode
 
 AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
@@ -54,7 +54,7 @@ def test_every_field_with_a_flag_is_set_by_it() -> None:
 
 def test_the_shown_command_means_the_same_spec() -> None:
     spec = parsed("-E", "1e-3", "-T", "-5.5", "--cut_nc", "--nonull2", "-Z", "45", "--device", "gpu")
-    words = command_line(spec)[2:-2]
+    words = spec.command_line()[2:-2]
     assert parsed(*words) == spec
 
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import clalign
 from clalign.databases.examples import load_examples
+from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export, writers_of
 from clalign.engines.pairwise.search import pairwise_search, run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
-from clalign.engines.plan7.explain import explain_in_run
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run

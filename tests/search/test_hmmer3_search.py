@@ -18,9 +18,10 @@ from clalign.cli.processes import WorkerProcess
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import ReferenceSession, open_session
 from clalign.databases.examples import load_examples
+from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import profile_search
-from clalign.engines.plan7.explain import explain, explain_in_run
+from clalign.engines.plan7.explain import explain
 from clalign.engines.plan7.hmmer3_search import _demand_agreement
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.profile_search import run_search

@@ -11,8 +11,8 @@ import clalign
 from clalign.compute import opening as module
 from clalign.compute.opening import Opening
 from clalign.compute.sessions import ReferenceSession, Session
+from clalign.engines.engine import explain_in_run
 from clalign.engines.pairwise.search import pairwise_search
-from clalign.engines.plan7.explain import explain_in_run
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, InputError, OutOfDeviceMemory
 from clalign.jobs import QuietContext
 from clalign.values.devices import REFERENCE

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
 from clalign.databases.examples import load_pair_examples
-from clalign.engines.plan7.explain import explain_in_run
+from clalign.engines.engine import explain_in_run
 from clalign.jobs import QuietContext
 from clalign.ui import theme, words
 from clalign.ui.main_window import MainWindow

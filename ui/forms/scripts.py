@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.spec import SearchSpec, command_line
+from clalign.engines.plan7.spec import SearchSpec
 
 Spec = SearchSpec | PairwiseSpec
 
@@ -25,7 +25,7 @@ def spec_of(data: dict[str, Any]) -> Spec:
 
 def as_command(spec: Spec) -> str:
     """Return the shell command that runs a search."""
-    return shlex.join(spec.command_line() if isinstance(spec, PairwiseSpec) else command_line(spec))
+    return shlex.join(spec.command_line())
 
 
 def as_python(spec: Spec) -> str:

@@ -1,1 +1,20 @@
 """Smith-Waterman searches of sequences against sequences, and alignments of given pairs."""
+
+from clalign.engines.engine import Engine
+
+ENGINE = Engine(
+    name="pairwise",
+    job="pairwise",
+    commands={"sw": "search sequences against sequences (Smith-Waterman), or align pairs"},
+    score_of_option="raw",
+    at={
+        "spec": "clalign.engines.pairwise.spec:PairwiseSpec",
+        "compute": "clalign.engines.pairwise.search:run_pairwise",
+        "source": "clalign.engines.pairwise.export:PairSource",
+        "writers": "clalign.engines.pairwise.export:WRITERS",
+        "verify": "clalign.engines.pairwise.verify:verify_pairwise",
+        "explain": "clalign.engines.pairwise.explain:explain_pair",
+        "explanation_lines": "clalign.engines.pairwise.report_text:explanation_lines",
+        "remarks": "clalign.engines.pairwise.export:cut_lists",
+    },
+)

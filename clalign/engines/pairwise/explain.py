@@ -15,6 +15,7 @@ from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import InputError, OptionError
 from clalign.jobs import JobContext
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import DECODE
@@ -128,8 +129,7 @@ def _verdict(
 ) -> str:
     """Return in words whether the run reports a pair (number of the query, row), and why not."""
     number, row = pair
-    found = run.connection.execute("SELECT 1 FROM hits WHERE profile = ? AND row = ?", pair).fetchone()
-    if found is not None:
+    if row in HitQueries(run.connection).rows(number):
         return "is aligned, as asked." if spec.is_pairs else "is reported."
     if spec.is_pairs:
         return "and this query are none of the pairs that the run has aligned."

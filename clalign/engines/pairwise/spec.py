@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from clalign.errors import OptionError
 from clalign.values.scoring import MODES, GapCosts, Mode
-from clalign.values.specs import INPUT, REPORT, flag_words, option
+from clalign.values.specs import INPUT, REPORT, Spec, option
 
 SCORING = "Scoring"
 PAIRS = "Pairs"
@@ -20,7 +19,7 @@ Strand = Literal["auto", "both", "plus", "minus"]
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseSpec:
+class PairwiseSpec(Spec):
     """A search of sequences against sequences, or the alignment of given pairs of them.
 
     Attributes
@@ -38,6 +37,9 @@ class PairwiseSpec:
     gap_first, gap_next : int or None
         What the first residue of a gap and each further one cost; None for the costs that go with the matrix.
     """
+
+    inputs: ClassVar[tuple[str, ...]] = ("queries", "targets")
+    more_files: ClassVar[tuple[str, ...]] = ("matrix", "pair_list")
 
     queries: str
     targets: str
@@ -92,8 +94,7 @@ class PairwiseSpec:
     )
 
     def __post_init__(self) -> None:
-        if self.queries == "-" and self.targets == "-":
-            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+        self.check_inputs()
         if self.in_step and self.pair_list is not None:
             raise OptionError("Pairs come either in step or from a list.", "Leave out --pairs or --pair-list.")
         if self.pair_list == "-":
@@ -128,16 +129,7 @@ class PairwiseSpec:
         """Whether given pairs are aligned, instead of a search."""
         return self.in_step or self.pair_list is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the spec as plain data."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PairwiseSpec:
-        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
-        return cls(**data)
-
-    def command_line(self) -> list[str]:
-        """Return the words of the command that runs this spec; only what differs from the defaults."""
-        device = [] if self.device == "auto" else ["--device", self.device]
-        return ["clalign", "sw", *device, *flag_words(self), self.queries, self.targets]
+    @property
+    def command(self) -> str:
+        """``sw``."""
+        return "sw"

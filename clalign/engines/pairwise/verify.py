@@ -21,6 +21,7 @@ from clalign.jobs import JobContext
 from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
 from clalign.runs.inputs import at_hand
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
@@ -65,7 +66,7 @@ def verify_pairwise(
     spec = at_hand(run, run.spec(PairwiseSpec), context)
     refuse_standard_input(run, spec.queries, spec.targets)
     prepared = load_inputs(run, spec, context)
-    chosen = sample_of_hits(run, sample) if hits is None else hits
+    chosen = sample_of_hits(HitQueries(run.connection), sample) if hits is None else hits
     searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
     query_of, n_cells = _queries_of(run, prepared, chosen, context)
     lengths, others = np.diff(prepared.targets.offsets), dict[int, Rows]()
@@ -106,8 +107,8 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
     if not is_done:
         return
     expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
-    found = [row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))]
-    for row in np.setxor1d(expected, np.array(found, np.int64)).tolist():
+    found = HitQueries(run.connection).rows(number)
+    for row in np.setxor1d(expected, found).tolist():
         words = "is a hit, but by its score it is none" if row in found else "is no hit, but by its score it is one"
         yield f"{card['name']} and {database.header(row)[0]}: it {words}."
 
@@ -116,12 +117,12 @@ def _queries_of(
     run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
 ) -> tuple[dict[int, tuple[int, int]], int]:
     """Return the number of the query and the row of each hit, and how many cells are computed for all hits."""
-    words = "SELECT profile, row, length, n_domains FROM hits WHERE id = ?"
-    found, total = {}, 0
+    keys, total = HitQueries(run.connection), 0
+    found = {}
     for key in hits:
         context.check()
-        number, row, length, n_alignments = run.connection.execute(words, (key,)).fetchone()
-        found[key] = int(number), int(row)
+        number, row, length, n_alignments = keys.place(key)
+        found[key] = number, row
         total += n_alignments * cells_by_rows(_length(inputs, number), length)
     return found, total
 

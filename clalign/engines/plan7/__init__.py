@@ -1,1 +1,25 @@
 """Searches and scans with profile HMMs of HMMER2 and HMMER3."""
+
+from clalign.engines.engine import Engine
+
+ENGINE = Engine(
+    name="plan7",
+    job="search",
+    commands={
+        "hmmsearch": "search profile HMMs against sequences",
+        "hmmscan": "find the profiles of a library that match each sequence",
+    },
+    query="profile",
+    queries="profiles",
+    judges=True,
+    at={
+        "spec": "clalign.engines.plan7.spec:SearchSpec",
+        "compute": "clalign.engines.plan7.profile_search:run_search",
+        "source": "clalign.engines.plan7.export_source:Source",
+        "writers": "clalign.engines.plan7.export:WRITERS",
+        "verify": "clalign.engines.plan7.verify:verify_run",
+        "explain": "clalign.engines.plan7.explain:explain_run",
+        "explain_files": "clalign.engines.plan7.explain:explain",
+        "explanation_lines": "clalign.engines.plan7.explanation_text:explanation_lines",
+    },
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
-from clalign.engines.pairwise.explain import explain_pair
 from clalign.engines.plan7.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.hmmer3_search import Candidate, Hmmer3Search
@@ -28,7 +26,7 @@ from clalign.jobs import JobContext
 from clalign.reference.filters import Passage, passage, pvalue
 from clalign.runs.funnel import STAGES, in_sentence
 from clalign.runs.inputs import at_hand
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.evalues import bits, digits_apart, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.hits import FilterScores, Hit
@@ -38,15 +36,11 @@ from clalign.values.profiles import IMPOSSIBLE, Calibration
 Step = dict[str, Any]
 
 
-def explain_in_run(
-    path: Path, profile: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
+def explain_run(
+    run: RunFile, profile: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
 ) -> dict[str, Any]:
-    """Return how a target, a database row or a name, fares in a run; see `explain`, or `explain_pair`."""
-    with open_run(path) as run:
-        if run.fact("direction") == "pairwise":
-            return explain_pair(run, profile, target, pick_device, context)
-        spec = run.spec(SearchSpec)
-        return explain(spec, profile, target, pick_device, context, run)
+    """Return how a target, a database row or a name, fares in a run; see `explain`."""
+    return explain(run.spec(SearchSpec), profile, target, pick_device, context, run)
 
 
 def explain(

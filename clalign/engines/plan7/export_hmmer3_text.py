@@ -8,9 +8,9 @@ from typing import TextIO
 import numpy as np
 import numpy.typing as npt
 
+from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_text as text
 from clalign.engines.plan7.export_source import Query, Source, hits, queries, sides, target_widths
-from clalign.engines.plan7.export_tables import write_lines
 from clalign.formats.tables import Card
 from clalign.runs.funnel import FILTERS, survivors_of
 from clalign.values.hits import Hit
@@ -29,9 +29,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     count = _write_hits(source, stream, query)
     found = {row["stage"]: row for row in source.run.funnel(query.number)}
     report = source.run.fact("database") or {}
-    cells, seconds = source.run.connection.execute(
-        "SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches WHERE profile = ?", (query.number,)
-    ).fetchone()
+    _, cells, seconds = source.keys.work_of(query.number)
     n_residues = report.get("n_residues", 0) - source.cards[query.number].get("left_out_residues", 0)
     if source.origin.partial:
         n_residues = int(cells) // query.length
@@ -56,7 +54,7 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
         funnel = _funnel(source, query, (len(source.cards), n_nodes), n_passed, limits)
         write_lines(stream, text.statistics_lines(funnel, True))
         write_lines(stream, ["//"])
-    if source.database is None and source.choice.hits is None:
+    if source.sequences is None and source.choice.hits is None:
         write_lines(stream, ["# Sequences without hits are left out: the file is not the one that was scanned."])
     write_lines(stream, [text.closing(source.origin)])
     return count

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.databases.loading import load_database
+from clalign.engines.export import write_lines
 from clalign.engines.plan7.export_source import Query, Source, chosen_domains, hits, profile_queries, queries
-from clalign.engines.plan7.export_tables import write_lines
 from clalign.engines.plan7.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
 from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
-from clalign.runs.inputs import input_of
 from clalign.values.hits import Domain, Hit
 
 GAPS = "-.~_"
@@ -57,22 +55,6 @@ def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
         text=residues,
         posterior=domain.text.posterior,
     )
-
-
-def write_fasta(source: Source, stream: TextIO) -> int:
-    """Write each matched sequence once, whole."""
-    spec = source.spec
-    path = input_of(source.run, "targets", source.context)
-    database, _ = load_database(
-        path, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=source.context
-    )
-    seen: set[int] = set()
-    for query in queries(source):
-        for _, hit in hits(source, query):
-            if hit.row not in seen:
-                seen.add(hit.row)
-                stream.write(fasta_record(hit.name, hit.description, database[hit.row].text))
-    return len(seen)
 
 
 def write_matched(source: Source, stream: TextIO) -> int:

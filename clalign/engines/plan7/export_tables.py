@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TextIO
 
+from clalign.engines.export import write_lines, write_table
 from clalign.engines.plan7 import hmmer3_tables
 from clalign.engines.plan7.export_source import (
     Source,
@@ -17,18 +18,8 @@ from clalign.engines.plan7.export_source import (
     widths,
 )
 from clalign.formats import json_lines
-from clalign.formats.table_columns import Table, TableRow, header_line, table_lines
-from clalign.formats.tables import PARTIAL
+from clalign.formats.table_columns import TableRow
 from clalign.values.hits import Domain, Hit
-
-
-def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
-    """Write lines and return how many they were."""
-    count = 0
-    for row in rows:
-        stream.write(f"{row}\n")
-        count += 1
-    return count
 
 
 def write_tsv(source: Source, stream: TextIO) -> int:
@@ -59,14 +50,6 @@ def _domain_rows(source: Source) -> Iterator[TableRow]:
             for place, domain in places(source, number, hit):
                 significant = is_included and is_significant_domain(source, number, domain)
                 yield TableRow(*both, (domain,), *place, source.is_scan, significant)
-
-
-def write_table(stream: TextIO, table: Table, rows: Iterable[TableRow], partial: bool) -> int:
-    """Write a tab-separated table, marked if the search is not complete, and return how many lines it has."""
-    write_lines(stream, [header_line(table)])
-    count = write_lines(stream, table_lines(table, rows))
-    write_lines(stream, [PARTIAL] if partial else [])
-    return count
 
 
 def write_tblout(source: Source, stream: TextIO) -> int:

@@ -8,12 +8,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_text
 from clalign.engines.plan7 import hmmscan_text as scan_text
 from clalign.engines.plan7 import hmmsearch_text as text
 from clalign.engines.plan7.export_hmmer3_text import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
 from clalign.engines.plan7.export_source import Query, Source, all_widths, hits, n_significant_domains, places, queries
-from clalign.engines.plan7.export_tables import write_lines
 from clalign.formats.tables import Card
 from clalign.runs.run_file import RunFile
 from clalign.values.evalues import bits, hmmer2_pvalue
@@ -59,7 +59,7 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
         stream,
         (text.hit_row(hit.name, hit.description, hit, width, description_width) for _, hit in hits(source, query)),
     )
-    searched = n_searched(source.run, number)
+    searched = _n_searched(source, number)
     if not n_hits:
         closest = nearest(source.run, number, card)
         write_lines(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
@@ -90,7 +90,7 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
             _text_of_sequence(source, stream, found, width)
             n_hits += len(found)
             n_sequences += 1
-    searched = min((n_searched(source.run, number) for number in range(len(cards))), default=0)
+    searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
     report = source.run.fact("database", {})
     n_targets = report["n_sequences"] - report["n_empty"] if report else None
     write_lines(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
@@ -124,23 +124,16 @@ def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit
 
 def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain]]:
     """Yield the chosen domains of a profile, best first, ties in the order of the input."""
-    chosen = "AND hits.id IN (SELECT id FROM chosen)" if source.choice.hits is not None else ""
-    keys = source.run.connection.execute(
-        "SELECT domains.hit, domains.number FROM domains JOIN hits ON hits.id = domains.hit"
-        f" WHERE hits.profile = ? {chosen} ORDER BY domains.score DESC, hits.input_index, domains.number",
-        (number,),
-    ).fetchall()
     hit_of = lru_cache(maxsize=1024)(source.run.hit)
-    for key, place in keys:
+    for key, place in source.keys.parts_by_score(number):
         hit = hit_of(key)
         yield hit, next(domain for domain in hit.domains if domain.number == place)
 
 
-def n_searched(run: RunFile, number: int) -> int:
+def _n_searched(source: Source, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
-    question = "SELECT coalesce(sum(last - first), 0) AS count FROM batches WHERE profile = ?"
-    done: int = run.connection.execute(question, (number,)).fetchone()[0]
-    report = run.fact("database")
+    done = source.keys.work_of(number)[0]
+    report = source.run.fact("database")
     return min(done, report["n_sequences"] - report["n_empty"]) if report else done
 
 

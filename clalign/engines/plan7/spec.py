@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from clalign.errors import OptionError
-from clalign.values.specs import INPUT, REPORT, flag_of, flag_words, option
+from clalign.values.specs import INPUT, REPORT, Spec, flag_of, option
 
 COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
 """The command of each direction."""
@@ -25,7 +24,7 @@ ENGINE = "Scoring"
 
 
 @dataclass(frozen=True, slots=True)
-class SearchSpec:
+class SearchSpec(Spec):
     """A search of profiles against sequences. Scores are in bits; None means no limit.
 
     Attributes
@@ -38,6 +37,8 @@ class SearchSpec:
         ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
         sequence, its profiles, and E-values count profiles.
     """
+
+    inputs: ClassVar[tuple[str, ...]] = ("profiles", "targets")
 
     profiles: str
     targets: str
@@ -97,8 +98,7 @@ class SearchSpec:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        if self.profiles == "-" and self.targets == "-":
-            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+        self.check_inputs()
         for name in ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
@@ -122,23 +122,14 @@ class SearchSpec:
         if not 0 <= self.seed < 2**32:
             raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the spec as plain data."""
-        return dataclasses.asdict(self)
+    @property
+    def command(self) -> str:
+        """``hmmsearch`` or ``hmmscan``."""
+        return COMMANDS[self.direction]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
-        """Return the spec that `to_dict` described; unknown entries of a newer version are refused.
-
-        Raises
-        ------
-        OptionError
-            If it is one of a pairwise search.
-        """
-        if data.get("direction") == "pairwise":
-            raise OptionError(
-                "This is a run of `clalign sw`, which has no profiles.", "Choose a run of hmmsearch or hmmscan."
-            )
+        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
         # Older versions computed what profiles do not say of their composition.
         return cls(**{"compute_composition": True, **data})
 
@@ -161,9 +152,3 @@ For HMMER2 profiles a score and an E-value both count, as in HMMER2.
 def replaced_by(given: Collection[str]) -> dict[str, str]:
     """Return the fields that do not count beside those that were given, each with the one that takes its place."""
     return {name: other for other in REPLACED if other in given for name in REPLACED[other][0]}
-
-
-def command_line(spec: SearchSpec) -> list[str]:
-    """Return the words of the command that runs this spec; only what differs from the defaults."""
-    device = [] if spec.device == "auto" else ["--device", spec.device]
-    return ["clalign", COMMANDS[spec.direction], *device, *flag_words(spec), spec.profiles, spec.targets]

@@ -31,6 +31,7 @@ from clalign.jobs import JobContext, building
 from clalign.runs.contradictions import contradictions
 from clalign.runs.funnel import FILTERS, survivors_of
 from clalign.runs.inputs import at_hand
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit, Survivors
@@ -143,10 +144,11 @@ def verify_run(
     )
     profiles, digest = load_library(spec.profiles, context.check, keep=False)
     check_unchanged(run, spec, report, digest)
-    chosen = sample_of_hits(run, sample) if hits is None else hits
+    keys = HitQueries(run.connection)
+    chosen = sample_of_hits(keys, sample) if hits is None else hits
     share = -(-sample // len(profiles))
     others = [_drawn(run, number, share, context) for number in range(len(profiles) if hits is None else 0)]
-    rows = np.unique(np.concatenate([np.array([_place(run, key)[1] for key in chosen], np.int64), *others]))
+    rows = np.unique(np.concatenate([np.array([keys.place(key)[1] for key in chosen], np.int64), *others]))
     reread = read_again(spec.targets, database, report, rows, context)
     targets = replace(targets_of(spec, database, profiles, report), database=reread.database)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
@@ -155,7 +157,7 @@ def verify_run(
     def compute(found: Findings, session: Session) -> None:
         for key in chosen:
             context.check()
-            found.add_hit(key, _difference(run.hit(key), searches[_place(run, key)[0]], session, context))
+            found.add_hit(key, _difference(run.hit(key), searches[keys.place(key)[0]], session, context))
             context.progress("verify", len(found.verdicts), n_all, "sequences")
         found.details += _contradictions(run, database, reread, len(others), context)
         for number, of_profile in enumerate(others):
@@ -164,12 +166,6 @@ def verify_run(
                 context.progress("verify", len(found.verdicts) + found.others, n_all, "sequences")
 
     return judge(run, device, context, compute)
-
-
-def _place(run: RunFile, key: int) -> tuple[int, int]:
-    """Return the number of the profile of a hit, and its row."""
-    profile, row = run.connection.execute("SELECT profile, row FROM hits WHERE id = ?", (key,)).fetchone()
-    return int(profile), int(row)
 
 
 def _contradictions(
@@ -205,9 +201,9 @@ def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) 
     sample : int
         How many are drawn.
     """
-    hits = np.array([row for (row,) in run.connection.execute("SELECT row FROM hits WHERE profile = ?", (number,))])
+    hits = HitQueries(run.connection).rows(number)
     first = near[~np.isin(near, hits)][: sample // 2]
-    rest = known[~np.isin(known, np.concatenate([hits.astype(np.int64), first]))]
+    rest = known[~np.isin(known, np.concatenate([hits, first]))]
     rest = np.random.default_rng(SEED).permutation(rest)
     batch = np.searchsorted([begin for begin, _ in run.finished(number)], rest, side="right")
     turns = np.empty(len(rest), np.int64)
@@ -234,9 +230,9 @@ def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
     return drawn_rows(run, number, near, every, sample)
 
 
-def sample_of_hits(run: RunFile, sample: int) -> list[int]:
+def sample_of_hits(keys: HitQueries, sample: int) -> list[int]:
     """Return the ids of the best hits of a run, and of as many drawn at random."""
-    ids = [int(row[0]) for row in run.connection.execute("SELECT id FROM hits ORDER BY score DESC, id")]
+    ids = keys.ids_by_score()
     best, rest = ids[: sample // 2], np.array(ids[sample // 2 :], np.int64)
     drawn = np.random.default_rng(SEED).permutation(rest)[: sample - len(best)]
     return [*best, *(int(number) for number in drawn)]

@@ -1,0 +1,41 @@
+"""Why a target was found, or missed, as text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from clalign.values.evalues import digits_apart
+
+WIDTH = 100
+
+
+def explanation_lines(value: dict[str, Any]) -> list[str]:
+    """Return the steps as a table, what is to be said of each, and the verdict."""
+    length = "" if value["length"] is None else f" ({value['length']} residues)"
+    lines = [f"Profile:  {value['profile']}", f"Sequence: {value['target']}{length}", ""]
+    lines.append(f"{'Step':<18s} {'Score':>9s} {'Needed':>9s} {'P-value':>9s} {'Limit':>9s}  Result")
+    lines += (_step_line(step) for step in value["steps"])
+    lines.append("")
+    for step in value["steps"]:
+        lines += textwrap.wrap(
+            step["text"], WIDTH, initial_indent=f"{step['label'] + ':':<19s}", subsequent_indent=" " * 19
+        )
+    return [*lines, "", *textwrap.wrap(value["verdict"], WIDTH)]
+
+
+def _step_line(step: dict[str, Any]) -> str:
+    results = {True: "passed", False: "not passed", None: ""}
+    result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
+    score, needed, value = step["score"], step["threshold"], step["pvalue"]
+    form = ".1f" if score is None else f".{digits_apart(score, needed)}f"
+    overflow = "inf" if step["passed"] else "-inf"
+    numbers = (
+        overflow if score is None and value is not None else _shown(score, form), _shown(needed, form),
+        "<1e-300" if value == 0.0 else _shown(value, ".2g"), _shown(step["limit"], ".2g"),
+    )  # fmt: skip
+    return f"{step['label']:<18s} {' '.join(f'{number:>9s}' for number in numbers)}  {result}".rstrip()
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)

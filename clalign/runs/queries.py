@@ -1,0 +1,147 @@
+"""Questions to the hits of a run: which, in what order, how many. All of them, or those that were chosen.
+
+Hits stand in one order everywhere: by query, then as `ORDER` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.runs.connection import RunConnection
+
+ORDER = "sort_key DESC, tie, input_index"
+"""How the hits of a query stand, best first."""
+
+_CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
+
+
+class HitKey(NamedTuple):
+    """What a hit is known by: its id, and the number of its query."""
+
+    id: int
+    query: int
+
+
+class HitQueries:
+    """Questions to the hits of an open run.
+
+    Parameters
+    ----------
+    connection : RunConnection
+    chosen : sequence of int, optional
+        Ids of the hits that are looked at; all if None.
+    """
+
+    def __init__(self, connection: RunConnection, chosen: Sequence[int] | None = None) -> None:
+        self._connection = connection
+        self._is_chosen = "1"
+        if chosen is not None:
+            self._is_chosen = "hits.id IN (SELECT id FROM chosen)"
+            connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
+            connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in chosen])
+
+    def _all(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(question, values).fetchall()
+
+    def _one(self, question: str, *values: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = self._connection.execute(question, values).fetchone()
+        return found
+
+    def of_query(self, number: int) -> list[HitKey]:
+        """Return the hits of a query, best first."""
+        found = self._all(f"SELECT id FROM hits WHERE profile = ? AND {self._is_chosen} ORDER BY {ORDER}", number)
+        return [HitKey(key, number) for (key,) in found]
+
+    def by_input(self) -> list[HitKey]:
+        """Return all hits in the order of the targets' file."""
+        found = self._all(f"SELECT id, profile FROM hits WHERE {self._is_chosen} ORDER BY input_index")
+        return [HitKey(*row) for row in found]
+
+    def by_target(self, by_rank: bool) -> Iterator[tuple[int, list[HitKey]]]:
+        """Yield row and hits of each target that has any, in the order of the targets' file.
+
+        Parameters
+        ----------
+        by_rank : bool
+            Whether hits of a target stand as those of a query, equal ones by the query's name; else by E-value.
+        """
+        order = "sort_key DESC, profiles.name, profile" if by_rank else "evalue, score DESC, profile"
+        keys: list[HitKey] = []
+        last = -1
+        for key, number, row in self._all(
+            "SELECT hits.id, profile, row FROM hits JOIN profiles ON profiles.id = hits.profile"
+            f" WHERE {self._is_chosen} ORDER BY input_index, {order}"
+        ):
+            if row != last and keys:
+                yield last, keys
+                keys = []
+            last = row
+            keys.append(HitKey(key, number))
+        if keys:
+            yield last, keys
+
+    def parts_by_score(self, number: int) -> list[tuple[int, int]]:
+        """Return hit id and number of each domain of a query, the highest score first."""
+        found = self._all(
+            "SELECT domains.hit, domains.number FROM domains JOIN hits ON hits.id = domains.hit"
+            f" WHERE hits.profile = ? AND {self._is_chosen}"
+            " ORDER BY domains.score DESC, hits.input_index, domains.number",
+            number,
+        )
+        return [(key, place) for key, place in found]
+
+    def widths(self, number: int | None = None) -> tuple[int, int]:
+        """Return the longest name and the longest accession among the targets of a query, or of all hits."""
+        where = "1" if number is None else f"profile = {int(number)} AND {self._is_chosen}"
+        name, accession = self._one(
+            f"SELECT coalesce(max(length(name)), 0), coalesce(max(length(accession)), 0) FROM hits WHERE {where}"
+        )
+        return name, accession
+
+    def targets(self) -> Iterator[tuple[str, int]]:
+        """Yield name and length of each target that has a hit, in the order of their file."""
+        return iter(self._all(
+            f"SELECT name, min(length) AS length FROM hits WHERE {self._is_chosen} GROUP BY name"
+            " ORDER BY min(input_index)"
+        ))  # fmt: skip
+
+    def queries_with_hits(self, least: int = 1) -> list[tuple[int, int]]:
+        """Return number of each query with at least so many hits, and how many they are."""
+        question = "SELECT profile, count(*) FROM hits GROUP BY profile HAVING count(*) >= ? ORDER BY profile"
+        return [(number, n) for number, n in self._all(question, least)]
+
+    def within(self, evalue: float | None, score: float | None, is_raw: bool) -> list[int]:
+        """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected)."""
+        column = "raw" if is_raw else "score"
+        question = f"SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR {column} >= ?2)"
+        return [key for (key,) in self._all(question, evalue, score)]
+
+    def ids_by_score(self) -> list[int]:
+        """Return the ids of all hits, the highest score first."""
+        return [int(key) for (key,) in self._all("SELECT id FROM hits ORDER BY score DESC, id")]
+
+    def rows(self, number: int) -> npt.NDArray[np.int64]:
+        """Return the rows (int64[n]) of the targets that a query hit."""
+        return np.array([row for (row,) in self._all("SELECT row FROM hits WHERE profile = ?", number)], np.int64)
+
+    def place(self, key: int) -> tuple[int, int, int, int]:
+        """Return number of the query, row and length of the target, and number of domains of a hit."""
+        number, row, length, n = self._one("SELECT profile, row, length, n_domains FROM hits WHERE id = ?", key)
+        return int(number), int(row), int(length), int(n)
+
+    def work_of(self, number: int) -> tuple[int, float, float]:
+        """Return how many targets a query was compared with, the cells, and the seconds of the device."""
+        rows, cells, seconds = self._one(
+            "SELECT coalesce(sum(last - first), 0) AS count, total(cells) AS cells, total(seconds) AS seconds"
+            " FROM batches WHERE profile = ?",
+            number,
+        )
+        return rows, cells, seconds
+
+    def cells_per_residue(self) -> float:
+        """Return how many cells of all queries together are computed for each residue of the targets."""
+        return float(self._one(f"SELECT total({_CELLS}) AS cells FROM profiles")[0])
