@@ -22,8 +22,8 @@ from pathlib import Path
 WINDOW = """
 import sys, time
 from PySide6.QtCore import QTimer
-from clalign.ui.app import make_application, open_window
-from clalign.ui.bridge import default_worker
+from clalign.ui.shell.app import make_application, open_window
+from clalign.ui.worker_process import default_worker
 from clalign.ui.settings import Settings
 
 app = make_application(sys.argv[:1])

@@ -25,17 +25,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from clalign.databases.examples import load_examples, load_pair_examples
-from clalign.ui.app import make_application, open_window
-from clalign.ui.bridge import default_worker
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.pairwise.card import PairCard
+from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
+from clalign.ui.engines.plan7.ladder_page import LadderPage
 from clalign.ui.settings import Settings
-from clalign.ui.views.calibrate_sheet import CalibrateSheet
+from clalign.ui.shell.app import make_application, open_window
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.explain_sheet import ExplainSheet
-from clalign.ui.views.ladder_page import LadderPage
-from clalign.ui.views.pair_card import PairCard
-from clalign.ui.views.pair_page import PairPage
 from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.worker_process import default_worker
 
 WAIT_SECONDS = 600
 
@@ -83,17 +83,17 @@ class Photographer:
 
 def open_example(window: MainWindow, folder: Path) -> None:
     """Open the files of an example together; the search sheet opens."""
-    conductor = window.conductor
-    conductor.sources.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
-    wait_until(lambda: conductor.search.run_sheet is not None, "The search sheet")
+    controller = window.controller
+    controller.sources.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
+    wait_until(lambda: controller.search.run_sheet is not None, "The search sheet")
 
 
 def run_search(window: MainWindow) -> ResultsPage:
     """Press "Run search" and wait for the end."""
-    conductor = window.conductor
-    conductor.search.run_search()
-    wait_until(lambda: conductor.queue.current is None and conductor.page is not None, "The end of the search")
-    page = conductor.page
+    controller = window.controller
+    controller.search.run_search()
+    wait_until(lambda: controller.queue.current is None and controller.page is not None, "The end of the search")
+    page = controller.page
     assert page is not None
     wait_until(lambda: page.run.hits.n_all > 0 and page.run.is_complete, "The hits")
     return page
@@ -101,50 +101,50 @@ def run_search(window: MainWindow) -> ResultsPage:
 
 def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Search several profiles, and take the picture in the middle."""
-    conductor = window.conductor
-    conductor.sources.open_paths([str(folder / "domains.hmm")])
-    wait_until(lambda: conductor.inspector.is_idle, "The profiles")
-    conductor.search.open_run_sheet()
-    conductor.search.run_search()
-    wait_until(lambda: bool(conductor.queue.current and conductor.queue.current.fraction > 0.35), "The search", 5)
+    controller = window.controller
+    controller.sources.open_paths([str(folder / "domains.hmm")])
+    wait_until(lambda: controller.inspector.is_idle, "The profiles")
+    controller.search.open_run_sheet()
+    controller.search.run_search()
+    wait_until(lambda: bool(controller.queue.current and controller.queue.current.fraction > 0.35), "The search", 5)
     shots.take("running", 0)
-    wait_until(lambda: conductor.queue.current is None, "The end of the search")
+    wait_until(lambda: controller.queue.current is None, "The end of the search")
 
 
 def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Walk through the window."""
-    conductor = window.conductor
-    wait_until(lambda: conductor.workspace.devices_known, "The devices")
+    controller = window.controller
+    wait_until(lambda: controller.workspace.devices_known, "The devices")
     shots.take("start")
     open_example(window, folder)
     shots.take("search")
     window.sheets.close_sheet()
     photograph_run(window, shots, folder)
-    conductor.show_start()
+    controller.show_start()
     open_example(window, folder)
     page = run_search(window)
     page.hits.table.setFocus()
     page.step_hit(1)
     shots.take("hits")
-    conductor.show_tab("histogram")
+    controller.show_tab("histogram")
     shots.take("histogram")
-    conductor.show_tab("alignment")
+    controller.show_tab("alignment")
     shots.take("alignment")
-    conductor.show_tab("report")
+    controller.show_tab("report")
     shots.take("report")
-    conductor.show_tab("hits")
-    conductor.hits.export_hits()
+    controller.show_tab("hits")
+    controller.hits.export_hits()
     shots.take("export")
     window.sheets.close_sheet()
-    conductor.show_palette()
+    controller.show_palette()
     QTest.keyClicks(window.palette_.field, "co")
     shots.take("commands")
     window.palette_.hide()
-    conductor.devices.device_details()
+    controller.devices.device_details()
     shots.take("device")
     window.sheets.close_sheet()
     photograph_pairs(window, shots, folder)
-    conductor.show_run(str(page.run.path))
+    controller.show_run(str(page.run.path))
     photograph_hmmer3(window, shots, folder)
     photograph_laboratory(window, shots, folder)
     photograph_error(window, shots, folder)
@@ -152,7 +152,7 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
 
 def photograph_search(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Search with a HMMER2 profile, and from its hits with a HMMER3 profile."""
-    wait_until(lambda: window.conductor.workspace.devices_known, "The devices")
+    wait_until(lambda: window.controller.workspace.devices_known, "The devices")
     open_example(window, folder)
     run_search(window)
     photograph_hmmer3(window, shots, folder)
@@ -160,17 +160,17 @@ def photograph_search(window: MainWindow, shots: Photographer, folder: Path) -> 
 
 def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Build a HMMER3 profile from the hits in view, search with it, and look at profile, filters and one sequence."""
-    conductor = window.conductor
-    page = conductor.page
+    controller = window.controller
+    page = controller.page
     assert page is not None
     alignment = folder / "rrm.sto"
-    conductor.desk.export(str(page.run.path), "stockholm", str(alignment), None)
-    wait_until(lambda: conductor.queue.current is None and alignment.exists(), "The alignment")
-    conductor.sources.open_paths([str(alignment)])
-    wait_until(lambda: conductor.inspector.is_idle, "The alignment")
+    controller.jobs.export(str(page.run.path), "stockholm", str(alignment), None)
+    wait_until(lambda: controller.queue.current is None and alignment.exists(), "The alignment")
+    controller.sources.open_paths([str(alignment)])
+    wait_until(lambda: controller.inspector.is_idle, "The alignment")
     shots.take("alignment-file")
-    conductor.building.build(str(alignment), True)
-    wait_until(lambda: conductor.search.run_sheet is not None, "The profile")
+    controller.building.build(str(alignment), True)
+    wait_until(lambda: controller.search.run_sheet is not None, "The profile")
     shots.take("search-hmmer3")
     page = run_search(window)
     window.messages.clear_passed()
@@ -189,7 +189,7 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     page.funnel.rows[3].passed.click()
     wait_until(lambda: bool(page.funnel.table.rows), "The sequences")
     shots.take("filters")
-    conductor.filters.explain_hit()
+    controller.filters.explain_hit()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     wait_until(lambda: bool(sheet.value), "The explanation")
@@ -199,18 +199,18 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
 
 def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Compare three proteins with many, and look at the hits of one."""
-    conductor = window.conductor
-    wait_until(lambda: conductor.workspace.devices_known, "The devices")
+    controller = window.controller
+    wait_until(lambda: controller.workspace.devices_known, "The devices")
     queries, targets = str(folder / "three_proteins.fasta"), str(folder / "swissprot_sample.fasta.gz")
-    conductor.sources.open_quietly([queries, targets])
-    wait_until(lambda: conductor.inspector.is_idle, "The sequences")
-    conductor.workspace.choose(targets)
-    conductor.workspace.choose_queries(queries)
-    conductor.pairs.open_sheet()
+    controller.sources.open_quietly([queries, targets])
+    wait_until(lambda: controller.inspector.is_idle, "The sequences")
+    controller.workspace.choose(targets)
+    controller.workspace.choose_queries(queries)
+    controller.pairs.open_sheet()
     shots.take("compare")
-    conductor.pairs.compare()
-    wait_until(lambda: conductor.queue.current is None and isinstance(conductor.page, PairPage), "The comparison")
-    page = conductor.page
+    controller.pairs.compare()
+    wait_until(lambda: controller.queue.current is None and isinstance(controller.page, PairPage), "The comparison")
+    page = controller.page
     assert isinstance(page, PairPage)
     wait_until(lambda: page.run.is_complete and page.run.hits.n_all > 0, "The hits")
     page.run.set_profile(2)
@@ -226,26 +226,26 @@ def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> N
 
 def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Calibrate a profile, run the ladder, and compare the device with the reference."""
-    conductor = window.conductor
-    conductor.show_start()
-    conductor.sources.open_paths([str(folder / "thioesterase.hmm")])
-    wait_until(lambda: conductor.inspector.is_idle, "The profile")
-    conductor.labs.calibrate()
+    controller = window.controller
+    controller.show_start()
+    controller.sources.open_paths([str(folder / "thioesterase.hmm")])
+    wait_until(lambda: controller.inspector.is_idle, "The profile")
+    controller.labs.calibrate()
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
     sheet.run_button.click()
-    wait_until(lambda: bool(sheet.fits) and conductor.inspector.is_idle, "The calibration")
+    wait_until(lambda: bool(sheet.fits) and controller.inspector.is_idle, "The calibration")
     shots.take("calibrate")
-    conductor.labs.open_ladder()
-    page = conductor.labs.page
+    controller.labs.open_ladder()
+    page = controller.labs.page
     assert isinstance(page, LadderPage)
     page.with_experiments.setChecked(False)
     page.run()
     wait_until(lambda: not page.ladder.is_live, "The ladder")
     page.table.selectRow(0)
     shots.take("ladder")
-    conductor.labs.open_comparison()
-    comparison = conductor.labs.page
+    controller.labs.open_comparison()
+    comparison = controller.labs.page
     assert isinstance(comparison, ComparisonPage)
     for tick in comparison.ticks.values():
         tick.setChecked(tick.isEnabled())
@@ -258,12 +258,12 @@ def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path)
 
 def photograph_error(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Open a file that is no sequence file, and one with doubtful letters."""
-    conductor = window.conductor
+    controller = window.controller
     for name in ("picture.fasta", "doubtful.fasta"):
-        conductor.sources.open_paths([str(folder / name)])
-        wait_until(lambda: conductor.inspector.is_idle, "The file")
-    conductor.show_start()
-    conductor.sources.choose_source(str(folder / "doubtful.fasta"))
+        controller.sources.open_paths([str(folder / name)])
+        wait_until(lambda: controller.inspector.is_idle, "The file")
+    controller.show_start()
+    controller.sources.choose_source(str(folder / "doubtful.fasta"))
     shots.take("error")
 
 

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(path).exists() and not Path(path).is_dir() and not is_plain(path):
             raise InputError(path, "this is a pipe, but the window reads files more than once.", "Save it to a file.")
     try:
-        from clalign.ui.app import main  # noqa: TID251 - the one place where the engine opens the window
+        from clalign.ui.shell.app import main  # noqa: TID251 - the one place where the engine opens the window
     except ImportError as error:
         if error.name and error.name.startswith("clalign"):
             raise

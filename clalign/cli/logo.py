@@ -123,7 +123,7 @@ def _painter() -> Any:
         If Qt or its fonts are not at hand.
     """
     try:
-        from clalign.ui import logo_files  # noqa: TID251 - the window's painter draws for the command line, too
+        from clalign.ui.engines.plan7 import logo_files  # noqa: TID251 - the window's painter draws for the command line, too
     except ImportError as error:
         from clalign.cli.gui import missing_libraries
 

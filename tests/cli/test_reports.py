@@ -146,7 +146,7 @@ def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: p
     real = builtins.__import__
 
     def without_qt(name: str, *more: Any) -> Any:
-        if name == "clalign.ui.app":
+        if name == "clalign.ui.shell.app":
             raise ImportError("libGL.so.1: cannot open shared object file: No such file or directory", name="QtGui")
         return real(name, *more)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clalign.sizes import size_text
-from clalign.ui import words
+from clalign.ui import formatting
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +24,7 @@ SIZE_MADE_BY_HAND = re.compile(r"[})]\s?[\"'{]?\s?([KMGT]i?B|kB)\b")
 )  # fmt: skip
 def test_sizes_have_decimal_units(n_bytes: float, text: str) -> None:
     assert size_text(n_bytes) == text
-    assert words.size(n_bytes) == text.replace(" ", words.THIN)
+    assert formatting.size(n_bytes) == text.replace(" ", formatting.THIN)
 
 
 def test_no_other_place_makes_a_size() -> None:

@@ -160,7 +160,7 @@ def test_planted_imports_are_found(tmp_path: Path):
         "clalign/engines/a.py": "def f():\n    from PySide6 import QtCore",
         "clalign/compute/sessions.py": "import clalign.compute.opencl\n"
         "def f():\n    from clalign.compute.opencl.session import A",
-        "clalign/cli/gui.py": "def f():\n    from clalign.ui.app import main",
+        "clalign/cli/gui.py": "def f():\n    from clalign.ui.shell.app import main",
         "clalign/cli/a.py": "import clalign.ui\nimport ui.app\nfrom . import gui",
         "clalign/compute/opencl/a.py": "import pyopencl, numpy\nfrom clalign.compute.opencl import b",
         "ui/a.py": "from . import b\nfrom clalign.ui import b\nimport pyopencl\nfrom clalign.values.hits import Hit",

@@ -25,11 +25,11 @@ from pytestqt.qtbot import QtBot
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import create_run
 from clalign.ui import theme
-from clalign.ui.bridge import default_worker
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
-from clalign.ui.views.pair_page import PairPage
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")
 
@@ -189,13 +189,13 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     made.show()
     with qtbot.waitActive(made):
         made.activateWindow()
-    made.conductor.workspace.set_devices([FAKE.GPU, FAKE.CPU, FAKE.BROKEN])
+    made.controller.workspace.set_devices([FAKE.GPU, FAKE.CPU, FAKE.BROKEN])
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
     made.close()
-    assert made.conductor.queue.worker is None
-    assert made.conductor.inspector.is_idle
+    assert made.controller.queue.worker is None
+    assert made.controller.inspector.is_idle
     made.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert gone, "the window was not destroyed"
@@ -241,7 +241,7 @@ def drop() -> Callable[[MainWindow, list[str]], None]:
 def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     """The window after two files were dropped; the search sheet has opened by itself."""
     _drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
     return window
 
 
@@ -250,21 +250,21 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
     """Starts the search of the open sheet by its key and waits for all hits; returns the results page."""
 
     def search(window: MainWindow) -> Any:
-        conductor = window.conductor
+        controller = window.controller
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: conductor.queue.current is None and conductor.page is not None, timeout=30000)
-        run = conductor.page.run
+        qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None, timeout=30000)
+        run = controller.page.run
         qtbot.waitUntil(
             lambda: (
                 run.is_complete
                 and not run.is_due
                 and not run.hits.is_busy
                 and run.counts["report"] == run.hits.n_all
-                and conductor.reader.is_idle
+                and controller.reader.is_idle
             ),
             timeout=30000,
         )
-        return conductor.page
+        return controller.page
 
     return search
 
@@ -291,11 +291,11 @@ def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callab
     """Opens a run file and waits for its hits."""
 
     def open_run(name: str) -> PairPage:
-        window.conductor.sources.open_paths([str(pair_runs[name])])
-        page = window.conductor.page
+        window.controller.sources.open_paths([str(pair_runs[name])])
+        page = window.controller.page
         assert isinstance(page, PairPage)
         qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
-        qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle, timeout=30000)
         return page
 
     return open_run

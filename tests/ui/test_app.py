@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from clalign.ui.settings import Settings
-from clalign.ui.single_instance import Instance, hand_over, server_name
+from clalign.ui.shell.single_instance import Instance, hand_over, server_name
 
 START = """
 import sys
@@ -43,7 +43,7 @@ def test_the_window_comes_without_heavy_modules(tmp_path: Path, worker: list[str
 
 HAND_OVER = """
 import sys
-from clalign.ui.single_instance import hand_over
+from clalign.ui.shell.single_instance import hand_over
 sys.exit(0 if hand_over(sys.argv[1], sys.argv[2:]) else 5)
 """
 
@@ -150,7 +150,7 @@ def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypat
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     folder = tmp_path / "clalign"
     folder.mkdir(mode=0o755)
-    monkeypatch.setattr("clalign.ui.single_instance.LONGEST_PATH", 4096)
+    monkeypatch.setattr("clalign.ui.shell.single_instance.LONGEST_PATH", 4096)
     assert server_name(settings).startswith(str(tmp_path / "none"))
     folder.chmod(0o700)
     assert server_name(settings).startswith(str(folder))
@@ -165,7 +165,7 @@ def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypat
 def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any) -> None:
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLALIGN_CONFIG": str(tmp_path),
                    "XDG_DATA_HOME": str(tmp_path)}  # fmt: skip
-    program = "import sys; from clalign.ui.app import main; sys.exit(main())"
+    program = "import sys; from clalign.ui.shell.app import main; sys.exit(main())"
     first = subprocess.Popen([sys.executable, "-c", program], env=environment)
     try:
         end = time.monotonic() + 200

@@ -6,8 +6,8 @@ from typing import Any
 
 from PySide6.QtWidgets import QWidget
 
-from clalign.ui.main_window import MainWindow
 from clalign.ui.models.workspace import Source
+from clalign.ui.shell.main_window import MainWindow
 
 Press = Callable[[QWidget, str], None]
 Drop = Callable[[MainWindow, list[str]], None]
@@ -26,22 +26,22 @@ def test_what_is_an_alignment() -> None:
 def opened(qtbot: Any, window: MainWindow, drop: Drop, *paths: str) -> None:
     for path in paths:
         drop(window, [path])
-        qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
 
 
 def test_search_with_an_alignment_in_two_clicks(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press
 ) -> None:
     opened(qtbot, window, drop, files["made.fasta"], files["made.sto"])
-    conductor = window.conductor
-    assert conductor.workspace.sequences.is_alignment
+    controller = window.controller
+    assert controller.workspace.sequences.is_alignment
     press(window.details, "Search with this alignment…")
-    qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=30000)
-    sheet = conductor.search.run_sheet
+    qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=30000)
+    sheet = controller.search.run_sheet
     assert Path(sheet.spec.profiles) == window.settings.data / "profiles" / "made.hmm"
     assert sheet.spec.targets == files["made.fasta"]
     press(sheet, "Run search")
-    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=30000)
 
 
 def test_a_profile_is_built_and_its_logo_shown(
@@ -49,12 +49,12 @@ def test_a_profile_is_built_and_its_logo_shown(
 ) -> None:
     opened(qtbot, window, drop, files["made.sto"])
     for name in ("made.hmm", "made-2.hmm"):
-        window.details.show_source(window.conductor.workspace.sources[files["made.sto"]])
+        window.details.show_source(window.controller.workspace.sources[files["made.sto"]])
         press(window.details, "Build profile")
         qtbot.waitUntil(lambda name=name: str(window.settings.data / "profiles" / name) in
-                        window.conductor.profiles.pages, timeout=30000)  # fmt: skip
+                        window.controller.profiles.pages, timeout=30000)  # fmt: skip
     assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
-    page = window.conductor.profiles.page
+    page = window.controller.profiles.page
     qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty._heading.text(), timeout=30000)
 
 
@@ -65,4 +65,4 @@ def test_without_pyhmmer_the_way_to_it_is_said(
     manners(fail="pyhmmer")
     press(window.details, "Build profile")
     qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages), timeout=30000)
-    assert window.conductor.profiles.page is None
+    assert window.controller.profiles.page is None

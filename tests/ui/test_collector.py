@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QObject
 
-from clalign.ui.collector import YOUNG, Collector
-from clalign.ui.main_window import MainWindow
+from clalign.ui.shell.collector import YOUNG, Collector
+from clalign.ui.shell.main_window import MainWindow
 
 
 class Knot:

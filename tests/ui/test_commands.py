@@ -12,10 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from clalign.ui import theme
-from clalign.ui.actions import COMMANDS, MENUS
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.plan7.sheet import RunSheet
+from clalign.ui.shell.actions import COMMANDS, MENUS
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
-from clalign.ui.views.run_sheet import RunSheet
 from clalign.ui.views.small_sheets import DeviceSheet, PasteSheet, PreferencesSheet, TextSheet
 
 LEFT = Qt.MouseButton.LeftButton
@@ -39,7 +39,7 @@ def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) ->
     for _ in range(4):
         QTest.keyClick(picker.view, Qt.Key.Key_Down)
     QTest.keyClick(picker.view, Qt.Key.Key_Return)
-    assert window.conductor.workspace.device_id == "reference"
+    assert window.controller.workspace.device_id == "reference"
     assert "slow, for checking" in window.messages.messages[0].text
     assert window.settings.preferences.device == "reference"
 
@@ -49,7 +49,7 @@ def test_no_device_is_said_with_what_to_do(
 ) -> None:
     manners(devices=False)
     press(window.devices, "Look again")
-    qtbot.waitUntil(lambda: window.conductor.workspace.devices_known, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.devices_known, timeout=30000)
     assert "No OpenCL device found" in window.devices.words.text()
 
 
@@ -65,8 +65,8 @@ def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: P
 def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
     card = window.start.cards[0]
     QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
-    assert Path(window.conductor.search.run_sheet.spec.profiles).name == card.example.profiles.name
+    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
+    assert Path(window.controller.search.run_sheet.spec.profiles).name == card.example.profiles.name
     assert not window.settings.recent
 
 
@@ -77,8 +77,8 @@ def test_pasted_sequences_become_a_file(qtbot: Any, window: MainWindow, press: P
     assert sheet.save.toolTip()
     QTest.keyClicks(sheet.text, "MKVLAAGIVL")
     press(sheet, "Open")
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
-    assert Path(window.conductor.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
+    assert Path(window.controller.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
 
 
 def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> None:
@@ -102,14 +102,14 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
 
 def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainWindow) -> None:
     window.actions_.update()
-    window.conductor.show_palette()
+    window.controller.show_palette()
     shown = window.palette_.shown_texts()
     for command in COMMANDS:
         action = window.actions_.by_id[command.id]
         assert command.text in shown
         assert action.toolTip()
         if not action.isEnabled():
-            assert action.toolTip() == command.why_not(window.conductor) != ""
+            assert action.toolTip() == command.why_not(window.controller) != ""
         assert command.menu in (*MENUS, "")
     assert not window.actions_.by_id["hits.export_hits"].isEnabled()
     keys = [command.keys for command in COMMANDS if command.keys]
@@ -121,21 +121,21 @@ QUIET = ("quit", "sources.open_files", "locating.ask_for_page", "full_screen")
 
 @pytest.mark.parametrize("name", [command.id for command in COMMANDS if command.id not in QUIET])
 def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path], name: str) -> None:
-    window.conductor.sources.open_paths([str(made_run())])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(made_run())])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     page.hits.table.choose_row(0)
     window.actions_.update()
     window.actions_.by_id[name].trigger()
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle and not page.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle and not page.run.hits.is_busy, timeout=30000)
     menu = QGuiApplication.instance().activePopupWidget()
     if menu is not None:
         menu.close()
 
 
 def test_disabled_buttons_say_why(window: MainWindow) -> None:
-    window.conductor.search.open_run_sheet()
-    window.conductor.workspace.devices_known = False
+    window.controller.search.open_run_sheet()
+    window.controller.workspace.devices_known = False
     window.devices.show_devices()
     for found in window.findChildren(QPushButton):
         if found.isVisible() and not found.isEnabled():
@@ -143,7 +143,7 @@ def test_disabled_buttons_say_why(window: MainWindow) -> None:
 
 
 def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
-    sheet = loaded.conductor.search.run_sheet
+    sheet = loaded.controller.search.run_sheet
     reached = set()
     for _ in range(40):
         focused = loaded.focusWidget()
@@ -155,12 +155,12 @@ def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> Non
 
 def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
     window = page.window()
-    window.conductor.set_theme("dark")
+    window.controller.set_theme("dark")
     assert theme.current().name == "dark"
     qtbot.wait(50)
     picture = page.strip.plot.grab().toImage()
     assert picture.pixelColor(2, 2).name().upper() == theme.DARK.surface
-    window.conductor.set_theme("light")
+    window.controller.set_theme("light")
     qtbot.wait(50)
     assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
 
@@ -181,7 +181,7 @@ def test_recent_files_open_and_can_be_pinned(
     assert not buttons["away.hmm"].isEnabled()
     assert "missing" in buttons["away.hmm"].toolTip()
     QTest.mouseClick(buttons["made.fasta"], LEFT)
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
     window._pin(files["made.fasta"], True)
     assert window.settings.recent[0].pinned
 
@@ -193,12 +193,12 @@ def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str])
     again = MainWindow(window.settings, worker)
     again.show()
     assert not again.docks["details"].isVisible()
-    again.conductor.reset_layout()
+    again.controller.reset_layout()
     assert again.docks["details"].isVisible()
     again.close()
     again.deleteLater()
 
 
 def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
-    loaded.conductor.search.open_run_sheet()
+    loaded.controller.search.open_run_sheet()
     assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.ui.forms.scripts import as_command, as_python
-from clalign.ui.forms.search_form import PRESETS, SearchForm, option_fields
+from clalign.ui.engines.plan7.form import PRESETS, SearchForm, option_fields
 from clalign.ui.models import device_words
+from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace, notices
 from clalign.values.devices import REFERENCE, Device
 

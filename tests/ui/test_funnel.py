@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from clalign.runs.run_file import open_run
-from clalign.ui.main_window import MainWindow
 from clalign.ui.models.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
 from clalign.ui.models.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
 from clalign.ui.views.funnel_view import FunnelView
 from clalign.ui.views.results_page import ResultsPage
@@ -72,8 +72,8 @@ def test_survivors_are_sorted_and_what_is_unknown_comes_last(hmmer3_run: Callabl
 
 @pytest.fixture
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
-    window.conductor.sources.open_paths([str(hmmer3_run())])
-    made = window.conductor.page
+    window.controller.sources.open_paths([str(hmmer3_run())])
+    made = window.controller.page
     qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
     return made
 
@@ -128,8 +128,8 @@ def test_the_funnel_follows_a_running_search(
 
 
 def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
-    window.conductor.sources.open_paths([str(made_run())])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(made_run())])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     page.show_tab("funnel")
     assert "without filters" in page.funnel.empty._heading.text()
@@ -192,7 +192,7 @@ def test_a_name_is_asked_for_and_a_wrong_one_is_said(qtbot: Any, funnel: FunnelV
     assert not sheet.go.isEnabled()
     QTest.keyClicks(sheet.name, "nobody")
     QTest.keyClick(sheet.name, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     shown = window.sheets.sheet
     assert isinstance(shown, ExplainSheet)
     said = [child.text() for child in shown.findChildren(QWidget) if hasattr(child, "text")]
@@ -207,8 +207,8 @@ def test_without_hits_the_best_sequence_can_be_explained(
         run.connection.execute("DELETE FROM hits")
         run.connection.commit()
         run.set_best(0, {"name": "SEQ_0003", "score": 4.1, "evalue": 0.1, "kind": "msv"})
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
     assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty._words.text()
     press(page.empty, "Explain the best one")

@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QTest
 
 from clalign.databases.examples import load_examples
-from clalign.ui.bridge import default_worker
-from clalign.ui.main_window import MainWindow
 from clalign.ui.settings import Settings
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.worker_process import default_worker
 
 BEAT_MS = 5
 LONGEST_SECONDS = 0.1
@@ -121,21 +121,21 @@ def test_many_batches_do_not_stall_the_window(
 ) -> None:
     window = unwatched_window
     manners(batches=150, hits=150, pause=0.005)
-    window.conductor.sources.open_paths([files["made.hmm"], files["made.fasta"]])
+    window.controller.sources.open_paths([files["made.hmm"], files["made.fasta"]])
     assert calmest(lambda: search_many_batches(qtbot, window)) < LONGEST_SECONDS
 
 
 def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
-    conductor = window.conductor
-    if conductor.page is None:
-        qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=30000)
+    controller = window.controller
+    if controller.page is None:
+        qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=30000)
     else:
-        conductor.search.open_run_sheet()
-    heart, before = Heart(), conductor.page
+        controller.search.open_run_sheet()
+    heart, before = Heart(), controller.page
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: conductor.page is not before and conductor.page.run.hits.n_all > 2000, timeout=30000)
-    page = conductor.page
+    qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000, timeout=30000)
+    page = controller.page
     page.hits.filter_box.setText("kinase")
     page.run.set_threshold("report", 30.0)
     page.step_hit(1)
@@ -152,15 +152,15 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     """Search an example with the real worker in a window of its own; return the longest pause."""
     window = MainWindow(Settings(tmp_path / "config", tmp_path / "data"), default_worker())
     window.show()
-    conductor = window.conductor
-    conductor.inspector.find_devices(refresh=False)
-    qtbot.waitUntil(lambda: conductor.workspace.devices_known, timeout=120000)
-    conductor.sources.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
-    qtbot.waitUntil(lambda: conductor.search.run_sheet is not None, timeout=60000)
+    controller = window.controller
+    controller.inspector.find_devices(refresh=False)
+    qtbot.waitUntil(lambda: controller.workspace.devices_known, timeout=120000)
+    controller.sources.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
+    qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=60000)
     heart = Heart()
-    conductor.search.run_search()
-    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.is_complete, timeout=120000)
-    qtbot.waitUntil(lambda: conductor.page.run.hits.n_all > 0, timeout=30000)
+    controller.search.run_search()
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=120000)
+    qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0, timeout=30000)
     longest = heart.longest
     window.close()
     window.deleteLater()
@@ -178,8 +178,8 @@ def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[...,
     """Open a run of a HMMER3 profile and go through all its tabs; return the longest pause."""
     profile = next(example.profiles for example in load_examples() if example.id == "globins4")
     path = hmmer3_run(f"look{number}", profiles=str(profile), name_="globins4", length=149)
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5, timeout=30000)
     heart = Heart()
     page.hits.table.choose_row(0)

@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui import words
-from clalign.ui.main_window import MainWindow
+from clalign.ui import formatting
 from clalign.ui.models.histogram import read_histogram
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
 
@@ -46,8 +46,8 @@ def test_forward_scores_are_of_those_that_got_that_far(hmmer3_run: Callable[...,
 
 @pytest.fixture
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
-    window.conductor.sources.open_paths([str(hmmer3_run())])
-    made = window.conductor.page
+    window.controller.sources.open_paths([str(hmmer3_run())])
+    made = window.controller.page
     qtbot.waitUntil(lambda: made.run.hits.n_shown == 5 and made.run.histogram is not None, timeout=30000)
     return made
 
@@ -56,7 +56,7 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     page.show_tab("histogram")
     view = page.histogram
     assert view.kinds.isVisible()
-    said = view.sentence.text().replace(words.THIN, " ")
+    said = view.sentence.text().replace(formatting.THIN, " ")
     assert said.startswith("MSV filter scores of all 1 000 sequences; the curve is the model's calibration, not fitted")
     assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
     QTest.keyClick(view.kinds, Qt.Key.Key_End)
@@ -69,8 +69,8 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
 
 
 def test_hmmer2_has_no_choice_of_scores(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
-    window.conductor.sources.open_paths([str(made_run())])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(made_run())])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page.run.histogram is not None, timeout=30000)
     assert not page.strip.kinds.isVisible()
     assert page.run.histogram.fit is not None

@@ -11,13 +11,13 @@ from PySide6.QtTest import QTest
 
 from clalign.runs.run_file import open_run
 from clalign.ui import theme
-from clalign.ui.main_window import MainWindow
 from clalign.ui.models.alignment_layout import Line, as_fasta, as_text, confidence, lay_out, node_at
 from clalign.ui.models.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from clalign.ui.models.hit_columns import COLUMNS, NO_DOMAIN, SETS
 from clalign.ui.models.hit_pages import HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.domain_strip import Block, domain_tip, paint_strip
 from clalign.ui.views.results_page import ResultsPage
 
@@ -127,8 +127,8 @@ def test_envelopes_are_pale_and_what_does_not_count_is_an_outline(qapp: Any) -> 
 
 @pytest.fixture
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
-    window.conductor.sources.open_paths([str(hmmer3_run())])
-    made = window.conductor.page
+    window.controller.sources.open_paths([str(hmmer3_run())])
+    made = window.controller.page
     qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
     return made
 

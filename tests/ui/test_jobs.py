@@ -8,8 +8,8 @@ import pytest
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
-from clalign.ui.bridge import WorkerProcess, default_worker
 from clalign.ui.models.jobs import JobItem, JobQueue
+from clalign.ui.worker_process import WorkerProcess, default_worker
 
 
 @pytest.fixture

@@ -13,19 +13,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.errors import InputError, OptionError
-from clalign.ui import job_desk, words
-from clalign.ui.main_window import MainWindow
-from clalign.ui.models.calibration import fit_chart, fit_words
+from clalign.ui import formatting
+from clalign.ui.controllers import job_controller
+from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
+from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
+from clalign.ui.engines.plan7.ladder import LadderView
+from clalign.ui.engines.plan7.ladder_page import LadderPage
+from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.models.comparison import ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
 from clalign.ui.models.figures import linear_ticks, log_ticks, tick_text
-from clalign.ui.models.ladder import LadderView
 from clalign.ui.models.rungs import known_experiments, known_rungs
-from clalign.ui.views.calibrate_sheet import CalibrateSheet
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.figure_view import save_picture
-from clalign.ui.views.ladder_page import LadderPage
-from clalign.ui.views.run_sheet import RunSheet
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -42,7 +43,7 @@ def texts(parent: QWidget) -> str:
 @pytest.fixture
 def ladder_page(window: MainWindow) -> LadderPage:
     QTest.keyClick(window, Qt.Key.Key_7, CTRL)
-    page = window.conductor.labs.page
+    page = window.controller.labs.page
     assert isinstance(page, LadderPage)
     return page
 
@@ -50,13 +51,13 @@ def ladder_page(window: MainWindow) -> LadderPage:
 @pytest.fixture
 def comparison_page(window: MainWindow, press: Press) -> ComparisonPage:
     press(window.devices, "Compare devices…")
-    page = window.conductor.labs.page
+    page = window.controller.labs.page
     assert isinstance(page, ComparisonPage)
     return page
 
 
 def wait_for_end(qtbot: Any, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: window.conductor.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.queue.current is None, timeout=30000)
 
 
 def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
@@ -66,7 +67,7 @@ def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
     assert not ladder_page.tools["save"].isEnabled()
     manners(pause=0.2)
     press(ladder_page, "Run")
-    assert window.conductor.queue.current.spec["variants"] is None
+    assert window.controller.queue.current.spec["variants"] is None
     qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 2, timeout=30000)
     assert ladder_page.stop_button.isVisible()
     assert not ladder_page.run_button.isVisible()
@@ -100,11 +101,11 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     assert ladder_page.ladder.wanted() == names
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
-    assert window.conductor.queue.current.spec["variants"] == names
+    assert window.controller.queue.current.spec["variants"] == names
     wait_for_end(qtbot, window)
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
-    assert set(known_experiments()) < set(window.conductor.queue.current.spec["variants"])
+    assert set(known_experiments()) < set(window.controller.queue.current.spec["variants"])
     wait_for_end(qtbot, window)
 
 
@@ -168,9 +169,9 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
     ladder_page.ladder.begin()
     assert not ladder_page.ladder.n_done
     ladder_page.ladder.end()
-    window.conductor.show_start()
-    window.conductor.sources.open_paths([str(tmp_path / "ladder.json")])
-    assert window.conductor.labs.page is ladder_page
+    window.controller.show_start()
+    window.controller.sources.open_paths([str(tmp_path / "ladder.json")])
+    assert window.controller.labs.page is ladder_page
     assert ladder_page.ladder.n_done == 4
     assert "Ladder" in window.windowTitle()
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
@@ -197,7 +198,7 @@ def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: C
     shown = texts(comparison_page)
     assert "Both devices have the same scores" in shown
     assert "Made-up GPU is 10.0 times as fast as Made-up CPU" in shown
-    assert f"Below about 13{words.THIN}000{words.THIN}000 residues Made-up CPU is done first" in shown
+    assert f"Below about 13{formatting.THIN}000{formatting.THIN}000 residues Made-up CPU is done first" in shown
     chart = comparison_page.curves.chart
     assert [line.name for line in chart.lines] == ["Made-up GPU", "Made-up CPU"]
     assert chart.marks[0].x == pytest.approx(1.333e7)
@@ -245,7 +246,7 @@ def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) ->
         ("c.json", '{"kind": "ladder"}', "not a whole document"),
     ):
         (tmp_path / name).write_text(text)
-        window.conductor.sources.open_paths([str(tmp_path / name)])
+        window.controller.sources.open_paths([str(tmp_path / name)])
         assert why in window.messages.messages[0].text
         with pytest.raises(InputError, match=why):
             read_document(str(tmp_path / name))
@@ -254,8 +255,8 @@ def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) ->
 def test_a_profile_is_calibrated_and_takes_its_place(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
 ) -> None:
-    window.conductor.sources.open_paths([files["bare.hmm"]])
-    qtbot.waitUntil(lambda: window.conductor.workspace.profiles is not None, timeout=30000)
+    window.controller.sources.open_paths([files["bare.hmm"]])
+    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
     qtbot.waitUntil(lambda: "No calibration" in texts(window.details), timeout=30000)
     manners(pause=0.1)
     press(window.details, "Calibrate…")
@@ -264,10 +265,10 @@ def test_a_profile_is_calibrated_and_takes_its_place(
     press(sheet, "Calibrate")
     qtbot.waitUntil(lambda: sheet.figure.isVisible() and sheet.figure.chart is not None, timeout=30000)
     wait_for_end(qtbot, window)
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     output = window.settings.data / "calibrated" / "bare.hmm"
-    assert window.conductor.workspace.profiles_path == str(output)
-    assert files["bare.hmm"] not in window.conductor.workspace.sources
+    assert window.controller.workspace.profiles_path == str(output)
+    assert files["bare.hmm"] not in window.controller.workspace.sources
     assert "bare" in Path(files["bare.hmm"]).read_text(), "the original stays as it is"
     assert sheet.figure.chart.center == -10.0
     assert "mu -10.000, lambda 0.5000" in texts(sheet)
@@ -280,8 +281,8 @@ def test_the_search_sheet_offers_to_calibrate(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Callable[..., None]
 ) -> None:
     drop(window, [files["bare.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
-    press(window.conductor.search.run_sheet, "Calibrate…")
+    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
+    press(window.controller.search.run_sheet, "Calibrate…")
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
     for field, text, why in (
@@ -300,10 +301,10 @@ def test_the_search_sheet_offers_to_calibrate(
 def test_a_calibration_that_ends_early_can_be_tried_again(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
 ) -> None:
-    window.conductor.sources.open_paths([files["bare.hmm"]])
-    qtbot.waitUntil(lambda: window.conductor.workspace.profiles is not None, timeout=30000)
+    window.controller.sources.open_paths([files["bare.hmm"]])
+    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
     manners(fail="There is too little memory.")
-    window.conductor.labs.calibrate()
+    window.controller.labs.calibrate()
     sheet = window.sheets.sheet
     press(sheet, "Calibrate")
     wait_for_end(qtbot, window)
@@ -314,7 +315,7 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
     press(sheet, "Stop")
     wait_for_end(qtbot, window)
     assert sheet.run_button.isVisible()
-    assert files["bare.hmm"] in window.conductor.workspace.sources
+    assert files["bare.hmm"] in window.controller.workspace.sources
 
 
 def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners: Callable[..., None]) -> None:
@@ -322,14 +323,14 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners
     press(window.devices, "Details")
     sheet = window.sheets.sheet
     press(sheet, "Tune")
-    assert window.conductor.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
+    assert window.controller.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
     qtbot.waitUntil(lambda: "Nodes a strip: 8 (item)" in texts(sheet), timeout=30000)
     wait_for_end(qtbot, window)
     told = window.messages.messages[0]
     assert told.text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
     assert "its scores differ" in texts(sheet)
     press(window.messages, "Forget it")
-    assert window.conductor.queue.current.spec["reset"]
+    assert window.controller.queue.current.spec["reset"]
     wait_for_end(qtbot, window)
     assert "built-in choices again" in window.messages.messages[0].text
 
@@ -338,7 +339,7 @@ def test_a_measurement_that_hangs_is_ended(
     qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(job_desk, "STALLED_SECONDS", 0.5)
+    monkeypatch.setattr(job_controller, "STALLED_SECONDS", 0.5)
     manners(pause=120)
     press(ladder_page, "Run")
     qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 1, timeout=30000)
@@ -349,12 +350,12 @@ def test_a_measurement_that_hangs_is_ended(
 
 
 def test_the_reference_has_nothing_to_tune(window: MainWindow) -> None:
-    window.conductor.workspace.choose_device("reference")
-    window.conductor.update_actions()
+    window.controller.workspace.choose_device("reference")
+    window.controller.update_actions()
     action = window.actions_.by_id["devices.tune"]
     assert not action.isEnabled()
     assert "nothing to tune" in action.toolTip()
-    window.conductor.devices.device_details()
+    window.controller.devices.device_details()
     QTest.qWait(30)
     assert not window.sheets.sheet.tune.isVisible()
 
@@ -387,7 +388,7 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     ladder.add_row(fake.rung("something new", 2.0, 2.0))
     assert ladder.n_done == 2
     assert ladder.wanted() == ["something new"]
-    assert dict(ladder.facts(ladder.rows[0]))["Occupancy"] == f"50{words.THIN}%"
+    assert dict(ladder.facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
     assert ladder.rungs.tsv().count("\n") == len(known_rungs()) + 2
 
 

@@ -17,8 +17,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 import clalign
-from clalign.ui.app import tell_faults
-from clalign.ui.main_window import MainWindow
+from clalign.ui.shell.app import tell_faults
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
 Press = Callable[[QWidget, str], None]
@@ -30,8 +30,8 @@ def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, ma
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\x55" * (size - 4096))
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.refusal))
     assert not page.run.cards
     assert_refused(page, "is damaged")
@@ -65,14 +65,14 @@ def test_a_damaged_run_that_is_mended_opens_again(
             connection.execute("CREATE VIEW strange AS SELECT 1")
         else:
             connection.execute("UPDATE facts SET value = '[1]' WHERE name = 'spec'")
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.refusal))
     assert_refused(page, "is damaged")
     shutil.copy(kept, path)
     press(page, "Try again")
-    qtbot.waitUntil(lambda: window.conductor.page is not page and bool(window.conductor.page.run.hits.n_all))
-    assert not window.conductor.page.waiting.isVisible()
+    qtbot.waitUntil(lambda: window.controller.page is not page and bool(window.controller.page.run.hits.n_all))
+    assert not window.controller.page.waiting.isVisible()
 
 
 def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: ResultsPage) -> None:
@@ -90,7 +90,7 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    queue = loaded.conductor.queue
+    queue = loaded.controller.queue
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
     item = queue.current
     for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
@@ -98,8 +98,8 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(
     qtbot.waitUntil(lambda: not item.is_active, timeout=30000)
     assert item.state == "failed"
     assert "moved or deleted" in loaded.messages.messages[0].text
-    assert item.run not in loaded.conductor.workspace.sources
-    assert loaded.conductor.page is None
+    assert item.run not in loaded.controller.workspace.sources
+    assert loaded.controller.page is None
 
 
 def test_a_message_goes_when_its_run_is_continued(
@@ -107,11 +107,11 @@ def test_a_message_goes_when_its_run_is_continued(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    queue = loaded.conductor.queue
+    queue = loaded.controller.queue
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
-    page = loaded.conductor.page
+    page = loaded.controller.page
     qtbot.waitUntil(page._unfinished_bar.isVisible, timeout=30000)
     press(page._unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
@@ -119,31 +119,31 @@ def test_a_message_goes_when_its_run_is_continued(
 
 
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clalign.ui.job_desk.run_name", lambda spec, now: "same")
-    conductor = loaded.conductor
-    spec = conductor.search.run_sheet.spec
-    runs = [conductor.desk.search(spec), conductor.desk.search(spec)]
-    qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=30000)
+    monkeypatch.setattr("clalign.ui.controllers.job_controller.run_name", lambda spec, now: "same")
+    controller = loaded.controller
+    spec = controller.search.run_sheet.spec
+    runs = [controller.jobs.search(spec), controller.jobs.search(spec)]
+    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=30000)
     assert len(set(runs)) == 2
     assert all(Path(run).exists() for run in runs)
-    assert [item.state for item in conductor.queue.items] == ["done", "done"]
+    assert [item.state for item in controller.queue.items] == ["done", "done"]
 
 
 def test_a_folder_for_runs_that_cannot_be_made_is_told(loaded: MainWindow, press: Press) -> None:
     loaded.settings.data = loaded.settings.config / "preferences.json"
     press(loaded, "Run search")
     assert "could not be made because" in loaded.messages.messages[0].text
-    assert loaded.conductor.search.run_sheet is not None
-    assert not loaded.conductor.queue.items
+    assert loaded.controller.search.run_sheet is not None
+    assert not loaded.controller.queue.items
 
 
 def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
-    sheet = loaded.conductor.search.run_sheet
+    sheet = loaded.controller.search.run_sheet
     editor = next(e for e in sheet.findChildren(QLineEdit) if e.isVisible())
     editor.setFocus()
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=30000)
-    assert loaded.conductor.search.run_sheet is None
+    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
+    assert loaded.controller.search.run_sheet is None
 
 
 def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:
@@ -161,7 +161,7 @@ def test_many_refused_files_are_told_in_one_message(
     for path in paths:
         path.write_bytes(b"\x89PNG\r\n")
     drop(window, [str(path) for path in paths])
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     refused = [message.text for message in window.messages.messages]
     assert len(refused) == 1
     assert refused[0].startswith("6 files could not be opened: picture")
@@ -172,51 +172,51 @@ def test_many_refused_files_are_told_in_one_message(
 def test_what_was_refused_is_no_longer_told_beside_other_files(
     qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]
 ) -> None:
-    messages, sources = window.messages, window.conductor.sources
+    messages, sources = window.messages, window.controller.sources
     for later in ([files["made.fasta"]], [str(made_run())]):
         sources.open_paths([files["picture.fasta"]])
         qtbot.waitUntil(lambda: bool(messages.messages), timeout=30000)
         sources.open_paths(later)
         assert not messages.messages
         sources.close_source(files["picture.fasta"])
-        qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
 
 
 def test_the_line_of_a_job_goes_when_another_run_is_shown(
     page: ResultsPage, window: MainWindow, made_run: Callable[..., Path]
 ) -> None:
-    conductor = window.conductor
-    assert [item.run for item in conductor.queue.items] == [str(page.run.path)]
-    conductor.show_run(str(page.run.path))
-    assert conductor.queue.items
-    conductor.sources.open_paths([str(made_run())])
-    assert not conductor.queue.items
+    controller = window.controller
+    assert [item.run for item in controller.queue.items] == [str(page.run.path)]
+    controller.show_run(str(page.run.path))
+    assert controller.queue.items
+    controller.sources.open_paths([str(made_run())])
+    assert not controller.queue.items
     assert not window.job_bar.isVisible()
 
 
 def test_older_messages_are_counted_and_closed_together(window: MainWindow, press: Press) -> None:
     for number in range(8):
-        window.conductor.say("stop", f"Something of kind {number} happened.")
+        window.controller.say("stop", f"Something of kind {number} happened.")
     press(window.messages, "Close all")
     assert not window.messages.isVisible()
-    window.conductor.say("note", "One more.")
+    window.controller.say("note", "One more.")
     assert window.messages.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
-    space, path = loaded.conductor.workspace, Path(files["made.fasta"])
+    space, path = loaded.controller.workspace, Path(files["made.fasta"])
     loaded.sheets.close_sheet()
     assert space.sources[str(path)].alphabet_found == "amino"
     path.write_text(">d\nACGTACGTACGT\n")
-    loaded.conductor.search.open_run_sheet()
+    loaded.controller.search.open_run_sheet()
     assert space.sources[str(path)].state == "reading"
     assert "changed on disk and is read again" in loaded.messages.messages[0].text
     qtbot.waitUntil(lambda: space.sources[str(path)].state == "ready", timeout=30000)
     assert space.sources[str(path)].alphabet_found == "dna"
-    loaded.conductor.sources.look_again()
+    loaded.controller.sources.look_again()
     assert space.sources[str(path)].state == "ready"
     path.unlink()
-    loaded.conductor.sources.look_again()
+    loaded.controller.sources.look_again()
     assert space.sources[str(path)].state == "ready", "what is not there cannot be read"
 
 
@@ -252,7 +252,7 @@ def test_a_fault_while_a_file_is_read_shows_the_text_to_report(
     qtbot: Any, window: MainWindow, files: dict[str, str], manners: Callable[..., None]
 ) -> None:
     manners(fault=True)
-    window.conductor.sources.open_paths([files["made.fasta"]])
+    window.controller.sources.open_paths([files["made.fasta"]])
     qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages), timeout=30000)
     assert "ZeroDivisionError" in fault_shown(window)
 
@@ -281,9 +281,9 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
     for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
         qtbot.waitUntil(page._places[tab].isVisible)
-        qtbot.waitUntil(lambda: window.conductor.files.is_idle)
+        qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
-    window.conductor.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
+    window.controller.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
     qtbot.waitUntil(lambda: window.messages.isVisible() and window.messages.height() > 100)
     middle = window.centralWidget()
     for holder in (window.center.parentWidget(), middle):
@@ -295,7 +295,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_file_whose_name_is_no_utf8_is_refused(window: MainWindow, files: dict[str, str]) -> None:
     path = Path(files["made.fasta"]).rename(Path(files["made.fasta"]).with_name(os.fsdecode(b"s\xf1.fasta")))
-    window.conductor.sources.open_paths([str(path)])
+    window.controller.sources.open_paths([str(path)])
     assert "s\\udcf1.fasta" in window.messages.messages[0].text
     assert "on the command line" in window.messages.messages[0].text
-    assert not window.conductor.workspace.sources
+    assert not window.controller.workspace.sources

@@ -18,12 +18,12 @@ from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext
 from clalign.runs.inputs import LOCATE, input_of
 from clalign.runs.run_file import create_run, open_run
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.missing_files import LOCATE_TITLE
 from clalign.ui.models.profile_nodes import shown_profile
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet
-from clalign.ui.views.pair_page import PairPage
 
 Press = Callable[[QWidget, str], None]
 
@@ -60,8 +60,8 @@ def test_closing_does_not_wait_for_a_checksum(
     if closes_window:
         window.close()
     else:
-        window.conductor.close_page()
-        qtbot.waitUntil(lambda: window.conductor.files.is_idle)
+        window.controller.close_page()
+        qtbot.waitUntil(lambda: window.controller.files.is_idle)
 
 
 def test_a_moved_file_of_a_run_is_located(
@@ -77,7 +77,7 @@ def test_a_moved_file_of_a_run_is_located(
         input_of(run, "targets")
     job = {"job": "verify", "run": str(path)}
     item = JobItem("Verify", job, "failed", message=caught.value.message, hint=caught.value.hint)
-    window.conductor.desk._end_badly(item)
+    window.controller.jobs._end_badly(item)
     texts = lambda: [message.text for message in window.messages.messages]  # noqa: E731
     told = texts()[0]
     assert LOCATE not in told
@@ -110,8 +110,8 @@ def test_a_dot_plot_comes_when_its_file_is_located(
     moved = Path(shutil.copy(targets, tmp_path / "elsewhere.fasta"))
     with open_run(pair_runs["proteins"], writable=True) as run:
         run.set_facts(spec={**run.fact("spec"), "targets": str(tmp_path / "gone.fasta")})
-    window.conductor.sources.open_paths([str(pair_runs["proteins"])])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(pair_runs["proteins"])])
+    page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and bool(page.run.hits.n_all) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
@@ -144,8 +144,8 @@ def test_a_profile_of_a_run_is_read_where_it_lies_now_and_only_if_it_is_the_same
     changed.write_text(new.read_text() + "\n")
     with open_run(path, writable=True) as run:
         run.set_facts(profiles_digest=sha256(new.read_bytes()).hexdigest())
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)
     page.show_tab("profile")
     qtbot.waitUntil(lambda: page.profile.locate_button.isVisible())
@@ -171,11 +171,11 @@ def test_an_explanation_comes_when_its_file_is_located(
     with open_run(path, writable=True) as run:
         report = {**run.fact("database"), "digest": sha256(new.read_bytes()).hexdigest()}
         run.set_facts(database=report)
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.hits.n_all) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
-    window.conductor.filters.explain_hit()
+    window.controller.filters.explain_hit()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     locate = lambda: [b for b in sheet.findChildren(QPushButton) if b.text() == LOCATE_TITLE and b.isVisible()]  # noqa: E731

@@ -16,11 +16,11 @@ from clalign.runs import connection as door
 from clalign.runs.run_file import open_run, write_note
 from clalign.runs.schema import _ADDED, SCHEMA_VERSION
 from clalign.ui import theme
-from clalign.ui.main_window import MainWindow
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.hits_table import HitsTable
 from clalign.ui.views.results_page import ResultsPage
 
@@ -37,11 +37,11 @@ def shown(
 
     def show(kind: str) -> ResultsPage:
         path = made_run() if kind == "profile" else Path(shutil.copy(pair_runs["proteins"], tmp_path / "p.clalign"))
-        window.conductor.sources.open_paths([str(path)])
-        page = window.conductor.page
+        window.controller.sources.open_paths([str(path)])
+        page = window.controller.page
         assert page is not None
         qtbot.waitUntil(
-            lambda: bool(page.run.cards) and not page.run.is_due and window.conductor.reader.is_idle, timeout=30000
+            lambda: bool(page.run.cards) and not page.run.is_due and window.controller.reader.is_idle, timeout=30000
         )
         return page
 
@@ -289,7 +289,7 @@ def test_new_hits_do_not_take_the_field_away(qtbot: Any, window: MainWindow, sho
     page.run.hits.modelReset.connect(lambda: resets.append(True))
     for _ in range(2):
         page.run.refresh()
-        qtbot.waitUntil(lambda: window.conductor.reader.is_idle, timeout=10000)
+        qtbot.waitUntil(lambda: window.controller.reader.is_idle, timeout=10000)
     assert not resets
     QTest.keyClicks(editor(qtbot, table), "rd")
     finish(qtbot, table)

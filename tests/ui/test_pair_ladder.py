@@ -12,13 +12,13 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
-from clalign.ui import words
-from clalign.ui.main_window import MainWindow
+from clalign.ui import formatting
+from clalign.ui.engines.pairwise.ladder import PairLadderView
+from clalign.ui.engines.pairwise.ladder_page import PairLadderPage
+from clalign.ui.engines.plan7.ladder_page import LadderPage
 from clalign.ui.models.documents import read_document
-from clalign.ui.models.pair_ladder import PairLadderView
 from clalign.ui.models.rungs import known_pair_rungs, published_pair_device
-from clalign.ui.views.ladder_page import LadderPage
-from clalign.ui.views.pair_ladder_page import PairLadderPage
+from clalign.ui.shell.main_window import MainWindow
 
 Press = Callable[[QWidget, str], None]
 
@@ -29,18 +29,18 @@ def texts(parent: QWidget) -> str:
 
 
 def wait_for_end(qtbot: Any, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: window.conductor.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.queue.current is None, timeout=30000)
 
 
 @pytest.fixture
 def page(window: MainWindow) -> PairLadderPage:
     """The page, reached from the first ladder by its chooser."""
     QTest.keyClick(window, Qt.Key.Key_7, Qt.KeyboardModifier.ControlModifier)
-    first = window.conductor.labs.page
+    first = window.controller.labs.page
     assert isinstance(first, LadderPage)
     first.ladders.setFocus()
     QTest.keyClick(first.ladders, Qt.Key.Key_Down)
-    found = window.conductor.labs.page
+    found = window.controller.labs.page
     assert isinstance(found, PairLadderPage)
     assert first.ladders.currentText() == "Plan7 Viterbi"
     return found
@@ -56,12 +56,12 @@ def test_the_pairs_are_run_and_rows_arrive_live(
     qtbot: Any, window: MainWindow, page: PairLadderPage, manners: Callable[..., None], press: Press
 ) -> None:
     assert [row["name"] for row in page.ladder.rows] == [row["name"] for row in known_pair_rungs()]
-    assert page.pairs.text() == words.count(1000)
+    assert page.pairs.text() == formatting.count(1000)
     assert "Smith-Waterman" in window.windowTitle()
     manners(pause=0.2)
     type_into(page.length, "256")
     press(page, "Run")
-    job = window.conductor.queue.current.spec
+    job = window.controller.queue.current.spec
     assert job == {
         "job": "smith_waterman_ladder", "device": "0:0", "pairs": 1000, "length": 256, "variants": None,
     }  # fmt: skip
@@ -71,8 +71,8 @@ def test_the_pairs_are_run_and_rows_arrive_live(
     model = page.ladder.rungs
     cells = {model.columns[i].title: model.index(1, i).data() for i in range(model.columnCount())}
     assert (cells["Rung"], cells["Check"], cells["Speed-up"]) == ("global", "equal", "4.0×")
-    assert cells["Published kernel"] == words.seconds(0.2736)
-    assert cells["Host"] == words.seconds(0.125)
+    assert cells["Published kernel"] == formatting.seconds(0.2736)
+    assert cells["Host"] == formatting.seconds(0.125)
     assert "all alignments are equal" in page.summary.text()
     assert (page.figure.chart.bars[1].value, page.figure.chart.bars[1].beside) == (4.0, 2.57)
     kept = list((window.settings.data / "laboratory").glob("smith_waterman_ladder-*.json"))
@@ -99,7 +99,7 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, page: P
     page.table.setCurrentIndex(page.table.model().index(1, 0))
     QTest.keyClick(page.table, Qt.Key.Key_Space)
     press(page, "Run")
-    assert window.conductor.queue.current.spec["variants"] == ["global"]
+    assert window.controller.queue.current.spec["variants"] == ["global"]
     wait_for_end(qtbot, window)
 
 
@@ -143,13 +143,13 @@ def test_it_is_saved_opened_copied_and_drawn(
     assert QGuiApplication.clipboard().text().startswith("Rung\tCheck\tWhole\tKernel\tCopies\tHost\tSpeed-up")
     page.ladder.begin()
     page.ladder.end()
-    window.conductor.show_start()
-    window.conductor.sources.open_paths([str(tmp_path / "pairs.json")])
-    assert window.conductor.labs.page is page
+    window.controller.show_start()
+    window.controller.sources.open_paths([str(tmp_path / "pairs.json")])
+    assert window.controller.labs.page is page
     assert page.ladder.n_done == 3
     page.ladders.setFocus()
     QTest.keyClick(page.ladders, Qt.Key.Key_Up)
-    assert isinstance(window.conductor.labs.page, LadderPage)
+    assert isinstance(window.controller.labs.page, LadderPage)
 
 
 def test_the_chart_names_what_it_compares(qtbot: Any, fake: ModuleType) -> None:
@@ -159,5 +159,8 @@ def test_the_chart_names_what_it_compares(qtbot: Any, fake: ModuleType) -> None:
     chart = view.chart()
     assert chart.title == "Speed-up over the sequential rung"
     assert chart.beside_name == "published, on a GeForce RTX 3060"
-    assert dict(view.facts(view.rows[1]))["Published copies"] == words.seconds(0.5337)
-    assert view.summary() == f"Made-up GPU · 1{words.THIN}000 pairs of 512 × 512 nucleotides · all alignments are equal"
+    assert dict(view.facts(view.rows[1]))["Published copies"] == formatting.seconds(0.5337)
+    assert (
+        view.summary()
+        == f"Made-up GPU · 1{formatting.THIN}000 pairs of 512 × 512 nucleotides · all alignments are equal"
+    )

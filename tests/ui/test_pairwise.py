@@ -11,18 +11,18 @@ from PySide6.QtCore import Qt
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import PairRow
-from clalign.ui.forms.pair_form import LEFT_OUT, PairForm, option_fields
-from clalign.ui.forms.scripts import as_command, as_python, spec_of
-from clalign.ui.models import dot_plot, pair_histogram
+from clalign.ui.engines.pairwise import dot_plot, histogram
+from clalign.ui.engines.pairwise.columns import PAIR_TABLE
+from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
+from clalign.ui.engines.pairwise.form import LEFT_OUT, PairForm, option_fields
+from clalign.ui.engines.pairwise.histogram import read_pair_histogram
+from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment_layout import as_text
-from clalign.ui.models.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
-from clalign.ui.models.pair_columns import PAIR_TABLE
-from clalign.ui.models.pair_histogram import read_pair_histogram
 from clalign.ui.models.pair_layout import lay_out_pair, pair_fasta
-from clalign.ui.models.pair_run_view import PairRunView
 from clalign.ui.models.reader import Reader
+from clalign.ui.models.scripts import as_command, as_python, spec_of
 from clalign.ui.models.workspace import Source, Workspace, compares_bases, pair_notices
 
 LEFT = Qt.MouseButton.LeftButton
@@ -136,7 +136,7 @@ def test_a_bar_expects_what_the_curve_says_of_its_scores(hits_of: HitsOf, pair_r
 def test_joined_bars_do_not_change_how_many_reach_a_score(
     hits_of: HitsOf, pair_runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_histogram, "MAX_BARS", 4)
+    monkeypatch.setattr(histogram, "MAX_BARS", 4)
     _, hits = hits_of(pair_runs["proteins"])
     data = read_pair_histogram(pair_runs["proteins"], 0)
     assert len(data.counts) <= 4

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import columns_of
 from clalign.runs.run_file import open_run
-from clalign.ui.forms.pair_form import PairForm
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.pairwise.form import PairForm
+from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.engines.pairwise.sheet import PairSheet
 from clalign.ui.models.workspace import Source
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
-from clalign.ui.views.pair_page import PairPage
-from clalign.ui.views.pair_sheet import PairSheet
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -76,12 +76,12 @@ def test_options_without_a_meaning_cannot_be_chosen(form: PairForm) -> None:
 
 def test_what_is_wrong_is_said_where_it_is_seen(window: MainWindow, pair_runs: dict[str, Path], qtbot: Any) -> None:
     folder = pair_runs["proteins"].parent
-    space = window.conductor.workspace
+    space = window.controller.workspace
     for name in ("queries.fasta", "targets.fasta"):
         report = {"alphabet": "amino", "n_sequences": 2, "n_residues": 105}
         space.put(Source(str(folder / name), "sequences", "ready", report=report))
-    window.conductor.pairs.open_sheet()
-    sheet = window.conductor.pairs.sheet
+    window.controller.pairs.open_sheet()
+    sheet = window.controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     assert sheet.run_button.isEnabled()
     sheet.form.set_values({"gap_first": 5})
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said_where_it_is_seen(window: MainWindow, pair_runs: d
 def test_blast_columns_are_chosen_and_kept(qtbot: Any, window: MainWindow, opened: Opened) -> None:
     opened("proteins")
     jobs: list[dict[str, Any]] = []
-    window.conductor.queue.job_added.connect(lambda item: jobs.append(item.spec))
+    window.controller.queue.job_added.connect(lambda item: jobs.append(item.spec))
     for part in ("", "cigar"):
         QTest.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
         sheet = window.sheets.sheet
@@ -127,8 +127,8 @@ def test_a_higher_limit_lets_the_best_target_through(window: MainWindow, opened:
     assert best is not None
     least = page.run.wider_evalue()
     assert best["evalue"] <= least < 10 * best["evalue"]
-    window.conductor.search.search_wider()
-    sheet = window.conductor.pairs.sheet
+    window.controller.search.search_wider()
+    sheet = window.controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     assert sheet.form.values()[0]["evalue"] == pytest.approx(least)
 
@@ -146,31 +146,31 @@ def test_a_stopped_run_without_hits_says_so(opened: Opened) -> None:
 def test_a_run_that_is_worked_on_cannot_be_continued(
     qtbot: Any, real_window: MainWindow, pair_runs: dict[str, Path]
 ) -> None:
-    conductor, folder = real_window.conductor, pair_runs["proteins"].parent
+    controller, folder = real_window.controller, pair_runs["proteins"].parent
     files = str(folder / "queries.fasta"), str(folder / "targets.fasta")
-    conductor.pairs.start(PairwiseSpec(*files, device="reference"))
-    qtbot.waitUntil(lambda: isinstance(conductor.page, PairPage), timeout=60000)
-    assert not conductor.page._unfinished_bar.isVisible()
-    qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=120000)
+    controller.pairs.start(PairwiseSpec(*files, device="reference"))
+    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage), timeout=60000)
+    assert not controller.page._unfinished_bar.isVisible()
+    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=120000)
 
 
 def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, tmp_path: Path,
                                            press: Callable[..., None], pair_runs: dict[str, Path]) -> None:  # fmt: skip
     """Ctrl+. after the first query, then a click on Continue: the hits are those of a run in one go."""
-    conductor, folder = real_window.conductor, pair_runs["proteins"].parent
+    controller, folder = real_window.controller, pair_runs["proteins"].parent
     one, two = [">" + part for part in (folder / "queries.fasta").read_text().split(">")[1:]]
     many = tmp_path / "many.fasta"
     many.write_text("".join((one, two)[n % 2].replace(" ", f"_{n} ", 1) for n in range(40)))
     spec = PairwiseSpec(str(many), str(folder / "targets.fasta"), device="reference")
-    conductor.pairs.start(spec)
-    qtbot.waitUntil(lambda: conductor.page is not None and conductor.page.run.n_hits > 0, timeout=60000)
-    page = conductor.page
+    controller.pairs.start(spec)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.n_hits > 0, timeout=60000)
+    page = controller.page
     QTest.keyClick(real_window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: conductor.queue.current is None and page._unfinished_bar.isVisible(), timeout=60000)
+    qtbot.waitUntil(lambda: controller.queue.current is None and page._unfinished_bar.isVisible(), timeout=60000)
     stopped = page.run.n_hits
     press(page, "Continue")
     qtbot.waitUntil(lambda: not page._unfinished_bar.isVisible(), timeout=60000)
-    qtbot.waitUntil(lambda: page.run.is_complete and conductor.queue.current is None, timeout=120000)
+    qtbot.waitUntil(lambda: page.run.is_complete and controller.queue.current is None, timeout=120000)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.is_due, timeout=30000)
     with open_run(page.run.path) as run, open_run(pair_runs["proteins"]) as whole:
         found = [[(hit.name, hit.raw) for hit in run.hits(n)] for n in range(40)]
@@ -183,12 +183,12 @@ def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, 
 def test_the_sheet_fits_its_width_and_uses_the_height(window: MainWindow, qtbot: Any, height: int) -> None:
     """Also for DNA, whose usual scores need the longest words."""
     window.resize(1280 if height < 1000 else 1920, height)
-    space = window.conductor.workspace
+    space = window.controller.workspace
     for name in ("a_file_of_queries_with_a_name_that_does_not_end_so_soon.fasta", "targets.fasta"):
         report = {"alphabet": "dna", "n_sequences": 2, "n_residues": 105}
         space.put(Source(f"/made/up/folder/{name}", "sequences", "ready", report=report))
-    window.conductor.pairs.open_sheet()
-    sheet = window.conductor.pairs.sheet
+    window.controller.pairs.open_sheet()
+    sheet = window.controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     sheet.form.toggle_more()
     qtbot.waitUntil(lambda: sheet._scroll.verticalScrollBar().isVisible() == (height == 800), timeout=2000)

@@ -15,16 +15,16 @@ from PySide6.QtWidgets import QPlainTextEdit
 from clalign.databases.examples import load_pair_examples
 from clalign.engines.engine import explain_in_run
 from clalign.jobs import QuietContext
-from clalign.ui import theme, words
-from clalign.ui.main_window import MainWindow
-from clalign.ui.models.dot_plot import bare_plot, read_dot_plot
+from clalign.ui import formatting, theme
+from clalign.ui.engines.pairwise.card import PairCard
+from clalign.ui.engines.pairwise.columns import PAIR_TABLE
+from clalign.ui.engines.pairwise.dot_plot import bare_plot, read_dot_plot
+from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.engines.pairwise.pictures import AlignmentPicture, DotPicture
+from clalign.ui.engines.pairwise.sheet import PairSheet
 from clalign.ui.models.hit_pages import ALL_PROFILES
-from clalign.ui.models.pair_columns import PAIR_TABLE
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.pair_card import PairCard
-from clalign.ui.views.pair_page import PairPage
-from clalign.ui.views.pair_pictures import AlignmentPicture, DotPicture
-from clalign.ui.views.pair_sheet import PairSheet
 from clalign.ui.views.parts import FactsLabel
 from clalign.ui.views.pictures import FORMATS, save_picture
 from clalign.values.devices import REFERENCE
@@ -159,7 +159,7 @@ def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, o
     page = opened("empty")
     assert page.empty.isVisible()
     press(page, "Search with a higher limit…")
-    sheet = window.conductor.pairs.sheet
+    sheet = window.controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     assert sheet.form.values()[0]["evalue"] > 1e-199
 
@@ -302,7 +302,7 @@ def test_a_hit_and_a_named_target_are_explained(
         target = job["name"] if "name" in job else job["row"]
         answer(explain_in_run(Path(job["run"]), job["profile"], target, lambda _: REFERENCE, QuietContext()))
 
-    monkeypatch.setattr(window.conductor.inspector, "ask", ask)
+    monkeypatch.setattr(window.controller.inspector, "ask", ask)
     page.hits.table.choose_row(0)
     qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
     assert page.hits.explain.isVisible()
@@ -316,7 +316,7 @@ def test_a_hit_and_a_named_target_are_explained(
     assert columns[-1].split()[-1] == str(hit.raw)
     sheet.copy()
     assert f"Score:    {hit.raw} = " in QGuiApplication.clipboard().text()
-    window.conductor.filters.ask_name()
+    window.controller.filters.ask_name()
     asked = window.sheets.sheet
     assert isinstance(asked, NameSheet)
     asked.name_given.emit("t0")
@@ -334,10 +334,10 @@ def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) ->
     statistics, n_residues = page.run.card["statistics"], page.run.facts["database"]["n_residues"]
     size = page.run.database_words()
     assert size in texts
-    assert size.startswith(words.plural(n_residues, "residue"))
+    assert size.startswith(formatting.plural(n_residues, "residue"))
     less = statistics["length_adjustment"]
     if less:
-        assert words.count(n_residues - less * page.run.facts["database"]["n_sequences"]) in size
+        assert formatting.count(n_residues - less * page.run.facts["database"]["n_sequences"]) in size
     assert any(text.startswith("clalign sw ") for text in texts)
 
 
@@ -345,33 +345,33 @@ def test_from_the_example_to_hits_with_the_real_worker(
     qtbot: Any, real_window: MainWindow, pair_runs: dict[str, Path], press: Callable[..., None]
 ) -> None:
     """A click on the example, a sequence that is pasted, a click on Compare, and hits."""
-    window, conductor = real_window, real_window.conductor
-    conductor.workspace.set_devices([])
-    conductor.workspace.choose_device("reference")
+    window, controller = real_window, real_window.controller
+    controller.workspace.set_devices([])
+    controller.workspace.choose_device("reference")
     example = load_pair_examples()[0]
     card = next(card for card in window.start.cards if card.example == example)
     QTest.mouseClick(card, LEFT)
-    sheet = conductor.pairs.sheet
+    sheet = controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     qtbot.waitUntil(lambda: sheet.run_button.isEnabled(), timeout=60000)
     assert "BLOSUM62; a gap costs 12 for its first residue" in sheet.scoring.text()
     assert sheet.command.text().startswith("clalign sw ")
     folder = pair_runs["proteins"].parent
-    conductor.sources.open_quietly([str(folder / "targets.fasta")])
+    controller.sources.open_quietly([str(folder / "targets.fasta")])
     press(sheet, "Paste a query…")
     sheet.text.setPlainText((folder / "queries.fasta").read_text().split(">")[1].split("\n", 1)[1])
     press(sheet, "Use as query")
-    qtbot.waitUntil(lambda: conductor.inspector.is_idle, timeout=60000)
-    conductor.workspace.choose(str(folder / "targets.fasta"))
+    qtbot.waitUntil(lambda: controller.inspector.is_idle, timeout=60000)
+    controller.workspace.choose(str(folder / "targets.fasta"))
     qtbot.waitUntil(lambda: "query.fasta" in sheet.command.text(), timeout=60000)
     press(sheet, "Compare")
-    qtbot.waitUntil(lambda: isinstance(conductor.page, PairPage), timeout=60000)
-    run = conductor.page.run
+    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage), timeout=60000)
+    run = controller.page.run
     qtbot.waitUntil(lambda: run.is_complete and run.hits.n_shown > 3 and not run.is_due, timeout=120000)
     assert [run.hits.row_at(place).name for place in range(3)] == ["like1_0", "like1_1", "like1_2"]
-    qtbot.waitUntil(lambda: conductor.queue.current is None, timeout=30000)
-    item = conductor.queue.items[-1]
+    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=30000)
+    item = controller.queue.items[-1]
     assert item.title == "Compare query.fasta with targets.fasta"
     assert "hits in 31 sequences" in item.message
-    conductor.desk.verify(str(run.path), None)
+    controller.jobs.verify(str(run.path), None)
     qtbot.waitUntil(lambda: any("all equal" in m.text for m in window.messages.messages), timeout=60000)

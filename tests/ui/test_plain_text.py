@@ -13,9 +13,9 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
 
 from clalign.runs.run_file import open_run
-from clalign.ui import words
-from clalign.ui.main_window import MainWindow
+from clalign.ui import formatting
 from clalign.ui.models.text_table import TextColumn, TextTable
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.message_bar import MessageBar
 from clalign.ui.views.parts import ElidedLabel, label
 from clalign.ui.views.pictures import readable_svg
@@ -46,25 +46,25 @@ def hostile(tmp_path: Path, made_run: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def hostile_window(qtbot: Any, window: MainWindow, hostile: Path) -> Iterator[MainWindow]:
-    window.conductor.sources.open_paths([str(hostile)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(hostile)])
+    page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.rowCount() == 3 and not page.run.hits.is_busy, timeout=30000)
-    qtbot.waitUntil(lambda: not page.run.is_due and window.conductor.reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle, timeout=30000)
     yield window
     QToolTip.hideText()
 
 
 def test_no_label_guesses_what_its_text_is(qtbot: Any, hostile_window: MainWindow) -> None:
-    hostile_window.conductor.page.hits.table.selectRow(0)
-    qtbot.waitUntil(lambda: hostile_window.conductor.reader.is_idle, timeout=30000)
+    hostile_window.controller.page.hits.table.selectRow(0)
+    qtbot.waitUntil(lambda: hostile_window.controller.reader.is_idle, timeout=30000)
     assert len(labels()) > 10
     assert [found.text() for found in labels() if found.textFormat() == Qt.TextFormat.AutoText] == []
     assert not [widget for widget in QApplication.allWidgets() if isinstance(widget, QTextEdit)]  # they guess, too
 
 
 def test_a_tooltip_shows_markup_as_it_is(qtbot: Any, hostile_window: MainWindow) -> None:
-    page = hostile_window.conductor.page
+    page = hostile_window.controller.page
     view, model = page.hits.table, page.run.hits
     places = [model.index(0, column) for column in range(model.columnCount())]
     shown = [place for place in places if "EVIL" in str(place.data(Qt.ItemDataRole.ToolTipRole))]
@@ -92,12 +92,12 @@ def test_whatever_is_made_later_shows_plain_text(qtbot: Any, window: MainWindow,
 
 
 def test_a_tip_is_broken_into_lines_and_never_endless() -> None:
-    assert words.tip("one two\nthree") == "one two\nthree"
-    broken = words.tip("word " * 100)
-    assert max(map(len, broken.split("\n"))) <= words.TIP_LETTERS
+    assert formatting.tip("one two\nthree") == "one two\nthree"
+    broken = formatting.tip("word " * 100)
+    assert max(map(len, broken.split("\n"))) <= formatting.TIP_LETTERS
     assert broken.split() == ["word"] * 100
-    endless = words.tip("x" * 1_000_000)
-    assert (len(endless.split("\n")), endless[-1]) == (words.TIP_LINES, "…")
+    endless = formatting.tip("x" * 1_000_000)
+    assert (len(endless.split("\n")), endless[-1]) == (formatting.TIP_LINES, "…")
 
 
 def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
@@ -109,7 +109,7 @@ def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
     table.set_rows([{"name": "x\x1b[2J"}])
     shown = [found.text() for found in bar.findChildren(QLabel)]
     assert r"fa\u202eke\x1b[31m" in shown
-    assert (line.text(), label("\x07").text(), words.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
+    assert (line.text(), label("\x07").text(), formatting.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
     assert table.index(0, 0).data() == r"x\x1b[2J"
 
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.runs.run_file import open_run
-from clalign.ui.main_window import MainWindow
+from clalign.ui.engines.plan7.logo_sheet import LogoSheet
 from clalign.ui.models.logo_figure import logo_figure, percents
 from clalign.ui.models.profile_nodes import (
     emissions,
@@ -26,8 +26,8 @@ from clalign.ui.models.profile_nodes import (
     shown_profile,
     statistics_words,
 )
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.logo_painter import MARGIN
-from clalign.ui.views.logo_sheet import LogoSheet
 from clalign.ui.views.logo_view import LogoView
 from clalign.ui.views.profile_view import LeastLikedSheet, ProfileView
 from clalign.ui.views.results_page import ResultsPage
@@ -155,14 +155,14 @@ def test_tips_name_letters_and_rows(view: LogoView) -> None:
 @pytest.fixture
 def opened(qtbot: Any, window: MainWindow) -> ProfileView:
     """The logo of a real file; the made-up worker calls every profile by one name, so the card is set by hand."""
-    space, path = window.conductor.workspace, path_of("globins4")
-    window.conductor.sources.open_paths([str(path)])
+    space, path = window.controller.workspace, path_of("globins4")
+    window.controller.sources.open_paths([str(path)])
     qtbot.waitUntil(lambda: space.profiles is not None and space.profiles.state == "ready", timeout=30000)
     space.change(str(path), cards=[{**space.profiles.cards[0], "name": "globins4", "length": 149}])
     window.details.show_source(space.profiles)
     QTest.keyClick(window, Qt.Key.Key_L, CTRL)
-    qtbot.waitUntil(lambda: window.conductor.profiles.view is not None, timeout=30000)
-    made = window.conductor.profiles.view
+    qtbot.waitUntil(lambda: window.controller.profiles.view is not None, timeout=30000)
+    made = window.controller.profiles.view
     qtbot.waitUntil(lambda: made.figure is not None, timeout=30000)
     return made
 
@@ -170,10 +170,10 @@ def opened(qtbot: Any, window: MainWindow) -> ProfileView:
 def test_the_profile_page_opens_from_its_card(qtbot: Any, opened: ProfileView, press: Press) -> None:
     window = opened.window()
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
-    assert window.conductor.profiles.page is None
+    assert window.controller.profiles.page is None
     press(window.details, "Show logo")
-    qtbot.waitUntil(lambda: window.conductor.profiles.view.figure is not None, timeout=30000)
-    again = window.conductor.profiles.view
+    qtbot.waitUntil(lambda: window.controller.profiles.view.figure is not None, timeout=30000)
+    again = window.controller.profiles.view
     assert again.logo.node == 1
     QTest.keyClick(again.logo, Qt.Key.Key_Right)
     assert again.inspector.findChildren(QWidget)
@@ -246,5 +246,5 @@ def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: Resul
     QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
     qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
     assert page.profile.profile.hmm.name == "globins4"
-    page.window().conductor.set_scheme("safe")
+    page.window().controller.set_scheme("safe")
     assert page.profile.logo.scheme == "safe"

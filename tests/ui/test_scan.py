@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui.main_window import MainWindow
 from clalign.ui.models.hit_columns import COLUMNS
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
 PROFILE = next(place for place, column in enumerate(COLUMNS) if column.key == "profile")
@@ -17,10 +17,10 @@ PROFILE = next(place for place, column in enumerate(COLUMNS) if column.key == "p
 @pytest.fixture
 def scan(qtbot: Any, loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> ResultsPage:
     """The results of a scan that was chosen by keys in the sheet."""
-    box = loaded.conductor.search.run_sheet.direction
+    box = loaded.controller.search.run_sheet.direction
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Down)
-    sheet = loaded.conductor.search.run_sheet
+    sheet = loaded.controller.search.run_sheet
     assert sheet.command.text().startswith("clalign hmmscan")
     return searched(loaded)
 

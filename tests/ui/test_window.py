@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from clalign.runs.run_file import open_run
-from clalign.ui.main_window import MainWindow
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import FORMS, ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot
 from clalign.ui.views.results_page import ResultsPage
@@ -29,21 +29,21 @@ Searched = Callable[[MainWindow], ResultsPage]
 
 
 def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: MainWindow, searched: Searched) -> None:
-    space = loaded.conductor.workspace
+    space = loaded.controller.workspace
     assert space.profiles is not None
     assert space.sequences is not None
     assert (space.profiles.name, space.sequences.name) == ("made.hmm", "made.fasta")
     page = searched(loaded)
     assert page.hits.table.model().rowCount() == 200
     assert "200 hits" in page.hits.counts.text()
-    strip = loaded.jobs.row_of(loaded.conductor.queue.items[0])
+    strip = loaded.jobs.row_of(loaded.controller.queue.items[0])
     assert strip is not None
     assert "Search finished: 200 hits" in strip._words.text()
 
 
 def test_a_click_on_the_primary_button_searches(qtbot: Any, loaded: MainWindow, press: Press) -> None:
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
 
 
 def test_a_refused_file_is_told_and_listed(
@@ -58,7 +58,7 @@ def test_a_refused_file_is_told_and_listed(
 
 
 def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
-    window.conductor.sources.open_paths([str(tmp_path / "gone.fasta")])
+    window.controller.sources.open_paths([str(tmp_path / "gone.fasta")])
     assert "is not there" in window.messages.messages[0].text
 
 
@@ -66,10 +66,10 @@ def test_a_hmmer3_profile_without_statistics_is_not_searched(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
     drop(window, [files["bare3.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    sheet = window.conductor.search.run_sheet
+    sheet = window.controller.search.run_sheet
     assert sheet is not None
     assert not sheet.run_button.isEnabled()
     assert "no score statistics" in sheet.run_button.toolTip()
@@ -79,10 +79,10 @@ def test_a_hmmer3_profile_is_searched_with_a_preset(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
     drop(window, [files["new.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.conductor.search.run_sheet is not None, timeout=30000)
-    sheet = window.conductor.search.run_sheet
+    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
+    sheet = window.controller.search.run_sheet
     assert sheet.run_button.isEnabled()
-    facts = dict(profile_facts(window.conductor.workspace.profiles.cards[0]))
+    facts = dict(profile_facts(window.controller.workspace.profiles.cards[0]))
     assert facts["Format"] == "HMMER3"
     assert facts["Calibration"].startswith("MSV mu -8.00, Viterbi mu -9.00, Forward tau -4.00")
     presets = sheet.form.presets
@@ -101,17 +101,17 @@ def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
 ) -> None:
     drop(window, [files["made.hmm"], files["dna.fasta"]])
-    qtbot.waitUntil(lambda: window.conductor.workspace.sequences is not None, timeout=30000)
-    qtbot.waitUntil(lambda: window.conductor.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    assert not window.conductor.search.run_sheet.run_button.isEnabled()
+    assert not window.controller.search.run_sheet.run_button.isEnabled()
     press(window, "They are proteins")
-    qtbot.waitUntil(lambda: window.conductor.search.run_sheet.run_button.isEnabled(), timeout=30000)
-    assert "--alphabet amino" in window.conductor.search.run_sheet.command.text()
+    qtbot.waitUntil(lambda: window.controller.search.run_sheet.run_button.isEnabled(), timeout=30000)
+    assert "--alphabet amino" in window.controller.search.run_sheet.command.text()
 
 
 def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
-    sheet = loaded.conductor.search.run_sheet
+    sheet = loaded.controller.search.run_sheet
     press(loaded, "More options")
     editor = sheet.form._editors["score"]
     editor.setFocus()
@@ -126,7 +126,7 @@ def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     QTest.keyClicks(editor, "x")
     assert not sheet.run_button.isEnabled()
     QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert loaded.conductor.search.run_sheet is None
+    assert loaded.controller.search.run_sheet is None
 
 
 def test_stop_says_what_is_kept_and_continue_ends_it(
@@ -134,13 +134,13 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    queue = loaded.conductor.queue
+    queue = loaded.controller.queue
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
     item = queue.current
     QTest.keyClick(loaded, Qt.Key.Key_Period, CTRL)
     assert "Stopping after this batch" in loaded.jobs.row_of(item)._words.text()
     qtbot.waitUntil(lambda: item.state == "stopped", timeout=30000)
-    page = loaded.conductor.page
+    page = loaded.controller.page
     qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
     manners(pause=0)
     press(page, "Continue")
@@ -155,11 +155,11 @@ def test_pause_and_continue_in_the_strip(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: loaded.conductor.queue.current.done > 0, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.queue.current.done > 0, timeout=30000)
     press(loaded.jobs, "Pause")
-    assert loaded.conductor.queue.current.state == "paused"
+    assert loaded.controller.queue.current.state == "paused"
     press(loaded.jobs, "Continue")
-    assert loaded.conductor.queue.current.state == "running"
+    assert loaded.controller.queue.current.state == "running"
     press(loaded.jobs, "Stop")
 
 
@@ -168,7 +168,7 @@ def test_a_killed_worker_leaves_the_window_alive(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    queue = loaded.conductor.queue
+    queue = loaded.controller.queue
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.3, timeout=30000)
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
@@ -177,7 +177,7 @@ def test_a_killed_worker_leaves_the_window_alive(
     assert "are safe" in text
     manners(pause=0)
     press(loaded.messages, "Continue on another device")
-    page = loaded.conductor.page
+    page = loaded.controller.page
     assert page is not None
     assert queue.current.spec["device"] == "1:0"
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200, timeout=30000)
@@ -188,7 +188,7 @@ def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Calla
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
     assert "The device did not answer. Choose another device." in loaded.messages.messages[0].text
-    assert loaded.conductor.page is None
+    assert loaded.controller.page is None
 
 
 def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: ResultsPage) -> None:
@@ -335,14 +335,14 @@ def test_opening_a_run_shows_it_again(
 ) -> None:
     path = made_run(profiles=2)
     drop(window, [str(path)])
-    page = window.conductor.page
+    page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     assert page.profiles.isVisible()
     QTest.keyClick(page.profiles, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: page.run.profile == 1, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
-    assert window.conductor.page is None
+    assert window.controller.page is None
     assert window.settings.recent[0].path == str(path)
 
 
@@ -350,8 +350,8 @@ def test_an_unfinished_run_offers_to_continue(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path], press: Press
 ) -> None:
     path = made_run(batches=10, hits=20, complete=False)
-    window.conductor.sources.open_paths([str(path)])
-    page = window.conductor.page
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
     qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
     press(page, "Continue")
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
@@ -367,15 +367,15 @@ def test_a_run_without_hits_names_the_best(
     assert page.empty.isVisible()
     assert "No hits at E ≤ 10" in page.empty._heading.text()
     press(page.empty, "Search with a higher limit…")
-    qtbot.waitUntil(lambda: loaded.conductor.search.run_sheet is not None, timeout=30000)
-    assert loaded.conductor.search.run_sheet.form.values()[0]["evalue"] == 100
+    qtbot.waitUntil(lambda: loaded.controller.search.run_sheet is not None, timeout=30000)
+    assert loaded.controller.search.run_sheet.form.values()[0]["evalue"] == 100
 
 
 def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:
     (tmp_path / "bad.clalign").write_bytes(b"SQLite format 3\0" + bytes(200))
-    window.conductor.sources.open_paths([str(tmp_path / "bad.clalign")])
+    window.controller.sources.open_paths([str(tmp_path / "bad.clalign")])
     assert "not a" in window.messages.messages[0].text
-    assert window.conductor.page is None
+    assert window.controller.page is None
 
 
 def test_nothing_is_drawn_or_offered_before_there_is_anything(
@@ -388,8 +388,8 @@ def test_nothing_is_drawn_or_offered_before_there_is_anything(
     assert not any(isinstance(item, PlotCurveItem) and item.isVisible() for item in plot.view.addedItems)
     manners(batches=40, hits=0, pause=0.05)
     QTest.keyClick(loaded, Qt.Key.Key_R, CTRL)
-    qtbot.waitUntil(lambda: loaded.conductor.page is not None, timeout=30000)
-    page = loaded.conductor.page
+    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
+    page = loaded.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
     assert page.run.is_live
     assert "No hits yet" in page.empty._heading.text()

@@ -5,7 +5,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 
-from clalign.ui import words
+from clalign.ui import formatting
 from clalign.ui.views.domain_strip import NameDelegate
 
 
@@ -14,41 +14,41 @@ from clalign.ui.views.domain_strip import NameDelegate
     [(0, "< 1e-300"), (3.14e-71, "3.1e-71"), (0.01, "0.010"), (1.0, "1.0"), (10, "10"), (250, "250"), (3e7, "3.0e7")],
 )
 def test_evalues_have_two_digits_and_no_zero(value: float, text: str) -> None:
-    assert words.evalue(value) == text
+    assert formatting.evalue(value) == text
 
 
 def test_counts_are_grouped() -> None:
-    assert words.count(1234567) == "1\u202f234\u202f567"
-    assert words.plural(1, "hit") == "1 hit"
-    assert words.plural(2, "hit") == "2 hits"
+    assert formatting.count(1234567) == "1\u202f234\u202f567"
+    assert formatting.plural(1, "hit") == "1 hit"
+    assert formatting.plural(2, "hit") == "2 hits"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(4.12, "4.1 s"), (41, "41 s"), (200, "3 min 20 s"), (1800, "30 min"), (7500, "2 h 5 min")]
 )
 def test_durations_have_two_units(seconds: float, text: str) -> None:
-    assert words.duration(seconds).replace(words.THIN, " ") == text
+    assert formatting.duration(seconds).replace(formatting.THIN, " ") == text
 
 
 def test_moments_are_near_or_dates() -> None:
     now = 1_800_000_000.0
-    assert words.moment(now, now).startswith("today")
-    assert words.moment(now - 86400, now).startswith("yesterday")
-    assert "20" in words.moment(now - 90 * 86400, now)
+    assert formatting.moment(now, now).startswith("today")
+    assert formatting.moment(now - 86400, now).startswith("yesterday")
+    assert "20" in formatting.moment(now - 90 * 86400, now)
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0 s"), (4.2e-6, "4.2 µs"), (0.0161, "16.1 ms"), (1.5, "1.5 s")])
 def test_measured_times_have_three_digits(value: float, text: str) -> None:
-    assert words.seconds(value).replace(words.THIN, " ") == text
+    assert formatting.seconds(value).replace(formatting.THIN, " ") == text
 
 
 def test_of_a_long_name_the_last_part_says_most() -> None:
-    assert words.short_name("sp|P69905|HBA_HUMAN") == "HBA_HUMAN"
-    assert words.short_name("gi|1877523|gb|U89959.1|") == "U89959.1"
-    assert words.short_name("plain") == "plain"
-    assert words.short_name("x | y") == "y"
-    assert words.short_name("x | y | ") == "y"
-    assert words.short_name("|") == "|"
+    assert formatting.short_name("sp|P69905|HBA_HUMAN") == "HBA_HUMAN"
+    assert formatting.short_name("gi|1877523|gb|U89959.1|") == "U89959.1"
+    assert formatting.short_name("plain") == "plain"
+    assert formatting.short_name("x | y") == "y"
+    assert formatting.short_name("x | y | ") == "y"
+    assert formatting.short_name("|") == "|"
 
 
 def test_names_of_a_narrow_column_are_all_short(qtbot: Any) -> None:

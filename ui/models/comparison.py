@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.labs.comparison_documents import line_of, row_names
 
-from .. import words
+from .. import formatting
 from .figures import Bar, BarChart, Line, LineChart, Mark, Point
 from .text_table import Row, TextColumn, TextTable
 
@@ -35,15 +35,15 @@ def _verdict(row: Row) -> str:
 
 
 def _seconds(key: str) -> Any:
-    return lambda row: "" if row.get(key) is None else words.seconds(row[key])
+    return lambda row: "" if row.get(key) is None else formatting.seconds(row[key])
 
 
 def _share(row: Row) -> str:
-    return "" if row.get("share_of_peak") is None else words.percent(row["share_of_peak"])
+    return "" if row.get("share_of_peak") is None else formatting.percent(row["share_of_peak"])
 
 
 def _peak(row: Row) -> str:
-    return "" if row.get("peak_gops") is None else words.count(row["peak_gops"])
+    return "" if row.get("peak_gops") is None else formatting.count(row["peak_gops"])
 
 
 def _number(key: str, form: str) -> Any:
@@ -114,8 +114,8 @@ class ComparisonView(QObject):
         if not job:
             return "The same job on each device: equal scores, speed, start-up, and where which one wins"
         return (
-            f"{words.plural(job['nodes'], 'node')} against {words.plural(job['n_sequences'], 'sequence')}, "
-            f"{words.count(job['n_residues'])} residues · {job['cells'] / 1e9:.3g} billion cells"
+            f"{formatting.plural(job['nodes'], 'node')} against {formatting.plural(job['n_sequences'], 'sequence')}, "
+            f"{formatting.count(job['n_residues'])} residues · {job['cells'] / 1e9:.3g} billion cells"
         )
 
     def verdicts(self) -> list[tuple[str, str]]:
@@ -127,12 +127,12 @@ class ComparisonView(QObject):
         if any(row.get("identical") is False for row in rows):
             found.append(("stop", "The devices do not have the same scores. Please report this."))
         elif len(rows) > 1 and all(row.get("identical") for row in rows):
-            which = "Both" if len(rows) == 2 else f"All {words.count(len(rows))}"
+            which = "Both" if len(rows) == 2 else f"All {formatting.count(len(rows))}"
             found.append(("good", f"{which} devices have the same scores."))
         ranked = sorted((row for row in rows if row.get("gcups")), key=lambda row: row["gcups"], reverse=True)
         if len(ranked) > 1:
             times = ranked[0]["gcups"] / ranked[-1]["gcups"]
-            factor = f"{times:.1f}" if times < 100 else words.count(times)
+            factor = f"{times:.1f}" if times < 100 else formatting.count(times)
             names = device_name(ranked[0]), device_name(ranked[-1])
             found.append(("note", f"{names[0]} is {factor} times as fast as {names[1]} for Viterbi. {self._even()}"))
         return found
@@ -142,7 +142,7 @@ class ComparisonView(QObject):
         parts = []
         for entry in self.document.get("break_even") or []:
             if entry["residues"]:
-                size = words.count(_rounded(entry["residues"]))
+                size = formatting.count(_rounded(entry["residues"]))
                 slow, fast = entry["slow"], entry["fast"]
                 parts.append(f"Below about {size} residues {slow} is done first, because {fast} takes longer to start.")
         return " ".join(parts)
@@ -168,7 +168,7 @@ class ComparisonView(QObject):
         for entry in self.document.get("break_even") or []:
             row, size = by_name.get(str(entry["slow"])), entry["residues"]
             if row is not None and size and min(sizes) / REACH <= size <= max(sizes) * REACH:
-                marks.append(Mark(size, height_of(row, size), f"{words.count(_rounded(size))} residues"))
+                marks.append(Mark(size, height_of(row, size), f"{formatting.count(_rounded(size))} residues"))
         return LineChart(
             "Time of a whole job, start-up included", "residues in the database", "seconds", lines, tuple(marks)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
-from .. import theme, words
+from .. import formatting, theme
 from .workspace import Source, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -30,11 +30,11 @@ def source_line(source: Source) -> str:
     if source.state == "refused":
         return "not readable"
     if source.kind == "sequences":
-        return f"{words.count(source.report['n_sequences'])} · {words.alphabet(source.alphabet_found)}"
+        return f"{formatting.count(source.report['n_sequences'])} · {formatting.alphabet(source.alphabet_found)}"
     if source.kind == "profiles":
         if len(source.cards) == 1:
             return f"{source.cards[0]['length']} nodes"
-        return words.plural(len(source.cards), "profile")
+        return formatting.plural(len(source.cards), "profile")
     return str(source.report.get("state_words", ""))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from clalign.values.devices import Device
 
-from .. import words
+from .. import formatting
 
 KINDS = {"gpu": "GPU", "cpu": "CPU", "accelerator": "accelerator", "reference": "NumPy"}
 
@@ -41,7 +41,7 @@ def line(device: Device) -> str:
     """Return the second line of a device in a list."""
     parts = [health(device)[1], KINDS[device.kind]]
     if device.gcups:
-        parts.append(words.rate(device.gcups))
+        parts.append(formatting.rate(device.gcups))
     elif device.kind == "reference":
         parts.append("always there")
     return " · ".join(parts)
@@ -57,12 +57,12 @@ def facts(device: Device) -> list[tuple[str, str]]:
         ("Platform", f"{device.platform} {device.platform_version}".strip()),
         ("OpenCL", device.opencl_version),
         ("Bus", device.bus),
-        ("Compute units", words.count(device.n_compute_units)),
-        ("Clock", f"{words.count(device.clock_mhz)}{words.THIN}MHz" if device.clock_mhz else ""),
-        ("Memory", words.size(device.memory_bytes) if device.memory_bytes else ""),
-        ("Largest block", words.size(device.max_buffer_bytes) if device.max_buffer_bytes else ""),
-        ("Local memory", words.size(device.local_bytes) if device.local_bytes else ""),
-        ("Measured speed", words.rate(device.gcups) if device.gcups else ""),
+        ("Compute units", formatting.count(device.n_compute_units)),
+        ("Clock", f"{formatting.count(device.clock_mhz)}{formatting.THIN}MHz" if device.clock_mhz else ""),
+        ("Memory", formatting.size(device.memory_bytes) if device.memory_bytes else ""),
+        ("Largest block", formatting.size(device.max_buffer_bytes) if device.max_buffer_bytes else ""),
+        ("Local memory", formatting.size(device.local_bytes) if device.local_bytes else ""),
+        ("Measured speed", formatting.rate(device.gcups) if device.gcups else ""),
         ("Id", device.id),
     ]
     return [(name, value) for name, value in rows if value]
@@ -72,9 +72,9 @@ def trial(row: dict[str, Any]) -> str:
     """Return a trial of a tuning in a line."""
     from clalign.tools.tuning import WORDS
 
-    came = row.get("problem") or words.rate(row["gcups"])
+    came = row.get("problem") or formatting.rate(row["gcups"])
     choice = WORDS[row["choice"]]
-    return f"{choice[0].upper()}{choice[1:]}: {words.count(row['value'])} ({row['shape']}) · {came}"
+    return f"{choice[0].upper()}{choice[1:]}: {formatting.count(row['value'])} ({row['shape']}) · {came}"
 
 
 def tuning(value: dict[str, Any]) -> str:
@@ -83,11 +83,11 @@ def tuning(value: dict[str, Any]) -> str:
 
     before = value["before"]
     changed = [
-        f"{WORDS[name]}: {words.count(found)} (before: {words.count(before[name])})"
+        f"{WORDS[name]}: {formatting.count(found)} (before: {formatting.count(before[name])})"
         for name, found in value["tuning"].items()
         if found != before[name]
     ]
-    tried = words.plural(len(value["rows"]), "trial")
+    tried = formatting.plural(len(value["rows"]), "trial")
     what = ", ".join(changed) if changed else "the choices it had were the fastest"
     return f"{value['device']} is tuned after {tried}: {what}."
 
@@ -98,6 +98,6 @@ def summary(devices: list[Device]) -> str:
     if not real:
         return "No OpenCL device found"
     ready = sum(d.is_usable for d in real)
-    text = f"{words.plural(ready, 'device')} ready"
+    text = f"{formatting.plural(ready, 'device')} ready"
     other = len(real) - ready
     return text if not other else f"{text} · {other} {'needs' if other == 1 else 'need'} attention"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from clalign.values.hits import Domain, Hit
 
-from .. import words
+from .. import formatting
 from .text_table import Row, TextColumn
 
 
 def _evalue(row: Row, name: str) -> str:
     value = getattr(row["domain"], name)
-    return "—" if value is None else words.evalue(value)
+    return "—" if value is None else formatting.evalue(value)
 
 
 def _places(row: Row, name: str) -> str:
@@ -24,9 +24,9 @@ def verdict(domain: Domain) -> str:
 
 
 _NUMBER = TextColumn("#", "Place among the domains of the sequence", lambda r: str(r["domain"].number), True, 32)
-_SCORE = TextColumn("Bits", "Corrected score of the domain", lambda r: words.score(r["domain"].score), True, 52)
+_SCORE = TextColumn("Bits", "Corrected score of the domain", lambda r: formatting.score(r["domain"].score), True, 52)
 _BIAS = TextColumn("Bias", "What the correction for biased composition took, in bits",
-                   lambda r: words.score(r["domain"].bias), True, 48)  # fmt: skip
+                   lambda r: formatting.score(r["domain"].bias), True, 48)  # fmt: skip
 _MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "profile_range"), True, 62)
 _TARGET = TextColumn("Sequence", "First and last aligned residue", lambda r: _places(r, "target_range"), True, 82)
 
@@ -72,8 +72,8 @@ def estimates_line(hit: Hit) -> str:
     if hit.estimates is None:
         return ""
     said = hit.estimates
-    parts = [f"{said.expected:.1f} domains expected", words.plural(said.n_regions, "region"),
-             words.plural(said.n_envelopes, "envelope")]  # fmt: skip
+    parts = [f"{said.expected:.1f} domains expected", formatting.plural(said.n_regions, "region"),
+             formatting.plural(said.n_envelopes, "envelope")]  # fmt: skip
     if said.n_clustered:
         parts.append(f"{said.n_clustered} resolved by sampling")
     if said.n_overlaps:

@@ -7,7 +7,7 @@ from typing import Any
 from clalign.engines.pairwise import report_text as pairwise_text
 from clalign.values.evalues import digits_apart
 
-from .. import words
+from .. import formatting
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
 """Steps of which the numbers say everything."""
@@ -47,8 +47,8 @@ def step_numbers(step: dict[str, Any]) -> str:
     elif step["pvalue"] is not None:
         parts.append("more bits than the filter can count" if step["passed"] else "no alignment at all")
     if step["pvalue"] is not None:
-        limit = "" if step["limit"] is None else f", at most {words.evalue(step['limit'])}"
-        parts.append(f"P-value {words.evalue(step['pvalue'])}{limit}")
+        limit = "" if step["limit"] is None else f", at most {formatting.evalue(step['limit'])}"
+        parts.append(f"P-value {formatting.evalue(step['pvalue'])}{limit}")
     return " · ".join([part.replace("-", "−") if "bits" in part else part for part in parts])
 
 
@@ -75,7 +75,7 @@ def pair_parts(value: dict[str, Any]) -> tuple[str, str, str]:
 
 def explanation_title(value: dict[str, Any]) -> str:
     """Return which sequence and profile it is about."""
-    length = "" if value.get("length") is None else f" ({words.plural(value['length'], 'residue')})"
+    length = "" if value.get("length") is None else f" ({formatting.plural(value['length'], 'residue')})"
     return f"{value['target']}{length} and the profile {value['profile']}"
 
 
@@ -87,4 +87,4 @@ def explanation_text(value: dict[str, Any]) -> str:
     for step in value["steps"]:
         lines.append(": ".join(part for part in (step["label"], step_result(step)) if part))
         lines += [f"    {text}" for text in (step_numbers(step), step_note(step)) if text]
-    return "\n".join([*lines, "", value["verdict"], ""]).replace(words.THIN, " ")
+    return "\n".join([*lines, "", value["verdict"], ""]).replace(formatting.THIN, " ")

@@ -12,7 +12,7 @@ from clalign.jobs import JobContext
 from clalign.runs.funnel import in_sentence
 from clalign.runs.run_file import open_run
 
-from .. import words
+from .. import formatting
 from .hit_columns import number
 from .text_table import Row, TextColumn, TextTable
 
@@ -98,7 +98,7 @@ def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
 
 
 def _expected(count: float, limit: float) -> str:
-    shown = words.count(count) if count >= 10 else f"{count:.2g}"
+    shown = formatting.count(count) if count >= 10 else f"{count:.2g}"
     return f"expected {shown} (P ≤ {limit:g})"
 
 
@@ -118,7 +118,7 @@ def judge(stage: str, passed: int, expected: float | None) -> tuple[str, str]:
 
 def share_words(share: float) -> str:
     """Return a share of all sequences with three digits."""
-    return f"{100 * share:#.3g}".rstrip(".") + f"{words.THIN}%"
+    return f"{100 * share:#.3g}".rstrip(".") + f"{formatting.THIN}%"
 
 
 def stage_title(step: FunnelStep, rejected: bool) -> str:
@@ -146,14 +146,14 @@ class SurvivorColumn(TextColumn):
 COLUMNS = (
     SurvivorColumn("Name", "Name of the sequence; empty if the file is not at hand any more", lambda r: r["name"],
                    False, 150, key="name"),
-    SurvivorColumn("Length", "Residues", lambda r: "—" if r["length"] is None else words.count(r["length"]), True, 56,
-                   key="length"),
+    SurvivorColumn("Length", "Residues", lambda r: "—" if r["length"] is None else formatting.count(r["length"]), True,
+                   56, key="length"),
     _filter("msv", "MSV", "Score in the MSV filter above the null model"),
     _filter("bias", "MSV − bias", "The same above the bias filter's null model"),
     _filter("viterbi", "Viterbi", "Score in the Viterbi filter"),
     _filter("forward", "Forward", "Forward score"),
     SurvivorColumn("P-value", "Of the score that this stage judges by",
-                   lambda r: "—" if r["pvalue"] is None else words.evalue(r["pvalue"]), True, 70, key="pvalue"),
+                   lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70, key="pvalue"),
     SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: f"{r['limit']:g}", True, 56, key="limit"),
     SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 80, stretch=True,
                    key="description"),

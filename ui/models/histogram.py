@@ -24,7 +24,7 @@ from clalign.values.evalues import (
 )
 from clalign.values.profiles import Calibration
 
-from .. import words
+from .. import formatting
 
 MAX_BARS = 240
 """More bars than this are joined in pairs, so that each can be seen and hovered."""
@@ -165,7 +165,7 @@ class Histogram:
         lines = []
         if self.kind == "forward" and self.calibration is not None:
             numbers = f"tau {self.calibration.location:.2f}, lambda {self.calibration.slope:.3f}"
-            random = words.plural(round(self.n_random), "random sequence")
+            random = formatting.plural(round(self.n_random), "random sequence")
             return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
         if self.calibration is not None:
             lines.append(("calibration", f"Calibration of the profile: {_numbers(self.calibration)}"))
@@ -180,7 +180,7 @@ class Histogram:
         if not 0 <= place < len(self.counts) or not self.counts[place]:
             return ""
         low, high = self.edges[place], self.edges[place + 1]
-        return f"{words.plural(int(self.counts[place]), 'sequence')} {self._bounds(low, high)}"
+        return f"{formatting.plural(int(self.counts[place]), 'sequence')} {self._bounds(low, high)}"
 
     def _bounds(self, low: float, high: float) -> str:
         return f"from {low:g} to {high:g} bits"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from clalign.formats.table_columns import meaning_of
 
-from .. import words
+from .. import formatting
 from .hit_filter import PROFILE_WORDS, FilterWords
 from .hit_pages import HitRow
 
@@ -118,22 +118,22 @@ COLUMNS = (
            True, 230),
     NOTE,
     Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
-           lambda r, m: words.evalue(r.evalue), "evalue", True, True, 72, True),
-    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: words.score(r.score),
+           lambda r, m: formatting.evalue(r.evalue), "evalue", True, True, 72, True),
+    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: formatting.score(r.score),
            "score", True, True, 84),
     Column("domains", "Domains", "Domains on the sequence, drawn to scale",
-           lambda r, m: words.count(len(r.reported)) if r.is_hmmer3 else words.count(r.n_domains), "n_domains", False,
-           True, 150),
+           lambda r, m: formatting.count(len(r.reported) if r.is_hmmer3 else r.n_domains), "n_domains", False, True,
+           150),
     Column("bias", "Bias", "What the correction for biased composition took, in bits",
-           lambda r, m: words.score(r.bias), "bias", True, False, 60),
+           lambda r, m: formatting.score(r.bias), "bias", True, False, 60),
     Column("best_evalue", "Best domain E", meaning_of("best_domain_evalue"),
-           lambda r, m: _optional(r.best_evalue, words.evalue), "best_evalue", True, False, 100, True),
+           lambda r, m: _optional(r.best_evalue, formatting.evalue), "best_evalue", True, False, 100, True),
     Column("best_score", "Best domain (bits)", meaning_of("best_domain_score"),
-           lambda r, m: _optional(r.best_score, words.score), "best_score", True, False, 120),
+           lambda r, m: _optional(r.best_score, formatting.score), "best_score", True, False, 120),
     Column("coverage", "Profile %", "Share of the profile that the domains cover",
            lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
-    Column("length", "Length", "Residues of the sequence", lambda r, m: words.count(r.length), "length", True, False,
-           70),
+    Column("length", "Length", "Residues of the sequence", lambda r, m: formatting.count(r.length), "length", True,
+           False, 70),
     Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
            100),
     Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, ""), "start", True,
@@ -156,11 +156,12 @@ COLUMNS = (
     _hmmer3("n_clustered", "clu", "Regions that were resolved by sampling", 0, 48),
     _hmmer3("n_overlaps", "ov", "Envelopes that overlap the one before", 0, 48),
     _hmmer3("n_envelopes", "env", "Envelopes", 0, 48),
-    Column("dom", "dom", "Domains that were found", lambda r, m: words.count(r.n_domains), "n_domains", True, False,
+    Column("dom", "dom", "Domains that were found", lambda r, m: formatting.count(r.n_domains), "n_domains", True,
+           False, 48),
+    Column("rep", "rep", "Domains that are reported", lambda r, m: formatting.count(len(r.reported)), "", True, False,
            48),
-    Column("rep", "rep", "Domains that are reported", lambda r, m: words.count(len(r.reported)), "", True, False, 48),
     Column("inc", "inc", "Domains that are significant",
-           lambda r, m: words.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
+           lambda r, m: formatting.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
 )  # fmt: skip
 
 SETS = {

@@ -16,7 +16,7 @@ from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import unreadable
 from clalign.runs.run_file import write_note
 
-from .. import theme, words
+from .. import formatting, theme
 from .hit_columns import NO_DOMAIN_TIP, PROFILE_TABLE, Column, TableKind
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
@@ -353,18 +353,18 @@ class HitsModel(QAbstractTableModel):
 
     def _tip(self, row: HitRow, key: str) -> str | None:
         if key in ("name", "description"):
-            return words.tip(f"{row.name} {row.description}")
+            return formatting.tip(f"{row.name} {row.description}")
         if key in ("status", "domains") and row.has_no_domain:
             return NO_DOMAIN_TIP
         if key == "note" and self.note(row):
             unsaved = "Not saved: " * self.is_unsaved(row)
-            return words.tip(f"{unsaved}{self.note(row)}")
+            return formatting.tip(f"{unsaved}{self.note(row)}")
         return None
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the title of a column or the place of a row."""
         if side == Qt.Orientation.Vertical:
-            return words.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
+            return formatting.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
         column = self.table.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
             return column.head or column.title

@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from clalign.errors import ExitCode
 from clalign.jobs import Event
 
-from .. import words
-from ..bridge import WorkerProcess
+from .. import formatting
+from ..worker_process import WorkerProcess
 
 JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
 
@@ -157,24 +157,24 @@ def _waiting(item: JobItem) -> str:
 def _running(item: JobItem) -> str:
     parts = [STAGES.get(item.stage, "Starting")]
     if item.total:
-        parts[0] += f" {words.percent(item.fraction)}"
+        parts[0] += f" {formatting.percent(item.fraction)}"
     if item.gcups:
-        parts.append(words.rate(item.gcups))
+        parts.append(formatting.rate(item.gcups))
     left = item.seconds_left()
     if left is not None and item.fraction < 1:
-        parts.append(f"{words.duration(left)} left")
+        parts.append(f"{formatting.duration(left)} left")
     return " · ".join(parts)
 
 
 def _paused(item: JobItem) -> str:
-    return f"Paused at {words.percent(item.fraction)}; the results so far can be used"
+    return f"Paused at {formatting.percent(item.fraction)}; the results so far can be used"
 
 
 def _stopping(item: JobItem) -> str:
     if not item.is_search:
         return "Stopping"
     return (
-        f"Stopping after this batch. {words.percent(item.fraction)} searched; the results so far are kept "
+        f"Stopping after this batch. {formatting.percent(item.fraction)} searched; the results so far are kept "
         "and marked as partial."
     )
 
@@ -188,7 +188,7 @@ def _stopped(item: JobItem) -> str:
         return "Stopped; the choices stay as they were"
     if not item.is_search:
         return "Stopped; nothing was written"
-    return f"Stopped at {words.percent(item.fraction)}; the results so far are kept and marked as partial."
+    return f"Stopped at {formatting.percent(item.fraction)}; the results so far are kept and marked as partial."
 
 
 def _ended_badly(item: JobItem) -> str:
@@ -200,7 +200,7 @@ def _lost(item: JobItem) -> str:
         return "The worker ended without an answer."
     return (
         "The worker ended without an answer; a driver that stopped is the usual cause. "
-        f"Your results up to {words.percent(item.fraction if item.stage == 'search' else 0)} are safe."
+        f"Your results up to {formatting.percent(item.fraction if item.stage == 'search' else 0)} are safe."
     )
 
 

@@ -6,25 +6,25 @@ from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import Card
 from clalign.values.hits import Hit
 
-from .. import words
+from .. import formatting
 from .alignment_layout import MIN_COLUMNS, Line, letter_numbers, ruler, title_lines
 
 
 def pair_title(row: PairRow) -> list[str]:
     """Return what stands above an alignment, in parts that may each have a line of their own."""
     pair, n = row.pair, row.n_columns
-    head = f"Score {words.count(row.domain.raw)}"
+    head = f"Score {formatting.count(row.domain.raw)}"
     if row.has_statistics:
-        bits, raw = words.score(row.domain.score), words.count(row.domain.raw)
-        head = f"{bits} bits ({raw}) · E {words.evalue(row.domain.evalue)}"
+        bits, raw = formatting.score(row.domain.score), formatting.count(row.domain.raw)
+        head = f"{bits} bits ({raw}) · E {formatting.evalue(row.domain.evalue)}"
     if not n:
         return [head, "no residues are aligned"]
-    shares = [f"identities {pair.n_identical}/{n} ({words.share(row.identity)}{words.THIN}%)"]
+    shares = [f"identities {pair.n_identical}/{n} ({formatting.share(row.identity)}{formatting.THIN}%)"]
     if row.card["alphabet"] == "amino":  # of nucleic acids they are the identities
-        shares.append(f"positives {pair.n_positive}/{n} ({words.share(row.positives)}{words.THIN}%)")
+        shares.append(f"positives {pair.n_positive}/{n} ({formatting.share(row.positives)}{formatting.THIN}%)")
     gaps = "no gaps"
     if pair.n_gaps:
-        gaps = f"{words.plural(pair.n_gaps, 'gap')} ({words.plural(pair.n_gap_residues, 'column')})"
+        gaps = f"{formatting.plural(pair.n_gaps, 'gap')} ({formatting.plural(pair.n_gap_residues, 'column')})"
     return [head, *shares, gaps, *pair_places(row)]
 
 
@@ -33,14 +33,14 @@ def pair_places(row: PairRow) -> list[str]:
     (query_from, query_to), (target_from, target_to) = row.query_ends, row.target_ends
     strand = "" if row.card["alphabet"] == "amino" else f" · {row.strand} strand"
     return [
-        f"query {query_from}–{query_to} ({words.share(row.query_coverage)}{words.THIN}%)",
-        f"target {target_from}–{target_to} ({words.share(row.target_coverage)}{words.THIN}%){strand}",
+        f"query {query_from}–{query_to} ({formatting.share(row.query_coverage)}{formatting.THIN}%)",
+        f"target {target_from}–{target_to} ({formatting.share(row.target_coverage)}{formatting.THIN}%){strand}",
     ]
 
 
 def pair_line(card: Card, hit: Hit) -> str:
     """Return what is said of a hit in one sentence; where there are two alignments, each has its own title."""
-    title, length = pair_title(PairRow(card, hit, hit.domains[0])), words.length(hit.length, card["alphabet"])
+    title, length = pair_title(PairRow(card, hit, hit.domains[0])), formatting.length(hit.length, card["alphabet"])
     if len(hit.domains) > 1:
         return " · ".join([title[0], length, "aligned on both strands"])
     return " · ".join([*title, length])

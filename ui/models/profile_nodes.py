@@ -16,7 +16,7 @@ from clalign.runs.run_file import open_run
 from clalign.values.profile_logo import ProfileLogo, core_transitions, profile_logo
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
 
-from .. import words
+from .. import formatting
 
 LEAST = 200
 """Residues that the list of what a model likes least has at most."""
@@ -86,7 +86,7 @@ def read_run_profile(run: Path, number: int, card: dict[str, Any], context: JobC
 def node_title(profile: ShownProfile, node: int) -> str:
     """Return the heading of a node, which is counted from 1."""
     hmm = profile.hmm
-    parts = [f"Node {words.count(node)} of {words.count(hmm.length)}", f"consensus {hmm.consensus[node - 1]}"]
+    parts = [f"Node {formatting.count(node)} of {formatting.count(hmm.length)}", f"consensus {hmm.consensus[node - 1]}"]
     if hmm.structure:
         parts.append(f"structure {hmm.structure[node - 1]}")
     if hmm.reference:
@@ -98,7 +98,7 @@ def node_line(profile: ShownProfile, node: int) -> str:
     """Return a node and what it likes in one line."""
     rows = sorted(emissions(profile, node), key=lambda row: -row[1])[:3]
     shares = ", ".join(f"{letter} {_percent(share)}" for letter, share, _, _ in rows)
-    return f"Node {words.count(node)}: {shares} · information {profile.logo.information[node - 1]:.2f} bits"
+    return f"Node {formatting.count(node)}: {shares} · information {profile.logo.information[node - 1]:.2f} bits"
 
 
 def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
@@ -185,8 +185,8 @@ def statistics_words(hmm: Hmm) -> list[tuple[str, str]]:
 def _percent(share: float) -> str:
     value = 100.0 * share
     if 0 < value < 0.1:
-        return f"less than 0.1{words.THIN}%"
-    return f"{value:.1f}{words.THIN}%" if 0 < value < 99.95 else f"{value:.0f}{words.THIN}%"
+        return f"less than 0.1{formatting.THIN}%"
+    return f"{value:.1f}{formatting.THIN}%" if 0 < value < 99.95 else f"{value:.0f}{formatting.THIN}%"
 
 
 def _bits(value: float) -> str:

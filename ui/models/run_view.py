@@ -17,7 +17,7 @@ from clalign.runs.connection import unreadable
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 
-from .. import words
+from .. import formatting
 from .histogram import Histogram, ScoreKind, finite, read_histogram
 from .hit_columns import PROFILE_TABLE, TableKind
 from .hit_pages import ALL_PROFILES, HitRow, count_hits
@@ -342,14 +342,14 @@ class RunView(QObject):
         if self.histogram is None or not math.isfinite(score):
             return ""
         title = "significant" if name == "significant" else "shown"
-        hits = words.plural(self.counts[name], "hit")
-        evalue = f"E {words.evalue(self.histogram.evalue(score))}"
+        hits = formatting.plural(self.counts[name], "hit")
+        evalue = f"E {formatting.evalue(self.histogram.evalue(score))}"
         if short:
-            return f"{title} ≥ {words.score(score)} · {evalue} · {hits}"
+            return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
         pvalue = self.histogram.pvalue(score)
-        false_hits = words.evalue(pvalue * (self.histogram.n_random or self.histogram.n_scores))
+        false_hits = formatting.evalue(pvalue * (self.histogram.n_random or self.histogram.n_scores))
         return (
-            f"{title} from {words.score(score)} bits · {hits}\n{evalue} · P {words.evalue(pvalue)}\n"
+            f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"
         )
 
@@ -370,9 +370,9 @@ class RunView(QObject):
         if data.kind != "viterbi":
             return self._hmmer3_sentence(data)
         total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
-        which = f"All {words.plural(data.n_scores, 'sequence')}"
+        which = f"All {formatting.plural(data.n_scores, 'sequence')}"
         if not self.is_complete:
-            which = f"The first {words.count(data.n_scores)} of {words.plural(total, 'sequence')}"
+            which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
         return (
             f"{which}, each with its Viterbi score before the correction for biased composition; "
             "the score of a hit may be lower. Drag a line, or double-click to type a score."
@@ -382,11 +382,11 @@ class RunView(QObject):
         so_far = "" if self.is_complete else " searched so far"
         if data.kind == "msv":
             return (
-                f"MSV filter scores of all {words.plural(data.n_scores, 'sequence')}{so_far}; the curve is the model's "
-                "calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
+                f"MSV filter scores of all {formatting.plural(data.n_scores, 'sequence')}{so_far}; the curve is the "
+                "model's calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
                 "judged by other scores: see the Forward scores for the thresholds."
             )
-        got = f"Only the {words.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
+        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
         return (
             f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
             "corrected for biased composition. Drag a line, or double-click to type a score."
@@ -406,7 +406,7 @@ class RunView(QObject):
 
     def database_words(self) -> str:
         """Return what the size of the database is for E-values."""
-        return words.plural(round(self.facts.get("n_targets") or 0), "sequence")
+        return formatting.plural(round(self.facts.get("n_targets") or 0), "sequence")
 
     def scoring_rows(self) -> list[tuple[str, str]]:
         """Return names and values for the report that not every run has."""
@@ -416,25 +416,24 @@ class RunView(QObject):
         """Return the sentence at the head of the results."""
         n_all, significant = self.hits.n_all, self.counts["significant"]
         shown = min(significant, n_all)
-        head = f"{words.count(shown)} significant · {words.count(n_all - shown)} more reported"
+        head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
         return f"{head} · {self._scope()}"
 
     def _scope(self) -> str:
         finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
         if self.is_complete and finished:
-            searched = words.plural(finished["n_sequences"], "sequence")
+            searched = formatting.plural(finished["n_sequences"], "sequence")
             if self.is_scan:
-                with_what = words.plural(len(self.cards), "profile")
-                where = f"{words.duration(finished['seconds'])} on {finished['device']}"
+                with_what = formatting.plural(len(self.cards), "profile")
+                where = f"{formatting.duration(finished['seconds'])} on {finished['device']}"
                 return f"{searched} scanned with {with_what} in {where}"
-            return f"{searched} searched in {words.duration(finished['seconds'])} on {finished['device']}"
+            return f"{searched} searched in {formatting.duration(finished['seconds'])} on {finished['device']}"
         if self.shows_all:
-            return (
-                f"the results of {words.plural(len(self.cards), 'profile')} so far{' on ' + device if device else ''}"
-            )
-        done = words.count(self.histogram.n_random or self.histogram.n_scores) if self.histogram else "0"
+            profiles = formatting.plural(len(self.cards), "profile")
+            return f"the results of {profiles} so far{' on ' + device if device else ''}"
+        done = formatting.count(self.histogram.n_random or self.histogram.n_scores) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
-        of = f" of {words.plural(total, 'sequence')}" if total is not None else " sequences"
+        of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
         return f"{done}{of} searched so far{' on ' + device if device else ''}"
 
     def best_name(self) -> str:
@@ -457,10 +456,13 @@ class RunView(QObject):
             return self._no_hits_so_far()
         spec = self.facts.get("spec") or {}
         limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
-        searched = words.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
+        searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
         best = None
         if self.shows_all:
-            return f"No hits at {limit}", f"None of {words.plural(len(self.cards), 'profile')} was found in {searched}."
+            return (
+                f"No hits at {limit}",
+                f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}.",
+            )
         if self._run is not None:
             with self._reading():
                 best = self._run.best(self.profile)
@@ -468,14 +470,14 @@ class RunView(QObject):
             return f"No hits at {limit}", f"None of {searched} has a score."
         if best.get("kind") == "msv":
             text = (
-                f"The best of {searched} by the MSV filter: {best['name']}, {words.score(best['score'])} bits. "
+                f"The best of {searched} by the MSV filter: {best['name']}, {formatting.score(best['score'])} bits. "
                 "The tab Filters shows where sequences were stopped."
             )
             return f"No hits at {limit}", text
         return (
             f"No hits at {limit}",
-            f"The best of {searched} was {best['name']} with E = {words.evalue(best['evalue'])} "
-            f"(score {words.score(best['score'])}).",
+            f"The best of {searched} was {best['name']} with E = {formatting.evalue(best['evalue'])} "
+            f"(score {formatting.score(best['score'])}).",
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from .. import words
+from .. import formatting
 from .figures import Bar, BarChart
 from .text_table import Row, TextColumn, TextTable
 
@@ -26,12 +26,12 @@ def number(row: Row, key: str, form: str) -> str:
 
 def seconds(key: str) -> Cell:
     """Return what shows a time of a row."""
-    return lambda row: "" if row.get(key) is None else words.seconds(row[key])
+    return lambda row: "" if row.get(key) is None else formatting.seconds(row[key])
 
 
 def memory(key: str) -> Cell:
     """Return what shows an amount of memory of a row."""
-    return lambda row: "" if row.get(key) is None else words.size(row[key])
+    return lambda row: "" if row.get(key) is None else formatting.size(row[key])
 
 
 def times(value: float | None) -> str:
@@ -49,7 +49,7 @@ def published(row: Row) -> Row:
 def occupancy(row: Row) -> str:
     """Return the share of the device's threads that can be busy."""
     value = row.get("occupancy")
-    return "" if value is None else words.percent(value)
+    return "" if value is None else formatting.percent(value)
 
 
 def state(row: Row) -> str:
@@ -170,7 +170,7 @@ class RungView(QObject):
         if self.document:
             return self._told()
         if self.n_done:
-            return f"{words.count(self.n_done)} of {words.plural(len(self.rows), 'rung')} so far"
+            return f"{formatting.count(self.n_done)} of {formatting.plural(len(self.rows), 'rung')} so far"
         return self._promise()
 
     def _told(self) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from clalign.control_characters import escaped
 
-from .. import theme, words
+from .. import formatting, theme
 
 Row = dict[str, Any]
 Index = QModelIndex | QPersistentModelIndex
@@ -102,7 +102,7 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return escaped(column.text(row))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return words.tip(row.get("tip") or column.text(row))
+            return formatting.tip(row.get("tip") or column.text(row))
         if role == Qt.ItemDataRole.DecorationRole and column.mark is not None and column.mark(row):
             return theme.mark(column.mark(row))
         if role == Qt.ItemDataRole.ForegroundRole and self._is_dim(row):

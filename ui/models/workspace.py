@@ -21,7 +21,7 @@ from clalign.engines.plan7.alphabet_guesses import (
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import REFERENCE, Device
 
-from .. import words
+from .. import formatting
 
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
@@ -155,7 +155,7 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
             found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
         n_targets = int(targets.report.get("n_sequences", 0))
         if n_targets < FEW_TARGETS:
-            text = f"Only {words.plural(n_targets, 'target')}: E-values are for a database of this size."
+            text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
             found.append(Notice("note", text))
     return found + _device_notices(device)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.alignment_layout import Line, confidence
 from ..models.residue_colors import background_of, letter_on
 
@@ -78,7 +78,7 @@ class LinePainter:
         right_side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         names = QRectF(x, y, self.margin - (NUMBERS + 1) * self.cell, self.height)
         fits = len(shown.label) * self.cell <= names.width() + 4
-        label = shown.label if fits else words.short_name(shown.label)
+        label = shown.label if fits else formatting.short_name(shown.label)
         label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()) + 4)
         painter.drawText(names.adjusted(0, 0, 4, 0), Qt.AlignmentFlag.AlignVCenter, label)
         if shown.first is not None:

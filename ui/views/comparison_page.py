@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QSplitter, QTabWidget, QWidget
 
-from .. import words
+from .. import formatting
 from ..models import device_words
 from ..models.comparison import ComparisonView
 from ..models.workspace import Workspace
@@ -32,7 +32,7 @@ class ComparisonPage(LabPage):
     def __init__(self, comparison: ComparisonView, workspace: Workspace) -> None:
         super().__init__("Device comparison", "Compare", "Open a comparison; one of another machine is added to this")
         self.comparison, self.workspace = comparison, workspace
-        self.nodes, self.residues = QLineEdit(str(NODES)), QLineEdit(words.count(RESIDUES))
+        self.nodes, self.residues = QLineEdit(str(NODES)), QLineEdit(formatting.count(RESIDUES))
         self.ticks: dict[str, QCheckBox] = {}
         self._devices = QGridLayout()
         self.table = LabTable(comparison.table, "Devices")
@@ -119,7 +119,7 @@ class ComparisonPage(LabPage):
         found, problem = [], ""
         for field, most, noun in ((self.nodes, MOST_NODES, "nodes"), (self.residues, MOST_RESIDUES, "residues")):
             found.append(whole_number(field, most))
-            problem = problem or ("" if found[-1] else f"Give a number of {noun} from 1 to {words.count(most)}.")
+            problem = problem or ("" if found[-1] else f"Give a number of {noun} from 1 to {formatting.count(most)}.")
         return found[0], found[1], problem
 
     def chosen(self) -> list[str]:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from clalign.values.hits import Domain, Hit
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.hit_columns import NO_DOMAIN
 from ..models.hit_pages import Span
 from ..models.hits_model import ROW_ROLE, RULE_ROLE
@@ -102,7 +102,7 @@ class NameDelegate(RowDelegate):
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
         if option.fontMetrics.horizontalAdvance(LONG_NAME) > option.rect.width():
-            option.text = words.short_name(option.text)
+            option.text = formatting.short_name(option.text)
 
 
 class DomainDelegate(RowDelegate):
@@ -139,12 +139,11 @@ class DomainDelegate(RowDelegate):
 def domain_tip(domain: Domain) -> str:
     """Return what is said of a domain: places, score, E-values, how sure its alignment is."""
     first, last = domain.target_range
-    lines = [f"Domain {domain.number}: {first + 1}–{last}, {words.score(domain.score)} bits"]
+    lines = [f"Domain {domain.number}: {first + 1}–{last}, {formatting.score(domain.score)} bits"]
     if domain.conditional_evalue is None:
-        return f"{lines[0]}, E {words.evalue(domain.evalue)}"
-    lines.append(
-        f"conditional E {words.evalue(domain.conditional_evalue)}, independent E {words.evalue(domain.evalue)}"
-    )
+        return f"{lines[0]}, E {formatting.evalue(domain.evalue)}"
+    conditional = formatting.evalue(domain.conditional_evalue)
+    lines.append(f"conditional E {conditional}, independent E {formatting.evalue(domain.evalue)}")
     envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
     if domain.accuracy is not None:
         envelope += f", expected accuracy {domain.accuracy:.2f}"
@@ -168,7 +167,7 @@ class DomainStrip(QWidget):
     def show_hit(self, hit: Hit | None) -> None:
         """Show the domains of a hit."""
         self._hit = hit
-        self.setAccessibleName("" if hit is None else f"{words.plural(len(hit.domains), 'domain')} on {hit.name}")
+        self.setAccessibleName("" if hit is None else f"{formatting.plural(len(hit.domains), 'domain')} on {hit.name}")
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -187,7 +186,7 @@ class DomainStrip(QWidget):
         below = QRectF(self.rect()).adjusted(8, 20, -8, -2)
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, "1")
         painter.drawText(
-            below, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words.count(self._hit.length)
+            below, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, formatting.count(self._hit.length)
         )
 
     def _block_at(self, x: float) -> int | None:

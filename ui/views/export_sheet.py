@@ -12,7 +12,7 @@ from clalign.errors import OptionError
 from clalign.formats.pairwise_rows import COLUMNS, columns_of
 from clalign.formats.writers import TAB_SEPARATED
 
-from .. import words
+from .. import formatting
 from .parts import button, label, row
 from .sheet import Sheet
 
@@ -143,7 +143,7 @@ class ExportSheet(Sheet):
         self.body.addWidget(label("Which hits", "muted"))
         texts = {"all": "All reported hits", "filtered": "Hits shown in the table", "selected": "Selected hits"}
         for number, (key, text) in enumerate(texts.items()):
-            made = QRadioButton(f"{text} ({words.count(counts[key])})")
+            made = QRadioButton(f"{text} ({formatting.count(counts[key])})")
             made.setEnabled(counts[key] > 0)
             if not counts[key]:
                 made.setToolTip("There are none.")

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.funnel import FunnelStep, SurvivorTable, share_words, stage_title
 from ..models.text_table import ROW_ROLE, Row
 from .lab_page import LabTable
@@ -77,14 +77,14 @@ class StageRow:
         self.name.setText(step.label)
         self.name.setToolTip(step.tip)
         self.bar.show_share(step.passed, total)
-        self.passed.setText(words.count(step.passed))
-        self.passed.setToolTip(f"Show these {words.plural(step.passed, 'sequence')}")
-        self.passed.setAccessibleName(f"{step.label}: {words.count(step.passed)}, show these")
+        self.passed.setText(formatting.count(step.passed))
+        self.passed.setToolTip(f"Show these {formatting.plural(step.passed, 'sequence')}")
+        self.passed.setAccessibleName(f"{step.label}: {formatting.count(step.passed)}, show these")
         self.share.setText("" if step.stage == "all" else share_words(step.share))
         stopped = step.stage != "all" and step.rejected > 0
-        self.rejected.setText(f"{words.count(step.rejected)} stopped" if stopped else "")
+        self.rejected.setText(f"{formatting.count(step.rejected)} stopped" if stopped else "")
         self.rejected.setToolTip(f"Show what the stage “{step.label}” rejected")
-        self.rejected.setAccessibleName(f"{step.label}: show the {words.count(step.rejected)} that it rejected")
+        self.rejected.setAccessibleName(f"{step.label}: show the {formatting.count(step.rejected)} that it rejected")
         self.rejected.setVisible(stopped)
         self.expected.setText(step.expected)
         self.verdict.setText(step.verdict)
@@ -196,9 +196,9 @@ class FunnelView(QWidget):
     def show_rows(self, step: FunnelStep, rejected: bool, rows: list[Row]) -> None:
         """List the sequences of a stage."""
         n_all = step.rejected if rejected else step.passed
-        count = words.plural(len(rows), "sequence")
+        count = formatting.plural(len(rows), "sequence")
         if len(rows) < n_all:
-            count = f"the best {words.count(len(rows))} of {words.plural(n_all, 'sequence')}"
+            count = f"the best {formatting.count(len(rows))} of {formatting.plural(n_all, 'sequence')}"
         self.title.setText(f"{stage_title(step, rejected)}: {count}")
         self._clicks = (-1, 0)
         self.view.horizontalHeader().setSortIndicatorShown(False)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.histogram import AXES, KIND_WORDS, Histogram, grouped_cutoffs
 from .parts import label, row
 
@@ -45,7 +45,7 @@ class CountAxis(pg.AxisItem):
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the counts at the ticks."""
-        return [words.count(10**v if self.is_log else v) for v in values]
+        return [formatting.count(10**v if self.is_log else v) for v in values]
 
 
 class ScorePlot(pg.GraphicsView):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QSplitter, QSta
 
 from clalign.values.hits import Hit
 
-from .. import words
+from .. import formatting
 from ..models.domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from ..models.pair_layout import pair_line
 from ..models.residue_colors import SCHEMES
@@ -25,8 +25,9 @@ VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on t
 def hit_line(hit: Hit) -> str:
     """Return score and E-value of a hit."""
     return (
-        f"Score {words.score(hit.score)} bits · E {words.evalue(hit.evalue)} · bias {words.score(hit.bias)} · "
-        f"{words.plural(hit.n_domains, 'domain')} · {words.plural(hit.length, 'residue')}"
+        f"Score {formatting.score(hit.score)} bits · E {formatting.evalue(hit.evalue)} · "
+        f"bias {formatting.score(hit.bias)} · {formatting.plural(hit.n_domains, 'domain')} · "
+        f"{formatting.plural(hit.length, 'residue')}"
     )
 
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.hit_columns import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
@@ -329,9 +329,9 @@ class HitsPanel(QWidget):
         self._quiet = False
         self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:
-            self.counts.setText(f"{words.count(model.n_shown)} of {words.plural(model.n_all, 'hit')}")
+            self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
         else:
-            self.counts.setText(words.plural(model.n_all, "hit"))
+            self.counts.setText(formatting.plural(model.n_all, "hit"))
 
     def _choose(self) -> None:
         if self._quiet:

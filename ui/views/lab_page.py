@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models import device_words
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
@@ -212,7 +212,7 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
 
 def whole_number(field: QLineEdit, most: int) -> int:
     """Return the number from 1 to `most` that is in a field; 0 if there is none, and the field shows it."""
-    digits = "".join(field.text().replace(words.THIN, "").replace(",", "").split())
+    digits = "".join(field.text().replace(formatting.THIN, "").replace(",", "").split())
     value = int(digits) if digits.isdigit() else 0
     found = value if value <= most else 0
     set_role(field, "state", "" if found else "wrong")

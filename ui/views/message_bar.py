@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, 
 import clalign
 from clalign.control_characters import escaped
 
-from .. import theme, words
+from .. import formatting, theme
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
 SHOWN = 3
@@ -108,7 +108,7 @@ class MessageBar(QWidget):
         """Return the line that says how many older messages there are."""
         frame = QFrame()
         frame.setProperty("role", "message")
-        older = f"{words.plural(hidden, 'older message')} below {'it' if SHOWN == 1 else 'these'}"
+        older = f"{formatting.plural(hidden, 'older message')} below {'it' if SHOWN == 1 else 'these'}"
         box = row(label(older, "muted"), None, button("Close all", self.close_all, "flat"))
         box.setContentsMargins(42, 2, 8, 2)
         frame.setLayout(box)

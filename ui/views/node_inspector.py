@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.logo_figure import percents
 from ..models.profile_nodes import (
     ShownProfile,
@@ -185,7 +185,7 @@ class Lane(QWidget):
         self._paint_share(painter, place + QPointF(0, 40), share)
 
     def _paint_share(self, painter: QPainter, place: QPointF, share: float) -> None:
-        text = f"{percents(share)}{words.THIN}%"
+        text = f"{percents(share)}{formatting.THIN}%"
         metrics = painter.fontMetrics()
         box = QRectF(0, 0, metrics.horizontalAdvance(text) + 6, metrics.height())
         box.moveCenter(place)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QSplitt
 
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
-from .. import words
+from .. import formatting
 from ..models.logo_figure import LogoFigure, logo_figure
 from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ..models.profile_nodes import ShownProfile, least_liked
@@ -23,7 +23,7 @@ SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability
 """What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
 
 LEAST_COLUMNS = (
-    TextColumn("Node", "Place in the profile", lambda r: words.count(r["node"]), True, 70),
+    TextColumn("Node", "Place in the profile", lambda r: formatting.count(r["node"]), True, 70),
     TextColumn("What", "What the model does not expect there", lambda r: r["what"], False, 150, stretch=True),
     TextColumn("Score (bits)", "Logarithm of its odds against the background",
                lambda r: f"{r['bits']:+.1f}".replace("-", "−").replace("inf", "∞"), True, 100),

@@ -9,9 +9,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from .. import theme, words
-from ..forms.scripts import as_command, spec_of
+from .. import formatting, theme
 from ..models.run_view import STATE_WORDS, RunView
+from ..models.scripts import as_command, spec_of
 from .parts import button, clear_layout, facts_grid, label, notice_row, row
 from .source_card import report_parts
 
@@ -69,25 +69,19 @@ class ReportPage(QScrollArea):
         device = facts.get("device") or {}
         rows = [
             ("Direction", "scan: the profiles of each sequence" if run.is_scan else ""),
-            (run.nouns, words.count(len(run.cards)) if run.shows_all else ""),
+            (run.nouns, formatting.count(len(run.cards)) if run.shows_all else ""),
             (run.noun, "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
             ("Database size for E-values", "" if run.has_no_statistics else run.database_words()),
-            (
-                "Reported from",
-                f"{words.score(card['report_score'])} bits" if card.get("report_score") and not run.shows_all else "",
-            ),
-            (
-                "Significant from",
-                f"{words.score(card['include_score'])} bits" if card.get("include_score") and not run.shows_all else "",
-            ),
-        ]
+            *((text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
+              for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))),
+        ]  # fmt: skip
         done = facts.get("finished")
         if done:
-            rows.append(("Work", f"{words.cells(done['cells'])}, {words.rate(done['gcups'])}"))
-            rows.append(("Time", words.duration(done["seconds"])))
+            rows.append(("Work", f"{formatting.cells(done['cells'])}, {formatting.rate(done['gcups'])}"))
+            rows.append(("Time", formatting.duration(done["seconds"])))
         rows += [*run.scoring_rows(), ("Run file", str(run.path))]
         self._box.addWidget(label("Run", "heading"))
         self._box.addWidget(facts_grid([(name, value) for name, value in rows if value]))
@@ -102,8 +96,8 @@ class ReportPage(QScrollArea):
             self._box.addWidget(notice_row("stop", f"{error['message']} {error['hint']}".strip()))
         checks = run.facts.get("verifications") or []
         for _, device, checked, differing, details in checks:
-            verdict = "all equal" if not differing else f"{words.count(differing)} differ. {' '.join(details[:3])}"
-            text = f"Checked {words.plural(checked, 'hit')} on {device}: {verdict}."
+            verdict = "all equal" if not differing else f"{formatting.count(differing)} differ. {' '.join(details[:3])}"
+            text = f"Checked {formatting.plural(checked, 'hit')} on {device}: {verdict}."
             self._box.addWidget(notice_row("stop" if differing else "good", text))
         if not messages and not error and not checks:
             self._box.addWidget(label("Nothing out of the ordinary.", "muted"))

@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from ..event_loop import defer
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
-from ..turns import next_turn
 from .funnel_view import FunnelView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
@@ -258,13 +258,13 @@ class ResultsPage(QWidget):
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
         self.report.copy_asked.connect(self.action_asked)
-        next_turn(self, self._make_hits)
+        defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
         self.hits.update()  # made since it is asked for
-        next_turn(self, lambda: self.strip)
+        defer(self, lambda: self.strip)
 
     def _look(self) -> None:
         """Make what is looked at now."""

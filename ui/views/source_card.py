@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models.workspace import NO_STATISTICS, Source
 from .parts import EmptyPanel, button, clear_layout, facts_grid, label, notice_row, row
 
@@ -26,7 +26,7 @@ class LengthBars(QWidget):
         self._bins = bins
         self.setMinimumHeight(56)
         self.setAccessibleName("Distribution of lengths")
-        self.setToolTip("\n".join(f"{a}–{b}: {words.plural(n, 'sequence')}" for a, b, n in bins if n))
+        self.setToolTip("\n".join(f"{a}–{b}: {formatting.plural(n, 'sequence')}" for a, b, n in bins if n))
 
     def sizeHint(self) -> QSize:
         """Return a size for a dock."""
@@ -47,8 +47,8 @@ class LengthBars(QWidget):
         painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), QColor(colors.border))
         painter.setPen(QColor(colors.muted))
         below = QRectF(self.rect()).adjusted(0, self.height() - 17, 0, 0)
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, words.count(self._bins[0][0]))
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{words.count(self._bins[-1][1])} residues")
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, formatting.count(self._bins[0][0]))
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{formatting.count(self._bins[-1][1])} residues")
 
 
 def format_words(report: dict[str, Any]) -> str:
@@ -66,12 +66,12 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
     if not report:
         return [label("Nothing was read yet.", "muted")]
     rows = [
-        ("File", words.short_path(report["path"])),
-        ("Sequences", words.count(report["n_sequences"])),
-        ("Residues", words.count(report["n_residues"])),
-        ("Lengths", f"{words.count(report['shortest'])} to {words.count(report['longest'])}, "
-                    f"mean {words.count(report['mean'])}"),
-        ("Alphabet", f"{words.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
+        ("File", formatting.short_path(report["path"])),
+        ("Sequences", formatting.count(report["n_sequences"])),
+        ("Residues", formatting.count(report["n_residues"])),
+        ("Lengths", f"{formatting.count(report['shortest'])} to {formatting.count(report['longest'])}, "
+                    f"mean {formatting.count(report['mean'])}"),
+        ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
         ("Format", format_words(report)),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def issue_text(issue: dict[str, Any]) -> str:
     text = f"{severity}: {issue['text']}"
     lines = issue["lines"]
     if lines and "line" not in issue["text"]:
-        named = ", ".join(words.count(n) for n in lines)
+        named = ", ".join(formatting.count(n) for n in lines)
         text += f" ({'line' if len(lines) == 1 else 'lines'} {named}{' …' if issue['count'] > len(lines) else ''})"
     return text
 
@@ -192,7 +192,7 @@ class SourceCard(QScrollArea):
         box = QComboBox()
         box.setAccessibleName("Alphabet of the sequences")
         for key, text in ALPHABETS:
-            guessed = f" ({words.alphabet(source.alphabet_found)})" if key == source.alphabet == "auto" else ""
+            guessed = f" ({formatting.alphabet(source.alphabet_found)})" if key == source.alphabet == "auto" else ""
             box.addItem(text + guessed, key)
         box.setCurrentIndex(box.findData(source.alphabet))
         box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
@@ -227,7 +227,7 @@ class SourceCard(QScrollArea):
             show = button("Show logo", partial(self.logo_asked.emit, source.path, number), tip="Letters and nodes")
             self._box.addLayout(row(show, None))
         if len(source.cards) > 50:
-            self._box.addWidget(label(f"and {words.count(len(source.cards) - 50)} more", "muted"))
+            self._box.addWidget(label(f"and {formatting.count(len(source.cards) - 50)} more", "muted"))
 
 
 def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
@@ -242,8 +242,8 @@ def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
         ("Name", card["name"]),
         ("Accession", card["accession"]),
         ("Description", card["description"]),
-        ("Nodes", words.count(card["length"])),
-        ("Alphabet", words.alphabet(card["alphabet"])),
+        ("Nodes", formatting.count(card["length"])),
+        ("Alphabet", formatting.alphabet(card["alphabet"])),
         ("Built from", f"{facts['nseq']} sequences" if facts.get("nseq") else ""),
         ("Format", {"hmmer2": "HMMER2", "hmmer3": "HMMER3"}[card["origin"]]),
         ("Calibration", calibration_words(card)),

@@ -9,11 +9,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QGridLayout, QVBoxLayout, QWidget
 
-from .. import theme, words
-from ..forms.option_form import OptionForm
-from ..forms.scripts import Spec, as_command, as_python
+from .. import formatting, theme
 from ..models import device_words
+from ..models.scripts import Spec, as_command, as_python
 from ..models.workspace import Notice, Source, SourceKind, Workspace
+from .option_form import OptionForm
 from .parts import button, clear_layout, label, notice_row, row, set_role, shrinking
 from .sheet import Sheet
 
@@ -23,9 +23,9 @@ NOTHING = "Choose or open a file"
 def source_words(source: Source) -> str:
     """Return a file as the sheet lists it."""
     if source.kind == "sequences" and source.report:
-        return f"{source.name} – {words.plural(source.report['n_sequences'], 'sequence')}"
+        return f"{source.name} – {formatting.plural(source.report['n_sequences'], 'sequence')}"
     if source.kind == "profiles" and source.cards:
-        names = source.cards[0]["name"] if len(source.cards) == 1 else words.plural(len(source.cards), "profile")
+        names = source.cards[0]["name"] if len(source.cards) == 1 else formatting.plural(len(source.cards), "profile")
         return f"{source.name} – {names}"
     return source.name
 
@@ -172,4 +172,4 @@ class SpecSheet(Sheet):
 def time_words(seconds: float) -> str:
     """Return an estimate in whole seconds, or in rounder words."""
     whole = math.ceil(seconds)
-    return f"about {whole}{words.THIN}s" if whole < 10 else f"about {words.duration(whole)}"
+    return f"about {whole}{formatting.THIN}s" if whole < 10 else f"about {formatting.duration(whole)}"

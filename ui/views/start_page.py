@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from clalign.databases.examples import Example, PairExample
 
-from .. import theme, words
+from .. import formatting, theme
 from ..models import device_words
 from ..models.workspace import Workspace
 from ..settings import RecentFile
@@ -42,7 +42,7 @@ class ExampleCard(QPushButton):
         font = title.font()
         font.setBold(True)
         title.setFont(font)
-        time = label(f"~{example.seconds:g}{words.THIN}s" if example.seconds else "to look at", "muted")
+        time = label(f"~{example.seconds:g}{formatting.THIN}s" if example.seconds else "to look at", "muted")
         self._text = label(example.text, "muted", wrap=True)
         for part in (title, time, self._text):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -183,7 +183,7 @@ class StartPage(QScrollArea):
         name = ElidedButton(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
-        note = ElidedLabel(problem or words.moment(entry.opened), "muted")
+        note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")
         tip = "Let it go" if entry.pinned else "Keep it in this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)

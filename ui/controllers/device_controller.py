@@ -1,0 +1,114 @@
+"""What is done with devices: choose, test, look for them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from ..models import device_words
+from ..models.jobs import JobItem
+from ..models.workspace import REFERENCE_WORDS
+
+if TYPE_CHECKING:
+    from .app_controller import AppController
+
+
+class DeviceController(QObject):
+    """Works on the devices of the workspace."""
+
+    def __init__(self, app: AppController) -> None:
+        super().__init__(app)
+        self._app = app
+        app.queue.partial_received.connect(self._take_trial)
+
+    def choose_device(self, number: str) -> None:
+        """Choose what searches run on."""
+        self._app.workspace.choose_device(number)
+        self._app.settings.change(device=number)
+        if self._app.workspace.device.kind == "reference" and number == "reference":
+            self._app.say("caution", REFERENCE_WORDS)
+
+    def focus_devices(self) -> None:
+        """Go to the device list."""
+        self._app.window.show_dock("device")
+        self._app.window.devices.view.setFocus()
+
+    def refresh_devices(self) -> None:
+        """Look for devices again and test them."""
+        self._app.workspace.devices_known = False
+        self._app.workspace.devices_changed.emit()
+        self._app.inspector.find_devices(refresh=True)
+
+    def self_test(self) -> None:
+        """Test the chosen device and show what comes of it."""
+        self.show_device(self._app.workspace.device.id, test=True)
+
+    def device_details(self) -> None:
+        """Show all that is known about the chosen device."""
+        self.show_device(self._app.workspace.device.id)
+
+    def show_device(self, number: str, test: bool = False) -> None:
+        """Show a device, and test it if asked."""
+        from ..views.small_sheets import DeviceSheet
+
+        space = self._app.workspace
+        device = next((d for d in space.devices if d.id == number), space.device)
+        sheet = DeviceSheet(device)
+        sheet.test_asked.connect(self._test_device)
+        sheet.tune_asked.connect(self._submit_tuning)
+        self._app.inspector.device_tested.connect(sheet.show_test)
+        self._app.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
+        sheet.resized.connect(self._app.window.sheets.fit)
+        self._app.window.sheets.open_sheet(sheet)
+        if test:
+            self._test_device(device.id)
+
+    def _test_device(self, number: str) -> None:
+        from ..views.small_sheets import DeviceSheet
+
+        sheet = self._app.window.sheets.sheet
+        if isinstance(sheet, DeviceSheet):
+            sheet.show_busy()
+        self._app.inspector.test_device(number)
+
+    def tune(self) -> None:
+        """Find the fastest choices for the chosen device."""
+        self._submit_tuning(self._app.workspace.device.id, False)
+
+    def forget_tuning(self) -> None:
+        """Go back to the built-in choices for the chosen device."""
+        self._submit_tuning(self._app.workspace.device.id, True)
+
+    def _submit_tuning(self, number: str, reset: bool) -> None:
+        space, queue = self._app.workspace, self._app.queue
+        name = device_words.title(next((d for d in space.devices if d.id == number), space.device))
+        self._app.window.messages.clear_passed()
+        title = f"Forget the tuning of {name}" if reset else f"Tune {name}"
+        queue.submit(title, {"job": "tune", "device": number, "reset": reset})
+
+    def _take_trial(self, item: JobItem, value: dict[str, Any]) -> None:
+        from ..views.small_sheets import DeviceSheet
+
+        sheet = self._app.window.sheets.sheet
+        if item.kind == "tune" and isinstance(sheet, DeviceSheet) and sheet.device_id == item.spec["device"]:
+            sheet.add_trial(value["row"])
+
+    def end_tuning(self, item: JobItem) -> None:
+        """Say what a tuning has found."""
+        value = item.result
+        if item.spec["reset"]:
+            self._app.say("good", f"{value['device']} has the built-in choices again.")
+            return
+        undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
+        self._app.say("good", device_words.tuning(value), undo)
+
+    def _renew_device(self, sheet: Any) -> None:
+        device = next((d for d in self._app.workspace.devices if d.id == sheet.device_id), None)
+        if self._app.window.sheets.sheet is sheet and device is not None:
+            sheet.show_device(device)
+
+    def show_device_summary(self) -> None:
+        """Say in the status bar how many devices are ready."""
+        if self._app.workspace.devices_known:
+            self._app.window.device_words.setText(device_words.summary(self._app.workspace.devices))

@@ -1,0 +1,160 @@
+"""What is done with hits: copy, export, filter, sort, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
+
+from clalign.engines.plan7.spec import SearchSpec
+
+from ..engines.pairwise.run_view import PairRunView
+from ..models.scripts import Spec, as_command, as_python, spec_of
+
+if TYPE_CHECKING:
+    from ..views.results_page import ResultsPage
+    from .app_controller import AppController
+
+
+ROW_MENU = (
+    "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
+    "hits.verify_hit", "filters.explain_hit",
+)  # fmt: skip
+"""Commands that the menu of a row offers."""
+
+
+class HitController(QObject):
+    """Works on the results in view."""
+
+    def __init__(self, app: AppController) -> None:
+        super().__init__(app)
+        self._app = app
+        self._columns = "std"
+
+    def verify_run(self) -> None:
+        """Compute a sample of the hits again."""
+        if self._app.page is not None:
+            self._app.jobs.verify(str(self._app.page.run.path), None)
+
+    def verify_hit(self) -> None:
+        """Compute the selected hit again."""
+        if self._app.page is not None and self._app.page.run.hit_row is not None:
+            self._app.jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit_row.id])
+
+    def export_hits(self) -> None:
+        """Open the export sheet."""
+        from ..views.export_sheet import FORMS, PAIR_FORMS, ExportChoices, ExportSheet
+
+        page = self._app.page
+        if page is None:
+            return
+        hits = page.run.hits
+        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
+        name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
+        forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
+        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms, self._columns))
+        sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
+        sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _export(self, page: ResultsPage, what: str, path: str, which: str, columns: str, is_safe: bool) -> None:
+        self._columns = columns or self._columns
+        ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
+        self._app.window.sheets.close_sheet()
+        self._app.jobs.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
+
+    def copy_hits(self) -> None:
+        """Copy the selected hits as a table."""
+        if self._app.page is not None:
+            self._app.page.hits.table.copy()
+
+    def copy_alignment(self) -> None:
+        """Copy the alignment as text."""
+        if self._app.page is not None:
+            self._app.page.hit.copy_text()
+
+    def copy_fasta(self) -> None:
+        """Copy the matched parts as FASTA."""
+        if self._app.page is not None:
+            self._app.page.hit.copy_fasta()
+
+    def current_spec(self) -> Spec | None:
+        """Return the search in view, or the one that the sheet would start."""
+        if self._app.page is not None and self._app.page.run.facts.get("spec"):
+            return spec_of(self._app.page.run.facts["spec"])
+        space = self._app.workspace
+        if space.profiles is None or space.sequences is None:
+            return None
+        return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
+
+    def copy_command(self) -> None:
+        """Copy the search as a command."""
+        spec = self.current_spec()
+        if spec is not None:
+            QGuiApplication.clipboard().setText(as_command(spec))
+
+    def copy_python(self) -> None:
+        """Copy the search as a Python program."""
+        spec = self.current_spec()
+        if spec is not None:
+            QGuiApplication.clipboard().setText(as_python(spec))
+
+    def filter_hits(self) -> None:
+        """Go to the filter box."""
+        if self._app.page is not None:
+            self._app.page.tabs.setCurrentIndex(0)
+            self._app.page.hits.filter_box.setFocus()
+            self._app.page.hits.filter_box.selectAll()
+
+    def edit_note(self) -> None:
+        """Write beside the selected hit."""
+        if self._app.page is not None:
+            self._app.page.show_tab("hits")
+            self._app.page.hits.table.edit_note()
+
+    def offer_menu(self, place: QPoint) -> None:
+        """Offer what can be done with the selected hit."""
+        menu = QMenu(self._app.window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        self._app.update_actions()
+        menu.addActions([self._app.window.actions_.by_id[name] for name in ROW_MENU])
+        menu.popup(place)
+
+    def clear_filter(self) -> None:
+        """Show all hits, with the thresholds of the search."""
+        if self._app.page is not None:
+            self._app.page.hits.filter_box.clear()
+            self._app.page.run.reset_thresholds()
+
+    def sort_hits(self, key: str) -> None:
+        """Sort by a column; again reverses, a third time restores the original order."""
+        if self._app.page is not None:
+            table = self._app.page.hits.table
+            place = table.kind.place(key)
+            if place is not None:
+                table.sort_column(place)
+
+    def choose_columns(self) -> None:
+        """Offer the columns of the table."""
+        if self._app.page is not None:
+            header = self._app.page.hits.table.horizontalHeader()
+            self._app.page.hits.table.column_menu().popup(header.mapToGlobal(header.rect().bottomLeft()))
+
+    def next_hit(self) -> None:
+        """Go to the next hit."""
+        if self._app.page is not None:
+            self._app.page.step_hit(1)
+
+    def previous_hit(self) -> None:
+        """Go to the previous hit."""
+        if self._app.page is not None:
+            self._app.page.step_hit(-1)
+
+    def zoom(self, steps: str) -> None:
+        """Make the letters of the alignment larger or smaller."""
+        if self._app.page is not None:
+            self._app.page.hit.alignment.zoom(int(steps))

@@ -1,0 +1,143 @@
+"""Quick jobs beside the queue: looking at files, devices and their self-test."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from clalign.values.devices import Device
+
+from ..models.workspace import Source, Workspace, stamp_of
+from ..worker_process import WorkerProcess
+
+MAX_WORKERS = 2
+"""Quick jobs that run at once."""
+
+Answer = Callable[[dict[str, Any]], None]
+Problem = Callable[[str, str], None]
+
+
+class Inspector(QObject):
+    """Asks workers what files and devices are, and tells the workspace.
+
+    Parameters
+    ----------
+    command : list of str
+        Starts a worker.
+    """
+
+    file_read = Signal(str)
+    file_refused = Signal(str)
+    run_found = Signal(str)
+    devices_found = Signal()
+    device_tested = Signal(str, list, str)
+    trouble = Signal(str)
+    fault_met = Signal(str, str, str)
+
+    def __init__(self, command: list[str], workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._command = command
+        self._workspace = workspace
+        self._waiting: deque[tuple[dict[str, Any], Answer, Problem]] = deque()
+        self._workers: list[WorkerProcess] = []
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no quick job runs."""
+        return not self._workers
+
+    def read_file(self, path: str, alphabet: str = "auto") -> None:
+        """Look at a file; an input report or profiles come of it."""
+        known = self._workspace.sources.get(path)
+        stamp = stamp_of(path)
+        self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
+        job = {"job": "inspect", "path": path, "alphabet": alphabet, "format": "auto"}
+        self.ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
+
+    def find_devices(self, refresh: bool) -> None:
+        """Look for devices; the window does not wait."""
+        self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
+
+    def test_device(self, device: str) -> None:
+        """Test a device against the bundled examples."""
+        self.ask(
+            {"job": "selftest", "device": device},
+            lambda value: self._take_test(device, value),
+            lambda message, hint: self.device_tested.emit(device, [], f"{message} {hint}".strip()),
+        )
+
+    def leave(self) -> None:
+        """End all quick jobs, when the window closes."""
+        self._waiting.clear()
+        for worker in self._workers:
+            worker.leave()
+        self._workers.clear()
+
+    def ask(self, job: dict[str, Any], answer: Answer, problem: Problem) -> None:
+        """Run a quick job; one of the two is called with what comes of it."""
+        self._waiting.append((job, answer, problem))
+        self._start_next()
+
+    def _start_next(self) -> None:
+        if not self._waiting or len(self._workers) >= MAX_WORKERS:
+            return
+        job, answer, problem = self._waiting.popleft()
+        worker = WorkerProcess(self._command, job, self)
+        self._workers.append(worker)
+
+        def end(call: Callable[[], None]) -> None:
+            if worker in self._workers:
+                self._workers.remove(worker)
+                worker.deleteLater()
+            call()
+            self._start_next()
+
+        worker.job_finished.connect(lambda value: end(lambda: answer(value)))
+        worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
+        worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
+        worker.worker_lost.connect(
+            lambda notes: end(lambda: problem("The worker ended without an answer.", "Try again."))
+        )
+        worker.start()
+
+    def _fail(self, value: dict[str, Any], problem: Problem) -> None:
+        message, hint = value["message"], value["hint"] or ""
+        problem(message, hint)
+        if value.get("traceback"):
+            self.fault_met.emit(message, hint, value["traceback"])
+
+    def _take_file(self, path: str, alphabet: str, value: dict[str, Any]) -> None:
+        if path not in self._workspace.sources:
+            return
+        if value["kind"] == "run":
+            self._workspace.remove(path)
+            self.run_found.emit(path)
+            return
+        facts = {"report": value["report"]} if value["kind"] == "sequences" else {"cards": value["profiles"]}
+        stamp = self._workspace.sources[path].stamp
+        self._workspace.put(Source(path, value["kind"], "ready", alphabet=alphabet, stamp=stamp, **facts))
+        self.file_read.emit(path)
+
+    def _refuse(self, path: str, message: str, hint: str) -> None:
+        if path in self._workspace.sources:
+            self._workspace.change(path, state="refused", problem=message, hint=hint)
+            self.file_refused.emit(path)
+
+    def _take_devices(self, value: dict[str, Any]) -> None:
+        self._workspace.set_devices([Device.from_dict(entry) for entry in value["devices"]])
+        self.devices_found.emit()
+
+    def _miss_devices(self, message: str, hint: str) -> None:
+        self._workspace.set_devices([])
+        self.trouble.emit(f"Devices could not be looked for. {message} {hint}".strip())
+
+    def _take_test(self, device: str, value: dict[str, Any]) -> None:
+        checks, problem = value["checks"], value.get("problem") or ""
+        known = next((d for d in self._workspace.devices if d.id == device), None)
+        if known is not None and known.kind != "reference":
+            gcups = float(value.get("gcups") or known.gcups)
+            self._workspace.set_device(known.judged(value["health"], problem, gcups))
+        self.device_tested.emit(device, checks, problem)

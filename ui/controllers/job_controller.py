@@ -1,0 +1,278 @@
+"""Starting, stopping and continuing jobs, and saying how they ended."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.values.devices import REFERENCE
+
+from .. import formatting
+from ..event_loop import defer
+from ..models.jobs import JobItem, JobQueue
+from ..models.missing_files import can_be_located
+from ..models.scripts import Spec
+
+if TYPE_CHECKING:
+    from .app_controller import AppController
+
+STALLED_SECONDS = 20
+
+WRITTEN = {
+    "fasta": "sequence",
+    "fasta_matched": "matched part",
+    "stockholm": "aligned part",
+    "domtsv": "domain",
+    "domtblout": "domain",
+}
+
+
+def run_name(spec: Spec, now: float) -> str:
+    """Return the file name of a new run: profile or queries, sequences, time."""
+    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in (looked_for(spec), spec.targets)]
+    return f"{stems[0]}-x-{stems[1]}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+
+
+def looked_for(spec: Spec) -> str:
+    """Return the file of what is looked for: profiles or queries."""
+    return spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles
+
+
+def verify_words(value: dict[str, Any]) -> str:
+    """Return the result of a verification in words."""
+    checked, differing = value["checked"], value["differing"]
+    if not checked and not differing:
+        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
+    head = f"Checked {formatting.count(checked)} of {formatting.plural(checked, 'score')} on the reference"
+    if not differing:
+        return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
+    verb = "differs" if differing == 1 else "differ"
+    details = " ".join(value.get("details", [])[:3])
+    return f"{formatting.count(differing)} of {formatting.count(checked)} {verb}. Please report this. {details}".strip()
+
+
+class JobController(QObject):
+    """Between the queue of jobs and the window.
+
+    Parameters
+    ----------
+    app : AppController
+    queue : JobQueue
+    """
+
+    def __init__(self, app: AppController, queue: JobQueue) -> None:
+        super().__init__(app)
+        self._app = app
+        self.queue = queue
+        self._heard = time.monotonic()
+        self._told_stalled = False
+        self._told: dict[str, str] = {}
+        self._watch = QTimer(self, interval=2000)
+        self._watch.timeout.connect(self._look_for_stall)
+        queue.job_added.connect(self._watch_over)
+        queue.results_added.connect(self._follow)
+        queue.job_changed.connect(self._hear)
+        queue.job_ended.connect(self._end)
+        queue.warning_received.connect(self._warn)
+
+    def search(self, spec: Spec) -> str:
+        """Start a search with profiles or with sequences; returns the path of its run file.
+
+        Raises
+        ------
+        OSError
+            The folder of the runs cannot be made.
+        """
+        self._begin()
+        path = self._new_run(run_name(spec, time.time()))
+        is_pairwise = isinstance(spec, PairwiseSpec)
+        verb, where = ("Compare", "with") if is_pairwise else ("Search", "in")
+        title = f"{verb} {Path(looked_for(spec)).name} {where} {Path(spec.targets).name}"
+        opened = self._app.workspace.sources.get(spec.targets)
+        seen = opened.report.get("digest") if opened else None
+        kind = "pairwise" if is_pairwise else "search"
+        self._submit(title, {"job": kind, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
+        return str(path)
+
+    def _new_run(self, name: str) -> Path:
+        """Return a path that neither a file nor a waiting search has."""
+        folder = self._app.settings.runs
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = {item.run for item in self.queue.items}
+        path, number = folder / f"{name}.clalign", 2
+        while path.exists() or str(path) in taken:
+            path, number = folder / f"{name}-{number}.clalign", number + 1
+        return path
+
+    def resume(self, run: str, elsewhere: bool = False) -> None:
+        """Continue a run from its last finished batch."""
+        job: dict[str, Any] = {"job": "resume", "run": run}
+        if elsewhere:
+            job["device"] = self._other_device(run)
+        self._begin()
+        for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
+            self.queue.dismiss(item)
+        self._app.window.messages.take_back(self._told.pop(run, ""))
+        self._app.locating.take_back(run)
+        self._submit(f"Continue {Path(run).stem}", job)
+
+    def verify(self, run: str, hits: list[int] | None) -> None:
+        """Compute hits again on the reference."""
+        what = "the selected hit" if hits else "a sample of the hits"
+        job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
+        self._submit(f"Verify {what} of {Path(run).stem}", job)
+
+    def export(
+        self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "", is_safe: bool = False
+    ) -> None:
+        """Write hits to a file; `columns` are those of ``outfmt``, in safe tables no cell looks like a formula."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns,
+               "safe_cells": is_safe}  # fmt: skip
+        self._submit(f"Export to {Path(path).name}", job)
+
+    def locate(self, run: str, paths: list[str]) -> None:
+        """Look whether files are those that a run was made with, and keep with it where they lie."""
+        self._app.window.messages.take_back(self._told.pop(run, ""))
+        self._submit(f"Locate files of {Path(run).stem}", {"job": "locate", "run": run, "paths": paths})
+
+    def act(self, item: JobItem, name: str) -> None:
+        """Do what a button of the job strip says."""
+        calls: dict[str, Callable[[], object]] = {
+            "pause": lambda: self.queue.pause(item),
+            "proceed": lambda: self.queue.pause(item),
+            "stop": lambda: self.queue.stop(item),
+            "dismiss": lambda: self.queue.dismiss(item),
+            "show": lambda: self._app.show_run(item.run),
+            "resume": lambda: self._resume_item(item, False),
+            "resume_elsewhere": lambda: self._resume_item(item, True),
+        }
+        calls[name]()
+
+    def _resume_item(self, item: JobItem, elsewhere: bool) -> None:
+        self.queue.dismiss(item)
+        self.resume(item.run, elsewhere)
+
+    def _submit(self, title: str, job: dict[str, Any]) -> None:
+        item = self.queue.submit(title, job)
+        if item.is_search:
+            # In a turn of its own: starting a process and making a page together would stall the window.
+            defer(self, lambda: self._app.open_run_page(item.run, live=True))
+
+    def _watch_over(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._watch.start()
+
+    def _other_device(self, run: str) -> str:
+        """Return the fastest usable device other than the run's; the reference if there is none."""
+        page = self._app.pages.get(run)
+        before = ((page.run.facts.get("device") if page else None) or {}).get("id")
+        space = self._app.workspace
+        usable = [d for d in space.devices if d.is_usable and d.id not in (before, REFERENCE.id)]
+        return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
+
+    def _begin(self) -> None:
+        """Take away what is about earlier jobs."""
+        self._app.window.messages.clear_passed()
+        self._app.sources.take_back_refusals()
+        self.clear_done()
+
+    def clear_done(self, but: str = "") -> None:
+        """Take away the lines of jobs that are done, but for that of a run that is in view."""
+        for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
+            self.queue.dismiss(item)
+
+    def _follow(self, item: JobItem) -> None:
+        page = self._app.pages.get(item.run)
+        if page is not None:
+            page.run.note_change()
+
+    def _hear(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._told_stalled = False
+        page = self._app.pages.get(item.run)
+        if page is not None and item.is_search and item.is_active and not page.run.cards:
+            page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+
+    def _warn(self, item: JobItem, text: str) -> None:
+        spec = item.spec.get("spec") or {}
+        ways: list[Any] = []
+        if text.startswith("No calibration") and spec.get("profiles") in self._app.workspace.sources:
+            ways.append(("Calibrate…", lambda: self._app.labs.calibrate(spec["profiles"])))
+        self._app.say("caution", text, *ways)
+
+    def _look_for_stall(self) -> None:
+        item = self.queue.current
+        if item is None:
+            self._watch.stop()
+            return
+        quiet = time.monotonic() - self._heard
+        # A search speaks after each batch; what a laboratory measures may take longer.
+        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
+            self._told_stalled = True
+            text = "No progress for 20 s. The device may be busy with another program."
+            self._app.say("caution", text, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+        if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
+            # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
+            self.queue.worker.stop_hard()
+
+    def _end(self, item: JobItem) -> None:
+        if item.is_search and not Path(item.run).exists() and item.state != "failed":
+            item.state, item.exit_code, item.hint = "failed", 0, "Search again."
+            item.message = f"The run file {item.run} was moved or deleted during the search."
+        page = self._app.pages.get(item.run)
+        if page is not None:
+            page.run.is_live = page.run.is_live and not item.is_search
+            page.run.note_change()
+        if item.is_lab:
+            self._app.labs.end(item)
+        if item.state == "done" and not item.is_lab:
+            self._end_well(item)
+        elif item.state in ("failed", "lost"):
+            self._end_badly(item)
+        elif not item.is_search:
+            QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+        self._app.note_run_end(item)
+
+    def _end_well(self, item: JobItem) -> None:
+        value = item.result
+        if item.is_search:
+            found = (
+                f"{formatting.plural(value['n_hits'], 'hit')} in {formatting.plural(value['n_sequences'], 'sequence')}"
+            )
+            if value.get("n_in_32_bits"):
+                found += f", {formatting.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
+            where = f"{formatting.duration(value['seconds'])} on {value['device']}"
+            item.message = f"Search finished: {found} in {where} · {formatting.rate(value['gcups'])}"
+            return
+        if item.kind == "export":
+            noun = WRITTEN.get(str(item.spec["what"]), "hit")
+            path = Path(value["path"])
+            text = f"{formatting.plural(value['written'], noun)} written to {formatting.short_path(str(path))}."
+            folder = QUrl.fromLocalFile(str(path.parent))
+            self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        elif item.kind == "tune":
+            self._app.devices.end_tuning(item)
+        elif item.kind == "locate":
+            self._app.locating.end(item)
+        elif item.kind == "hmmbuild":
+            self._app.building.end(item)
+        else:
+            self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _end_badly(self, item: JobItem) -> None:
+        ways = [
+            (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
+        ]
+        text = item.line()
+        if not can_be_located(text):
+            self._told[item.run] = text
+        self._app.locating.say(item.run, text, *ways, details=item.traceback)
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -1,0 +1,63 @@
+"""Files of a run that were moved: one place that asks where they lie now, and takes back what was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from .. import formatting
+from ..models.jobs import JobItem
+from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
+
+if TYPE_CHECKING:
+    from .app_controller import AppController
+
+
+class LocateController(QObject):
+    """Asks where files of runs lie now; a worker knows them by their checksums."""
+
+    located = Signal(str)
+    """The run of which a file was found."""
+
+    def __init__(self, app: AppController) -> None:
+        super().__init__(app)
+        self._app = app
+        self._told: dict[str, list[str]] = {}
+
+    def ask_for_page(self) -> None:
+        """Ask where files of the run in view lie now."""
+        if self._app.page is not None:
+            self.ask(str(self._app.page.run.path))
+
+    def ask(self, run: str) -> bool:
+        """Ask where files of a run lie now; returns False, for what offers this holds until they are found."""
+        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Locate files of this run")
+        if names:
+            self._app.jobs.locate(run, names)
+        return False
+
+    def say(self, run: str, text: str, *ways: tuple[str, Callable[[], object]], details: str = "") -> None:
+        """Show what stopped a job of a run, with a button where a file of it is missed."""
+        if can_be_located(text):
+            text, ways = without_ways(text), (*ways, (LOCATE_TITLE, lambda: self.ask(run)))
+            self._told.setdefault(run, []).append(text)
+        self._app.say("stop", text, *ways, details=details)
+
+    def take_back(self, run: str) -> None:
+        """Close what was said of missing files of a run."""
+        for text in self._told.pop(run, ()):
+            self._app.window.messages.take_back(text)
+
+    def end(self, item: JobItem) -> None:
+        """Say what a worker found, and let everything that missed it look again."""
+        self.take_back(item.run)
+        found = dict(item.result["found"])
+        verb = "lies" if len(found) == 1 else "lie"
+        names = ", ".join(Path(old).name for old in found)
+        places = ", ".join(formatting.short_path(new) for new in found.values())
+        self._app.say("good", f"The run remembers where {names} {verb} now: {places}.")
+        self.located.emit(item.run)

@@ -1,0 +1,202 @@
+"""Profiles as logos: the pages of profile files, the profile of a run, and pictures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
+
+from clalign.jobs import JobContext
+
+from .. import formatting
+from ..formatting import told
+from ..models.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
+
+if TYPE_CHECKING:
+    from ..engines.plan7.logo_pictures import PictureChoices
+    from ..views.profile_view import ProfilePage, ProfileView
+    from ..views.results_page import ResultsPage
+    from .app_controller import AppController
+
+
+class ProfileController(QObject):
+    """Reads profiles for the views that show them."""
+
+    def __init__(self, app: AppController) -> None:
+        super().__init__(app)
+        self._app = app
+        self.pages: dict[str, ProfilePage] = {}
+        app.locating.located.connect(self._fill_again)
+        self._waiting: dict[tuple[str, int, int], list[Callable[[ShownProfile], None]]] = {}
+
+    @property
+    def page(self) -> ProfilePage | None:
+        """The page of a profile file, if it is in view."""
+        shown = self._app.window.center.currentWidget()
+        return next((page for page in self.pages.values() if page is shown), None)
+
+    @property
+    def view(self) -> ProfileView | None:
+        """The logo in view: that of a page, or of a run."""
+        if self.page is not None:
+            return self.page.view
+        results = self._app.page
+        return results.profile if results is not None and results.shows_profile else None
+
+    def open_chosen(self) -> None:
+        """Show the logo of the profile that the next search uses."""
+        if self._app.workspace.profiles is not None:
+            self.open_profile(self._app.workspace.profiles.path)
+
+    def open_profile(self, path: str, number: int = 0) -> None:
+        """Show a profile of an open file."""
+        from ..views.profile_view import ProfilePage
+
+        source = self._app.workspace.sources.get(path)
+        if source is None or not source.cards:
+            return
+        self.drop(path)
+        page = ProfilePage(source.name, [card["name"] for card in source.cards])
+        self.pages[path] = page
+        page.profile_asked.connect(lambda chosen: self._fill_page(path, chosen))
+        self.connect_view(page.view)
+        self._app.window.center.addWidget(page)
+        self._app.show_page(page, source.name)
+        self._fill_page(path, number)
+
+    def _fill_page(self, path: str, number: int) -> None:
+        source, page = self._app.workspace.sources.get(path), self.pages.get(path)
+        if source is None or page is None:
+            return
+        card = source.cards[number]
+        parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
+        page.show_card(number, " · ".join(part for part in parts if part and part != "-"))
+        self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
+
+    def close_page(self) -> None:
+        """Leave the profile in view."""
+        path = next((path for path, page in self.pages.items() if page is self.page), None)
+        if path is not None:
+            self._app.show_start()
+            self.drop(path)
+
+    def drop(self, path: str) -> None:
+        """Forget the page of a file."""
+        page = self.pages.pop(path, None)
+        if page is not None:
+            self._app.window.center.removeWidget(page)
+            self._app.forget_files(path)
+            page.deleteLater()
+
+    def forget(self, owner: str) -> None:
+        """Wait no longer for profiles of a file, or of a run."""
+        for key in [key for key in self._waiting if key[0] == owner]:
+            del self._waiting[key]
+
+    def connect_view(self, view: ProfileView) -> None:
+        """Do what a logo asks for."""
+        view.set_scheme(self._app.settings.preferences.scheme)
+        view.scheme_chosen.connect(self._app.set_scheme)
+        view.least_asked.connect(lambda profile: self._show_least(view, profile))
+        view.export_asked.connect(self.export_logo)
+        view.locate_asked.connect(self._app.locating.ask_for_page)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues of all pages by a scheme."""
+        for page in self.pages.values():
+            page.view.set_scheme(scheme)
+
+    def show_node_of_hit(self, node: int) -> None:
+        """Say what is known of a node of the alignment beside the results."""
+        if self._app.page is not None:
+            self.show_node(self._app.page, node)
+
+    def show_node(self, page: ResultsPage, node: int) -> None:
+        """Choose a node of the profile that was searched with, and say what it likes."""
+
+        def tell(profile: ShownProfile) -> None:
+            page.profile.choose_node(node)
+            for card in (page.hit, self._app.window.details.hit):
+                card.show_node(node_line(profile, node))
+
+        self.fill_results(page, tell)
+
+    def fill_results(self, page: ResultsPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
+        """Show the profile of a run; the file that was searched with must still be there."""
+        run = page.run
+        number = run.hit_row.profile if run.shows_all and run.hit_row is not None else max(0, run.profile)
+        path = (run.facts.get("spec") or {}).get("profiles", "-")
+        if not run.cards:
+            page.profile.say("No profile yet", "It appears here as soon as the search begins.")
+        elif path == "-":
+            page.profile.say("The profile was not kept", "It came from standard input. Open it as a file to see it.")
+        else:
+            file, card = run.path, run.cards[number]
+            self.fill(
+                page.profile, str(file), number, lambda context: read_run_profile(file, number, card, context), then
+            )
+
+    def _fill_again(self, run: str) -> None:
+        """Read the profile once more, now that a file of its run was found."""
+        page = self._app.pages.get(run)
+        if page is not None and page.shows_profile:
+            self.fill_results(page)
+
+    def fill(
+        self, view: ProfileView, owner: str, number: int, read: Callable[[JobContext], ShownProfile],
+        then: Callable[[ShownProfile], None] = lambda profile: None,
+    ) -> None:  # fmt: skip
+        """Read a profile of a file or of a run and show it; the window does not wait."""
+        if view.wanted == (owner, number) and view.profile is not None:
+            then(view.profile)
+            return
+        key = (owner, id(view), number)
+        waiting = self._waiting.setdefault(key, [])
+        waiting.append(then)
+        if len(waiting) > 1:
+            return
+        view.wanted = (owner, number)
+
+        def take(answer: ShownProfile | Exception) -> None:
+            calls = self._waiting.pop(key, [])
+            if not isValid(view) or view.wanted != (owner, number):
+                return
+            if isinstance(answer, Exception):
+                view.say("The profile cannot be shown", told(answer, "Its file could not be read"))
+            else:
+                view.show_profile(answer)
+                for call in calls:
+                    call(answer)
+
+        self._app.files.ask_long(key, read, take)
+
+    def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
+        from ..views.profile_view import LeastLikedSheet
+
+        sheet = LeastLikedSheet(profile)
+        sheet.node_chosen.connect(view.choose_node)
+        self._app.window.sheets.open_sheet(sheet)
+
+    def export_logo(self) -> None:
+        """Open the sheet that exports the logo in view."""
+        from ..engines.plan7.logo_sheet import LogoSheet
+
+        view = self.view
+        if view is None or view.figure is None:
+            return
+        figure, scheme = view.figure, view.logo.scheme
+        sheet = LogoSheet(figure, view.logo.shown_nodes(), Path.home(), scheme)
+        sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _save(self, figure: Any, choices: PictureChoices, path: str) -> None:
+        from ..engines.plan7.logo_pictures import save_logo
+
+        self._app.window.sheets.close_sheet()
+        font = QFont(QApplication.font())
+        self._app.write_file(path, "Logo", lambda: save_logo(figure, choices, path, font))

@@ -1,0 +1,1 @@
+"""Comparisons of sequences: their form, table, dot plots and ladder."""

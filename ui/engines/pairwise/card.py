@@ -1,0 +1,82 @@
+"""The chosen hit of a pairwise search: its alignment beside its dot plot."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
+
+from ...views.hit_card import DomainTables, HitCard
+from ...views.parts import IconButton
+from .dot_plot import DotPlot, bare_plot
+from .dot_view import DotPlotView
+
+ENOUGH_WIDTH = 1000
+"""Pixels for an alignment with a dot plot beside it; in less it is below."""
+
+SIZES = {Qt.Orientation.Horizontal: [600, 400], Qt.Orientation.Vertical: [300, 200]}
+"""Shares of alignment and dot plot."""
+
+
+class PairCard(HitCard):
+    """A click in either moves the other; what the dot plot needs is asked for when it is looked at."""
+
+    dots_asked = Signal()
+    alignment_picture_asked = Signal()
+    dots_picture_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(tools=True)
+        self.alignment.column_chosen.connect(self.dots.canvas.mark_column)
+        self.dots.column_chosen.connect(self.alignment.go_to_column)
+        self.dots.picture_asked.connect(self.dots_picture_asked)
+
+    def _made_tables(self) -> DomainTables | None:
+        return None
+
+    def _main_part(self) -> QWidget:
+        self.dots = DotPlotView()
+        self.strip.hide()
+        splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.alignment)
+        splitter.addWidget(self.dots)
+        splitter.setSizes(SIZES[Qt.Orientation.Vertical])
+        splitter.setChildrenCollapsible(False)
+        return splitter
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the dot plot beside the alignment where there is room for both."""
+        super().resizeEvent(event)
+        beside = Qt.Orientation.Horizontal if self.width() >= ENOUGH_WIDTH else Qt.Orientation.Vertical
+        if self._splitter.orientation() != beside:
+            self._splitter.setOrientation(beside)
+            self._splitter.setSizes(SIZES[beside])
+
+    def _tools(self) -> QHBoxLayout:
+        tools = super()._tools()
+        self.posterior.hide()
+        tip = "Save the alignment as SVG, PDF or PNG"
+        tools.addWidget(IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…"))
+        return tools
+
+    def show_hit(self) -> None:
+        """Show the hit that is chosen now; first only the path of its alignment."""
+        super().show_hit()
+        run = self.run
+        if run is None or run.hit is None:
+            self.dots.show_plot(None)
+            return
+        self.dots.show_plot(bare_plot(run.card, run.hit))
+        if self.isVisible():
+            self.dots_asked.emit()
+
+    def show_dots(self, plot: DotPlot) -> None:
+        """Show the whole plot of the hit."""
+        self.dots.show_plot(plot)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask for the dots, now that somebody looks."""
+        super().showEvent(event)
+        plot = self.dots.canvas.plot
+        if plot is not None and plot.dots is None and not plot.problem:
+            self.dots_asked.emit()

@@ -1,0 +1,163 @@
+"""How a dot plot is painted, on the screen and in pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
+
+from ... import formatting, theme
+from ...models.figures import linear_ticks
+from .dot_plot import LEVELS, DotPlot
+
+LEFT, TOP, RIGHT, BOTTOM = 66.0, 8.0, 14.0, 40.0
+"""Room for the axes."""
+
+MOST_SKEW = 4.0
+"""One sequence is drawn at most so much larger than the other, so that diagonals stay diagonal."""
+
+LEAST_RATIO = 0.25
+"""Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
+
+USUAL_LEVEL = 60
+"""Dots that are paler are left out at first: chance makes too many of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DotStyle:
+    """How it looks.
+
+    Attributes
+    ----------
+    least : int
+        Paler dots are left out.
+    mark : tuple or None
+        Residues passed of query and target where a cross is drawn.
+    """
+
+    colors: theme.Tokens
+    least: int = USUAL_LEVEL
+    mark: tuple[float, float] | None = None
+
+
+def whole(plot: DotPlot) -> QRectF:
+    """Return all of a plot: residues of the target to the right, of the query downwards."""
+    return QRectF(0, 0, max(1, plot.target_length), max(1, plot.query_length))
+
+
+def frame_of(area: QRectF, shown: QRectF) -> QRectF:
+    """Return where the dots are drawn within an area: not more askew than need be."""
+    room = area.adjusted(LEFT, TOP, -RIGHT, -BOTTOM)
+    natural = min(max(shown.height() / shown.width(), LEAST_RATIO), 1 / LEAST_RATIO)
+    ratio = min(max(room.height() / max(1.0, room.width()), natural / MOST_SKEW), natural * MOST_SKEW)
+    width = min(room.width(), room.height() / ratio)
+    return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, width * ratio))
+
+
+@dataclass(frozen=True, slots=True)
+class DotImage:
+    """The dots as pixels.
+
+    Attributes
+    ----------
+    per_row, per_column : float
+        Residues in a pixel.
+    """
+
+    image: QImage
+    per_row: float
+    per_column: float
+
+
+def shrinking(plot: DotPlot, frame: QRectF, shown: QRectF) -> tuple[int, int]:
+    """Return how many rows and columns of dots fall into a pixel of the screen."""
+    down = shown.height() / plot.per_row / max(1.0, frame.height())
+    across = shown.width() / plot.per_column / max(1.0, frame.width())
+    return max(1, int(down)), max(1, int(across))
+
+
+def dot_image(plot: DotPlot, style: DotStyle, shrink: tuple[int, int] = (1, 1)) -> DotImage | None:
+    """Return the dots with a color for each level; of those in a pixel the strongest is seen."""
+    if plot.dots is None or not plot.dots.size:
+        return None
+    down, across = shrink
+    rows, columns = (-(-n // step) for n, step in zip(plot.dots.shape, shrink, strict=True))
+    # Qt wants lines that begin at multiples of four bytes.
+    room = np.zeros((rows * down, -(-columns // 4) * 4 * across), np.uint8)
+    room[: plot.dots.shape[0], : plot.dots.shape[1]] = plot.dots
+    pooled = np.ascontiguousarray(room.reshape(rows, down, -1, across).max(axis=(1, 3)))
+    image = QImage(pooled.data, columns, rows, pooled.shape[1], QImage.Format.Format_Indexed8).copy()
+    table = []
+    for level in range(LEVELS + 1):
+        share = 0.0 if level < style.least else 0.3 + 0.7 * (level - style.least) / max(1, LEVELS - style.least)
+        table.append(theme.blend(style.colors.accent, style.colors.surface, share).rgb())
+    image.setColorTable(table)
+    return DotImage(image, plot.per_row * down, plot.per_column * across)
+
+
+def paint_dots(
+    painter: QPainter, area: QRectF, plot: DotPlot, image: DotImage | None, shown: QRectF, style: DotStyle
+) -> QRectF:
+    """Draw the part of a plot that is shown; returns where its dots are."""
+    colors, frame = style.colors, frame_of(area, shown)
+    painter.save()
+    painter.fillRect(frame, QColor(colors.surface))
+    if image is not None:
+        source = QRectF(
+            shown.left() / image.per_column, shown.top() / image.per_row, shown.width() / image.per_column,
+            shown.height() / image.per_row,
+        )  # fmt: skip
+        painter.drawImage(frame, image.image, source)
+    painter.setClipRect(frame)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for path in plot.paths:
+        corners = np.flatnonzero(np.any(np.diff(path, 2, axis=0, prepend=path[:1], append=path[-1:]) != 0, axis=1))
+        line = [_point(float(path[i][0]), float(path[i][1]), frame, shown) for i in corners.tolist()]
+        painter.setPen(QPen(QColor(colors.surface), 4))
+        painter.drawPolyline(QPolygonF(line))
+        painter.setPen(QPen(QColor(colors.caution), 2))
+        painter.drawPolyline(QPolygonF(line))
+    if style.mark is not None:
+        place = _point(*style.mark, frame, shown)
+        painter.setPen(QPen(QColor(colors.text), 1))
+        painter.drawLine(QPointF(frame.left(), place.y()), QPointF(frame.right(), place.y()))
+        painter.drawLine(QPointF(place.x(), frame.top()), QPointF(place.x(), frame.bottom()))
+    painter.restore()
+    _paint_axes(painter, frame, plot, shown, colors)
+    return frame
+
+
+def _point(query: float, target: float, frame: QRectF, shown: QRectF) -> QPointF:
+    return QPointF(
+        frame.left() + (target - shown.left()) * frame.width() / shown.width(),
+        frame.top() + (query - shown.top()) * frame.height() / shown.height(),
+    )
+
+
+def _paint_axes(painter: QPainter, frame: QRectF, plot: DotPlot, shown: QRectF, colors: theme.Tokens) -> None:
+    painter.setPen(QPen(QColor(colors.border), 1))
+    painter.drawRect(frame)
+    metrics = painter.fontMetrics()
+    line = metrics.height()
+    middle, right = Qt.AlignmentFlag.AlignHCenter, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    ticks = (int(frame.width() / 70) + 1, int(frame.height() / 45) + 1)
+    painter.setPen(QColor(colors.muted))
+    for value in linear_ticks(max(1.0, shown.left()), shown.right(), ticks[0]):
+        x = _point(0, value, frame, shown).x()
+        painter.drawLine(QPointF(x, frame.bottom()), QPointF(x, frame.bottom() + 3))
+        painter.drawText(QRectF(x - 40, frame.bottom() + 4, 80, line), middle, formatting.count(value))
+    for value in linear_ticks(max(1.0, shown.top()), shown.bottom(), ticks[1]):
+        y = _point(value, 0, frame, shown).y()
+        painter.drawLine(QPointF(frame.left() - 3, y), QPointF(frame.left(), y))
+        painter.drawText(QRectF(frame.left() - 62, y - line / 2, 56, line), right, formatting.count(value))
+    below = QRectF(frame.left(), frame.bottom() + 6 + line, frame.width(), line)
+    name = metrics.elidedText(plot.target_name, Qt.TextElideMode.ElideMiddle, int(frame.width()))
+    painter.drawText(below, middle, name)
+    painter.save()
+    painter.translate(frame.left() - LEFT + 2, frame.bottom())
+    painter.rotate(-90)
+    name = metrics.elidedText(plot.query_name, Qt.TextElideMode.ElideMiddle, int(frame.height()))
+    painter.drawText(QRectF(0, 0, frame.height(), line), middle, name)
+    painter.restore()

@@ -1,0 +1,261 @@
+"""The dot plot of a query and a target: zoom, position under the pointer, a click goes to a column."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
+
+from ... import formatting, theme
+from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
+from ...views.parts import ElidedLabel, IconButton, button, label, row
+from .dot_painter import USUAL_LEVEL, DotImage, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
+from .dot_plot import LEVELS, DotPlot
+
+ZOOM = 1.3
+LEAST_SHOWN = 12.0
+"""Residues along the longer side when it is zoomed in as far as can be."""
+
+LOW_RATIO = 2.0
+"""Of width and height: from there on the tools are beside the plot."""
+
+CLICK_PIXELS = 4
+"""A pointer that moved less between press and release has clicked."""
+
+
+class DotCanvas(QWidget):
+    """The plot itself.
+
+    Keys: + and - zoom, 0 shows all of it, arrows move it.
+    """
+
+    column_chosen = Signal(int, int)
+    hovered = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plot: DotPlot | None = None
+        self.least = USUAL_LEVEL
+        self.mark: tuple[float, float] | None = None
+        self.shown = QRectF(0, 0, 1, 1)
+        self._image: DotImage | None = None
+        self._shrunk: tuple[int, int] | None = None
+        self._pressed: QPointF | None = None
+        self._last = QPointF()
+        self.setMouseTracking(True)
+        self.setMinimumSize(180, 130)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Dot plot")
+
+    def sizeHint(self) -> QSize:
+        """Return a size beside an alignment."""
+        return QSize(380, 380)
+
+    def show_plot(self, plot: DotPlot | None) -> None:
+        """Show another plot, or the same one with its dots."""
+        before, self.plot = self.plot, plot
+        same = before is not None and plot is not None and before.paths is plot.paths
+        if plot is not None and not same:
+            self.shown, self.mark = whole(plot), None
+            self.setAccessibleName(f"Dot plot of {plot.query_name} and {plot.target_name}")
+        self._draw_dots()
+
+    def set_least(self, least: int) -> None:
+        """Leave out paler dots."""
+        self.least = least
+        self._draw_dots()
+
+    def mark_column(self, number: int, column: int) -> None:
+        """Put the cross on a column of an alignment."""
+        self.mark = self.plot.place_of(number, column) if self.plot else None
+        self.update()
+
+    def zoom(self, factor: float, place: QPointF | None = None) -> None:
+        """Show less or more around a place of the widget; 0 shows all."""
+        if self.plot is None:
+            return
+        if not factor:
+            self.shown = whole(self.plot)
+            self.update()
+            return
+        middle = self.shown.center()
+        query, target = (middle.y(), middle.x()) if place is None else self._residues(place)
+        most = whole(self.plot)
+        longest = max(self.shown.width(), self.shown.height())
+        scale = min(max(factor, LEAST_SHOWN / longest), most.width() / self.shown.width())
+        left, top = target - (target - self.shown.left()) * scale, query - (query - self.shown.top()) * scale
+        self._look_at(QRectF(left, top, self.shown.width() * scale, self.shown.height() * scale))
+
+    def _look_at(self, shown: QRectF) -> None:
+        """Show a part, moved so that it is within the plot."""
+        assert self.plot is not None
+        most = whole(self.plot)
+        shown.moveLeft(min(max(shown.left(), 0.0), most.right() - shown.width()))
+        shown.moveTop(min(max(shown.top(), 0.0), most.bottom() - shown.height()))
+        self.shown = shown
+        self.update()
+
+    def _style(self) -> DotStyle:
+        return DotStyle(theme.current(), self.least, self.mark)
+
+    def _draw_dots(self) -> None:
+        self._image = self._shrunk = None
+        self.update()
+
+    def _fit_image(self) -> None:
+        """Make the image anew if other dots fall together at this zoom."""
+        if self.plot is None:
+            return
+        shrink = shrinking(self.plot, self.frame, self.shown)
+        if shrink != self._shrunk:
+            self._image, self._shrunk = dot_image(self.plot, self._style(), shrink), shrink
+
+    @property
+    def frame(self) -> QRectF:
+        """Where the dots are."""
+        return frame_of(QRectF(self.rect()), self.shown)
+
+    def _residues(self, place: QPointF) -> tuple[float, float]:
+        """Return how many residues of query and target are passed at a place of the widget."""
+        frame = self.frame
+        across, down = (place.x() - frame.left()) / frame.width(), (place.y() - frame.top()) / frame.height()
+        return self.shown.top() + down * self.shown.height(), self.shown.left() + across * self.shown.width()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the plot."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(theme.current().surface))
+        self._fit_image()
+        if self.plot is not None:
+            paint_dots(painter, QRectF(self.rect()), self.plot, self._image, self.shown, self._style())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a click, or a move."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed = self._last = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what is under the pointer; move the plot while a button is down."""
+        if self.plot is None:
+            return
+        query, target = self._residues(event.position())
+        if self._pressed is not None:
+            before = self._residues(self._last)
+            self._look_at(self.shown.translated(before[1] - target, before[0] - query))
+            self._last = event.position()
+        inside = self.frame.contains(event.position())
+        self.hovered.emit(self.plot.says(int(query), int(target)) if inside else "")
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Go to the nearest column, if this was a click."""
+        pressed, self._pressed = self._pressed, None
+        if pressed is None or self.plot is None or not self.frame.contains(event.position()):
+            return
+        if (event.position() - pressed).manhattanLength() < CLICK_PIXELS:
+            found = self.plot.nearest(*self._residues(event.position()))
+            if found is not None:
+                self.mark_column(*found)
+                self.column_chosen.emit(*found)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom around the pointer."""
+        self.zoom(1 / ZOOM if event.angleDelta().y() > 0 else ZOOM, event.position())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Zoom and move by keys."""
+        key = Qt.Key(event.key())
+        zooms = {Qt.Key.Key_Plus: 1 / ZOOM, Qt.Key.Key_Minus: ZOOM, Qt.Key.Key_0: 0.0}
+        moves = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
+        if key in zooms:
+            self.zoom(zooms[key])
+        elif key in moves and self.plot is not None:
+            across, down = moves[key]
+            self._look_at(self.shown.translated(across * self.shown.width() / 10, down * self.shown.height() / 10))
+        else:
+            super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        if event.type() == QEvent.Type.PaletteChange:
+            self._draw_dots()
+        super().changeEvent(event)
+
+
+class DotPlotView(QWidget):
+    """The plot with its tools and what is under the pointer."""
+
+    column_chosen = Signal(int, int)
+    picture_asked = Signal()
+    locate_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.canvas = DotCanvas()
+        self.canvas.column_chosen.connect(self.column_chosen)
+        self.least = QSlider(Qt.Orientation.Horizontal)
+        self.least.setRange(1, LEVELS - 1)
+        self.least.setValue(USUAL_LEVEL)
+        self.least.setFixedWidth(90)
+        self.least.setAccessibleName("How alike windows must be to make a dot")
+        self.least.setToolTip("How alike windows must be to make a dot: to the right only the most alike are left")
+        self.least.valueChanged.connect(self.canvas.set_least)
+        self.place = ElidedLabel("", "muted")
+        self.problem = label("", "caution", wrap=True)
+        self.problem.setMinimumWidth(1)
+        self.problem.hide()
+        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button.hide()
+        self.canvas.hovered.connect(self._say)
+        self._window = ""
+        box = QVBoxLayout(self)
+        box.setContentsMargins(8, 2, 8, 6)
+        box.setSpacing(4)
+        problem = row(self.problem, self.locate_button)
+        problem.setStretch(0, 1)
+        box.addLayout(problem)
+        box.addLayout(self._tools_and_canvas(), 1)
+        box.addWidget(self.place)
+
+    def _tools_and_canvas(self) -> QBoxLayout:
+        zooms = row(
+            IconButton("magnify-minus-outline", "Show more (wheel, key -)", lambda: self.canvas.zoom(ZOOM)),
+            IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
+            IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
+        )
+        save = IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
+        self._tools = row(label("Dots", "muted"), self.least, None)
+        self._tools.addLayout(zooms)
+        self._tools.addWidget(save)
+        self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._parts.setSpacing(4)
+        self._parts.addLayout(self._tools)
+        self._parts.addWidget(self.canvas, 1)
+        return self._parts
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the tools where the plot needs no room: above it, or in a low area beside it."""
+        super().resizeEvent(event)
+        is_low = self.width() > LOW_RATIO * self.height()
+        direction = QBoxLayout.Direction
+        self._parts.setDirection(direction.RightToLeft if is_low else direction.TopToBottom)
+        self._tools.setDirection(direction.TopToBottom if is_low else direction.LeftToRight)
+
+    def show_plot(self, plot: DotPlot | None) -> None:
+        """Show another plot."""
+        self.canvas.show_plot(plot)
+        problem = plot.problem if plot else ""
+        self.problem.setText(without_ways(problem))
+        self.problem.setVisible(bool(problem))
+        self.locate_button.setVisible(can_be_located(problem))
+        self._window = ""
+        if plot is not None and plot.dots is not None:
+            size = formatting.length(plot.window, plot.alphabet)
+            self._window = f"Windows of {size}, scored with the matrix. A click goes to the column."
+        elif plot is not None and not plot.problem:
+            self._window = "The two sequences are being compared…"
+        self._say("")
+
+    def _say(self, text: str) -> None:
+        self.place.setText(text or self._window)

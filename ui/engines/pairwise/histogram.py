@@ -1,0 +1,164 @@
+"""The score histogram of a query among its targets, with the curve that its statistics expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.runs.run_file import open_run
+from clalign.values.karlin_altschul import Statistics
+
+from ... import formatting
+from ...models.histogram import NO_SCORE, Curve, Histogram, finite, joined
+
+MAX_BARS = 2000
+"""Bars are joined only where there are more scores than that."""
+
+REACH = 3.0
+"""The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
+
+LEAST_SPAN = 20.0
+"""Of few targets, or of many with the same score, whole numbers are shown on the axis, too."""
+
+SHORTEST_CURVE = 2
+"""Bars that a curve needs at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairHistogram(Histogram):
+    """Scores in units of the matrix.
+
+    Attributes
+    ----------
+    statistics, fitted : dict or None
+        What E-values come from, and what was fitted to the scores of the run.
+    expected_counts : float64[n]
+        How many targets each score would have by chance, from `first_expected` on.
+    first_expected : int
+    scores, targets : float64[n], int64[n] or None
+        How many targets have each score, where bars may have been joined.
+    """
+
+    statistics: dict[str, Any] | None = None
+    fitted: dict[str, Any] | None = None
+    expected_counts: npt.NDArray[np.float64] | None = None
+    first_expected: int = 0
+    scores: npt.NDArray[np.float64] | None = None
+    targets: npt.NDArray[np.int64] | None = None
+
+    @property
+    def step(self) -> float:
+        """By how much a key moves a threshold."""
+        return 1.0
+
+    @property
+    def least_span(self) -> float:
+        """How many units of score are in view at least."""
+        return LEAST_SPAN
+
+    @property
+    def last_shown(self) -> float:
+        """Up to where the scores are shown at first: relatives far to the right would squeeze what chance gives."""
+        if not np.isfinite(self.report_score) or self.report_score <= self.usual:
+            return float(self.edges[-1])
+        return min(float(self.edges[-1]), self.report_score + REACH * (self.report_score - self.usual))
+
+    @property
+    def usual(self) -> float:
+        """The score that most targets have."""
+        return float(self.edges[int(self.counts.argmax())])
+
+    @property
+    def n_beyond(self) -> int:
+        """Number of targets to the right of `last_shown`."""
+        return self.n_from(self.last_shown) if len(self.counts) else 0
+
+    def curve(self, name: str) -> Curve | None:
+        """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
+        if self.expected_counts is None or not self.statistics or len(self.counts) < SHORTEST_CURVE:
+            return None
+        if name != ("fit" if self.statistics["kind"] == "fitted" else "calibration"):
+            return None
+        # A bar from a to b counts the scores a, a + 1, ..., b - 1.
+        sums = np.concatenate([[0.0], np.cumsum(self.expected_counts)])
+        places = np.clip(self.edges - self.first_expected, 0, len(self.expected_counts)).astype(np.int64)
+        middles, expected = (self.edges[:-1] + self.edges[1:]) / 2, np.diff(sums[places])
+        # Left of its dip the curve is of targets shorter than BLAST's length adjustment, where it says nothing.
+        peak = int(expected.argmax())
+        dip = next((i for i in range(peak, 0, -1) if expected[i - 1] > expected[i]), 0)
+        return middles[dip:], expected[dip:]
+
+    def by_chance(self, score: float) -> float | None:
+        """Return how many targets would have at least a score by chance; None if that is not known.
+
+        It is the E-value, so that line and table agree, but no more than there are targets.
+        """
+        if not self.statistics:
+            return None
+        evalue = Statistics.from_dict(self.statistics).evalue(math.ceil(score))
+        return -self.n_searched * math.expm1(-evalue / self.n_searched)
+
+    def n_from(self, score: float) -> int:
+        """Return how many targets have at least a score."""
+        if self.scores is None or self.targets is None:
+            return int(self.counts[self.edges[:-1] >= score].sum())
+        return int(self.targets[self.scores >= score].sum())
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return what the curve is, and beside published statistics what a fit would give."""
+        shown, fitted = self.statistics, self.fitted
+        if not shown:
+            return []
+        of = {
+            "published": "Expected by the published statistics of this scoring",
+            "computed": "Expected by statistics computed from the matrix",
+            "fitted": f"Fitted to {formatting.plural(shown.get('n_fitted') or 0, 'score')} of this run",
+        }
+        name = "fit" if shown["kind"] == "fitted" else "calibration"
+        lines = [(name, f"{of[shown['kind']]}: {_numbers(shown)}")] if self.curve(name) is not None else []
+        if fitted and shown["kind"] != "fitted":
+            lines.append(("note", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
+        return lines
+
+    def _bounds(self, low: float, high: float) -> str:
+        last = round(high) - 1
+        return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
+
+
+def _numbers(statistics: dict[str, Any]) -> str:
+    return f"lambda {statistics['lambda']:.3f}, K {statistics['k']:.3g}"
+
+
+def read_pair_histogram(path: Path, query: int) -> PairHistogram:
+    """Read the histogram of a query."""
+    with open_run(path) as run:
+        card = run.card(query)
+        left, bins = run.histogram(query)
+        n_targets = float(run.fact("n_targets") or 0)
+    scored = left > NO_SCORE
+    left, bins = left[scored], bins[scored]
+    edges, counts = joined(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
+    curve = card.get("curve")
+    return PairHistogram(
+        edges=edges,
+        counts=counts,
+        n_scores=int(bins.sum()),
+        n_searched=n_targets or float(bins.sum()),
+        calibration=None,
+        fit=None,
+        cutoffs={},
+        report_score=finite(card.get("histogram_report_score")),
+        include_score=float("-inf"),
+        kind="raw",
+        statistics=card.get("statistics"),
+        fitted=card.get("fitted"),
+        expected_counts=np.array(curve["counts"], np.float64) if curve else None,
+        first_expected=int(curve["first"]) if curve else 0,
+        scores=left,
+        targets=bins,
+    )

@@ -1,0 +1,54 @@
+"""The results of a pairwise run: the same page with other columns, and a dot plot beside the alignment."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import Signal
+
+from ...views.results_page import TABS, ResultsPage
+from .card import PairCard
+from .run_view import PairRunView
+
+
+class PairPage(ResultsPage):
+    """Shows a `PairRunView`."""
+
+    TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name not in ("profile", "funnel")}
+
+    card_made = Signal(object)
+
+    run: PairRunView
+
+    def __init__(self, run: PairRunView) -> None:
+        self._fitted: set[str] = set()
+        super().__init__(run)
+
+    def _made_hit(self) -> PairCard:
+        made = PairCard()
+        self._dress_hit(made)
+        self.card_made.emit(made)
+        return made
+
+    def show_facts(self) -> None:
+        """Show what is known about the run, in the columns that say something of it."""
+        super().show_facts()
+        if self._hits.content is not None:
+            self._fit_columns()
+
+    def _make_hits(self) -> None:
+        super()._make_hits()
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Show strands where there are two, and E-values where there are any; once, for then the user may choose."""
+        table, header = self.hits.table, self.hits.table.horizontalHeader()
+        places = {column.key: place for place, column in enumerate(table.kind.columns)}
+        if self.run.shows_strands and "strand" not in self._fitted:
+            self._fitted.add("strand")
+            table.setColumnHidden(places["strand"], False)
+            header.moveSection(header.visualIndex(places["strand"]), header.visualIndex(places["evalue"]))
+        if self.run.has_no_statistics and "evalue" not in self._fitted:
+            self._fitted.add("evalue")
+            for key in ("evalue", "bits"):
+                table.setColumnHidden(places[key], True)

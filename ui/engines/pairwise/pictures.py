@@ -1,0 +1,89 @@
+"""The alignment of two sequences, and their dot plot, as pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFont, QPainter
+
+from clalign.values.hits import Hit
+
+from ... import theme
+from ...models.alignment_layout import Line
+from ...models.pair_layout import lay_out_pair
+from ...views.alignment_painter import NUMBERS, LinePainter
+from .dot_painter import BOTTOM, TOP, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
+from .dot_plot import DotPlot
+
+EDGE, HEAD = 16.0, 24.0
+
+PICTURE_COLUMNS = 60
+NAME_LETTERS = 24
+LETTER_POINTS = 9
+
+DOT_PLOT_SIDE = 620.0
+
+
+def blocks_of(lines: list[Line]) -> list[list[Line]]:
+    """Return lines in blocks that belong together: the titles, then each wrapped part."""
+    blocks: list[list[Line]] = [[]]
+    for line in lines:
+        begins = line.kind == "ruler" or (line.kind == "title" and (not blocks[-1] or blocks[-1][-1].kind != "title"))
+        if begins and blocks[-1]:
+            blocks.append([])
+        blocks[-1].append(line)
+    return [block for block in blocks if block]
+
+
+class AlignmentPicture:
+    """All alignments of a hit, wrapped."""
+
+    def __init__(self, hit: Hit, card: dict[str, Any], nucleic: bool, scheme: str) -> None:
+        self.title = f"{card['name']} and {hit.name}"
+        self._lines = LinePainter(theme.mono_font(LETTER_POINTS), QFont())
+        self._lines.scheme, self._lines.nucleic, self._lines.colors = scheme, nucleic, theme.LIGHT
+        self._lines.make_room([str(card["name"]), hit.name], NAME_LETTERS)
+        self._blocks = blocks_of(lay_out_pair(hit, card, PICTURE_COLUMNS))
+        self.n_rows = len(self._blocks)
+        self._row = max(len(block) for block in self._blocks) * self._lines.height
+        self.width = self._lines.margin + (PICTURE_COLUMNS + NUMBERS) * self._lines.cell + 2 * EDGE
+
+    def height(self, n_rows: int) -> float:
+        """Return the pixels that blocks need, title included."""
+        return EDGE + HEAD + n_rows * self._row + EDGE
+
+    def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
+        """Draw some blocks."""
+        self._lines.title_font = font = QFont(painter.font())
+        painter.setPen(theme.QColor(theme.LIGHT.text))
+        painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
+        for place, block in enumerate(self._blocks[first : first + n_rows]):
+            for number, line in enumerate(block):
+                y = EDGE + HEAD + place * self._row + number * self._lines.height
+                self._lines.paint(painter, line, EDGE, y)
+        painter.setFont(font)
+
+
+class DotPicture:
+    """A dot plot with the part that is in view."""
+
+    n_rows = 1
+
+    def __init__(self, plot: DotPlot, least: int, shown: QRectF | None = None) -> None:
+        self.title = f"{plot.query_name} and {plot.target_name}"
+        self.width = DOT_PLOT_SIDE + 2 * EDGE
+        self._plot, self._shown, self._style = plot, shown or whole(plot), DotStyle(theme.LIGHT, least)
+        self._frame = frame_of(QRectF(0, 0, DOT_PLOT_SIDE, DOT_PLOT_SIDE), self._shown)
+
+    def height(self, n_rows: int) -> float:
+        """Return the pixels of the plot, title included."""
+        return EDGE + HEAD + TOP + self._frame.height() + BOTTOM + EDGE
+
+    def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
+        """Draw the plot."""
+        painter.setPen(theme.QColor(theme.LIGHT.text))
+        painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
+        area = QRectF(EDGE, EDGE + HEAD, DOT_PLOT_SIDE, DOT_PLOT_SIDE)
+        image = dot_image(self._plot, self._style, shrinking(self._plot, self._frame, self._shown))
+        paint_dots(painter, area, self._plot, image, self._shown, self._style)

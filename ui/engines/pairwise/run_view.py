@@ -1,0 +1,303 @@
+"""A pairwise run as the window shows it: queries in place of profiles, one threshold, other words."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from clalign.engines.pairwise.report_text import MODES
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.errors import DamagedRun
+from clalign.runs.run_file import RunFile, open_run
+
+from ... import formatting
+from ...models.histogram import Histogram, finite
+from ...models.hit_pages import ALL_PROFILES, count_hits
+from ...models.run_view import RunView, stem
+from .columns import PAIR_TABLE
+from .histogram import PairHistogram, read_pair_histogram
+
+
+class PairRunView(RunView):
+    """What is shown of a run of sequences against sequences."""
+
+    FACTS = (*RunView.FACTS, "scoring", "queries", "strands")
+    noun, nouns = "Query", "Queries"
+    table = PAIR_TABLE
+
+    @property
+    def spec(self) -> PairwiseSpec | None:
+        """What was asked for, once it is known."""
+        entry = self.facts.get("spec")
+        return PairwiseSpec.from_dict(entry) if entry else None
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether given pairs were aligned, not all queries with all targets."""
+        return self.spec is not None and self.spec.is_pairs
+
+    @property
+    def all_words(self) -> str:
+        """What the hits of all queries together are called."""
+        return "All queries" if len(self.cards) > 1 else ""
+
+    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+        """Return the cards without their curves; while nothing begins or ends only that in view is read again.
+
+        Hundreds of queries would otherwise keep the window busy.
+        """
+        if not self.cards or state != self.facts.get("state"):
+            return run.profiles_without_curves()
+        cards = list(self.cards)
+        if not self.shows_all:
+            cards[self.profile] = run.card(self.profile)
+            cards[self.profile].pop("curve", None)
+        return cards
+
+    def _first_profile(self) -> int:
+        return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else 0
+
+    @property
+    def title(self) -> str:
+        """The run's name: queries x targets."""
+        spec = self.spec
+        return f"{stem(spec.queries)} x {stem(spec.targets)}" if spec else self.path.stem
+
+    @property
+    def shows_strands(self) -> bool:
+        """Whether hits may be on either strand."""
+        return len(self.facts.get("strands") or ()) > 1
+
+    @property
+    def has_no_statistics(self) -> bool:
+        """Whether it is known that there are neither E-values nor bits."""
+        none = not any(card.get("statistics") for card in self.cards)
+        return bool(self.cards) and none and (self.is_pairs or self.is_complete)
+
+    # --- thresholds and histogram ---
+
+    def _own_thresholds(self) -> dict[str, float]:
+        least = None if self.shows_all else self.card.get("histogram_report_score")
+        return {"report": finite(least), "significant": -math.inf}
+
+    def _read_facts(self) -> None:
+        """Read what is new; the threshold of fitted statistics is only known at the end of a query."""
+        moved = bool(self.cards) and self.thresholds_moved
+        super()._read_facts()
+        self.hits.shows_groups = not self.is_pairs
+        if self.cards and not moved and self.thresholds != self._own_thresholds():
+            self.thresholds = self._own_thresholds()
+            self.thresholds_changed.emit()
+
+    def _ask_histogram(self) -> None:
+        path, query = self.path, self.profile
+        if self.no_histogram_words() is not None:
+            self.histogram = None
+            self.histogram_changed.emit()
+        else:
+            question = lambda: read_pair_histogram(path, query)  # noqa: E731
+            self._reader.ask((id(self), "histogram"), question, self._take_histogram)
+        self._ask_counts()
+
+    def _take_histogram(self, answer: Histogram | Exception) -> None:
+        if not self.is_pairs:
+            super()._take_histogram(answer)
+
+    def _ask_counts(self) -> None:
+        path, least = self.path, self.thresholds["report"]
+        numbers = range(len(self.cards)) if self.shows_all else [self.profile]
+        limits = [[(number, least) for number in numbers]] * 2
+        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits, "raw"), self._take_counts)
+
+    def tag(self, name: str, short: bool) -> str:
+        """Return the words on the tag of the threshold."""
+        score, data = self.thresholds[name], self.histogram
+        if not isinstance(data, PairHistogram) or not math.isfinite(score):
+            return ""
+        n_hits = min(self.counts[name], self.hits.n_all)
+        hits, n_targets = formatting.plural(n_hits, "hit"), data.n_from(score)
+        if self.is_complete and n_targets > n_hits:
+            # No more hits were asked for, or the line is below the limit of the search.
+            hits = f"{formatting.plural(n_targets, 'target')}, {formatting.count(n_hits)} kept"
+        chance = data.by_chance(score)
+        expected = "" if chance is None else f"{formatting.evalue(chance)} expected by chance"
+        if short:
+            return " · ".join(part for part in (f"≥ {score:g}", hits, expected.replace("expected ", "")) if part)
+        return "\n".join(part for part in (f"shown from {score:g} · {hits}", expected) if part)
+
+    def no_histogram_words(self) -> tuple[str, str] | None:
+        """Return why there is no histogram, if there is none."""
+        if self.is_pairs:
+            return (
+                "Only pairs were aligned",
+                "Given pairs are no sample of scores, so there is neither a histogram nor an E-value.",
+            )
+        if (self.facts.get("database") or {}).get("n_sequences") == 1:
+            return "Only one target", "One score makes no histogram; the table of hits has its E-value."
+        if self.shows_all and self.cards:
+            text = "Scores of different queries cannot be compared. Choose a query above to see its histogram."
+            return "One query at a time", text
+        return None
+
+    def sentence(self) -> str:
+        """Return what the histogram shows, honestly."""
+        data = self.histogram
+        if data is None:
+            return ""
+        which = f"The scores of all {formatting.plural(data.n_scores, 'target')}"
+        if data.n_scores == 1:
+            which = "The score of the only target"
+        if not self.is_complete:
+            total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
+            which = f"The scores of the first {formatting.count(data.n_scores)} of {formatting.plural(total, 'target')}"
+        strand = ", each on its better strand" if self.shows_strands and data.n_scores > 1 else ""
+        least = self.thresholds["report"]
+        line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
+        if len(data.edges) and data.edges[-1] < least < math.inf:
+            line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
+        beyond = data.n_beyond if isinstance(data, PairHistogram) else 0
+        more = f" {formatting.plural(beyond, 'target')} further right: turn the wheel to see." if beyond else ""
+        return f"{which}{strand}. {self.statistics_words()}{line}{more}".strip()
+
+    def statistics_words(self) -> str:
+        """Return which statistics are shown, or why there are none."""
+        if self.shows_all:
+            kinds = {str(card.get("statistics_words", "")) for card in self.cards}
+            return kinds.pop() if len(kinds) == 1 else ""
+        return str(self.card.get("statistics_words", ""))
+
+    # --- sentences ---
+
+    def summary(self) -> str:
+        """Return the sentence at the head of the results."""
+        n_all = self.hits.n_all
+        if self.is_pairs:
+            return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
+        limit = self.spec.top if self.spec else 0
+        top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
+        return f"{formatting.plural(n_all, 'hit')}{top} · {self._scope()}{self.wider_words()}"
+
+    def _scope(self) -> str:
+        finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
+        if self.is_complete and finished:
+            if self.is_pairs:
+                return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
+            queries = formatting.plural(finished["n_queries"], "query", "queries")
+            searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
+            return f"{searched} in {formatting.duration(finished['seconds'])} on {finished['device']}"
+        on = f" on {device}" if device else ""
+        if self.histogram is None:
+            return f"so far{on}"
+        total = (self.facts.get("database") or {}).get("n_sequences")
+        of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
+        return f"{formatting.count(self.histogram.n_scores)}{of} compared so far{on}"
+
+    def wider_words(self) -> str:
+        """Return how many scores overflowed narrow numbers, with a dot before it; empty if none did."""
+        finished = self.facts.get("finished") or {}
+        parts = [
+            f"{formatting.plural(finished[name], 'sequence')} recomputed in {n_bits} bits"
+            for name, n_bits in (("n_in_16_bits", 16), ("n_in_32_bits", 32))
+            if finished.get(name)
+        ]
+        return "".join(f" · {part}" for part in parts)
+
+    def empty_words(self) -> tuple[str, str]:
+        """Return heading and text for a table without hits."""
+        spec = self.spec
+        if not self.is_complete or spec is None:
+            return self._no_hits_so_far()
+        limits = [f"E ≤ {spec.evalue:g}"] if self.card.get("statistics") else []
+        limits += [f"a score of {spec.score} or more"] if spec.score is not None else []
+        heading = f"No hits at {' and '.join(limits)}" if limits else "No hits"
+        searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
+        if self.shows_all:
+            queries = formatting.plural(len(self.cards), "query", "queries")
+            return heading, f"None of {queries} has a hit among {searched}."
+        best = self._best()
+        if not best:
+            return heading, f"None of {searched} has a score."
+        text = f"The best of {searched} was {best['name']} with "
+        if best.get("evalue") is None:
+            return heading, f"{text}a score of {formatting.count(best['raw'])}."
+        return heading, f"{text}E = {formatting.evalue(best['evalue'])} ({formatting.score(best['score'])} bits)."
+
+    def wider_evalue(self) -> float:
+        """Return a limit that lets more through: ten times as high, or what the best target of the query needs."""
+        usual = 10 * self.facts["spec"]["evalue"]
+        best = None if self.shows_all else (self._best() or {}).get("evalue")
+        return max(usual, 10.0 ** math.ceil(math.log10(best))) if best else float(usual)
+
+    def best_name(self) -> str:
+        """Return nothing: no filters have stopped a target, so there is nothing to explain."""
+        return ""
+
+    def query_facts(self) -> tuple[str, list[tuple[str, str]], str]:
+        """Return heading, facts and a sentence about the query."""
+        card = self.card
+        rows = [
+            ("Accession", card["accession"]),
+            ("Description", card["description"]),
+            ("Residues", formatting.count(card["length"])),
+            ("Alphabet", formatting.alphabet(card["alphabet"])),
+            ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
+        ]
+        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_words()
+
+    def _best(self) -> dict[str, Any] | None:
+        if self._run is None:
+            return None
+        with self._reading():
+            return self._run.best(self.profile)
+        return None
+
+    def database_words(self) -> str:
+        """Return what the size of the database is for E-values: residues, of one query without the ends."""
+        report = self.facts.get("database") or {}
+        unit = formatting.unit(str(report.get("alphabet", "amino")))
+        size = formatting.plural(report.get("n_residues", 0), unit)
+        statistics = None if self.shows_all else self.card.get("statistics")
+        if not statistics or not statistics["length_adjustment"]:
+            return size
+        less = statistics["length_adjustment"]
+        counted = round(statistics["search_space"] / (statistics["query_length"] - less))
+        return (
+            f"{size}; {formatting.count(counted)} count, without {formatting.count(less)} at the end of each sequence"
+        )
+
+    def scoring_rows(self) -> list[tuple[str, str]]:
+        """Return how sequences were scored: names and values, for the report."""
+        scoring, spec = self.facts.get("scoring"), self.spec
+        if not scoring or spec is None:
+            return []
+        first, following = scoring["gap_first"], scoring["gap_next"]
+        gaps = f"{first} for the first residue, {following} for each further one ({scoring['gaps_source']})"
+        rows = [
+            (
+                "Matrix",
+                scoring["matrix"] + (f" ({scoring['source']})" if scoring["source"] != scoring["matrix"] else ""),
+            ),
+            ("Gap costs", "" if scoring["mode"] == "ungapped" else gaps),
+            ("Alignments", MODES[scoring["mode"]]),
+            ("Strands", " and ".join(self.facts.get("strands") or ()) if self.is_nucleic else ""),
+            ("Statistics", self.statistics_words()),
+            ("Recomputed", self.wider_words().removeprefix(" · ").replace(" · ", ", ")),
+        ]
+        return [(name, value) for name, value in rows if value]
+
+
+def is_pairwise_run(path: Path) -> bool:
+    """Return whether a run file is one of sequences against sequences; what is damaged inside is told later.
+
+    Raises
+    ------
+    ClalignError
+        It is no readable run file.
+    """
+    with open_run(path) as run:
+        try:
+            return bool(run.fact("direction") == "pairwise")
+        except (sqlite3.DatabaseError, DamagedRun):
+            return False

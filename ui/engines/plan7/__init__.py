@@ -1,0 +1,1 @@
+"""Searches with profiles: their form, logos, filters, calibration and ladder."""

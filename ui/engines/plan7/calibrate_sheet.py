@@ -1,0 +1,209 @@
+"""Calibrating the profiles of a HMMER2 file: where, how, into which file; then the fit, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
+
+from ... import formatting
+from ...models.figures import FitChart
+from ...models.workspace import Source, Workspace
+from ...views.figure_view import FigureView
+from ...views.lab_page import fill_devices
+from ...views.parts import button, label, notice_row, row, set_role, shrinking
+from ...views.sheet import Sheet
+from .calibration import fit_chart, fit_words, sample_chart
+
+NUMBER, SEED = 5000, 42
+
+LEAST, MOST = 100, 10_000_000
+
+WHY = (
+    "The scores of random sequences are fitted with an extreme value distribution. With it the profile's E-values are "
+    "estimates instead of upper bounds. The result is a new file; the original stays as it is."
+)
+
+
+class CalibrateSheet(Sheet):
+    """Asks for a calibration and shows what comes of it.
+
+    Parameters
+    ----------
+    source : Source
+        The profile file.
+    workspace : Workspace
+    output : Path
+        Proposed file.
+    """
+
+    calibrate_asked = Signal(dict)
+    stop_asked = Signal()
+    search_asked = Signal()
+    resized = Signal()
+
+    def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
+        super().__init__(f"Calibrate {source.name}", 640)
+        self.source = source
+        self.fits: list[dict[str, Any]] = []
+        self.devices = shrinking(QComboBox())
+        fill_devices(self.devices, workspace, workspace.device.id)
+        self.number, self.seed, self.output = (
+            QLineEdit(formatting.count(NUMBER)),
+            QLineEdit(str(SEED)),
+            QLineEdit(str(output)),
+        )
+        self.seed.setToolTip("The same seed draws the same sequences on every device")
+        self.problem = label("", "caution", wrap=True)
+        self.bar, self.words = QProgressBar(), label("", "muted", wrap=True)
+        self.bar.setTextVisible(False)
+        self.figure = FigureView("Scores of random sequences with the fitted curve")
+        self.names = shrinking(QComboBox())
+        self.form, self.result = self._form(), self._result()
+        for widget in (self.form, self.problem, self.result, self.bar, self.words):
+            self.body.addWidget(widget)
+        self.body.addStretch(1)
+        self.close_button = button("Cancel", self.close_sheet)
+        self.stop = button("Stop", self.stop_asked.emit)
+        self.run_button = button("Calibrate", self._run, "primary")
+        self.search = button("Search with it…", self.search_asked.emit, "primary")
+        self.foot.addLayout(row(None, self.close_button, self.stop, self.run_button, self.search))
+        self.setFocusProxy(self.run_button)
+        for field in (self.number, self.seed, self.output):
+            field.textChanged.connect(lambda: self._judge())
+        self._show_state("asking")
+        self._judge()
+
+    def _form(self) -> QWidget:
+        made = QWidget()
+        grid = QGridLayout(made)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(label(WHY, "muted", wrap=True), 0, 0, 1, 3)
+        rows = (("Device", self.devices), ("Random sequences", self.number), ("Seed", self.seed), ("File", self.output))
+        for place, (text, field) in enumerate(rows, 1):
+            name = label(text)
+            name.setBuddy(field)
+            field.setAccessibleName(text)
+            grid.addWidget(name, place, 0)
+            grid.addWidget(field, place, 1)
+        grid.addWidget(button("Choose…", self._ask_path), len(rows), 2)
+        return made
+
+    def _result(self) -> QWidget:
+        made = QWidget()
+        self.names.setAccessibleName("Profile whose fit is shown")
+        self.names.activated.connect(self.show_fit)
+        self.figure.setMinimumHeight(300)
+        box = QGridLayout(made)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(self.names, 0, 0)
+        box.addWidget(self.figure, 1, 0)
+        return made
+
+    def _show_state(self, state: str) -> None:
+        """Show what belongs to a state: ``asking``, ``running`` or ``done``."""
+        self.form.setVisible(state != "done")
+        self.form.setEnabled(state == "asking")
+        self.bar.setVisible(state == "running")
+        self.stop.setVisible(state == "running")
+        self.run_button.setVisible(state == "asking")
+        self.result.setVisible(state == "done")
+        self.names.setVisible(len(self.fits) > 1)
+        self.search.setVisible(state == "done")
+        self.close_button.setText("Cancel" if state == "asking" else "Close")
+        self.close_button.setToolTip("The calibration goes on" if state == "running" else "")
+        self.resized.emit()
+
+    def _numbers(self) -> tuple[int, int | None, str]:
+        """Return number and seed, and what is wrong with them."""
+        number = "".join(self.number.text().replace(formatting.THIN, "").replace(",", "").split())
+        seed = self.seed.text().strip()
+        wrong_number = not number.isdigit() or not LEAST <= int(number) <= MOST
+        wrong_seed = bool(seed) and not (seed.isdigit() and int(seed) < 2**32)
+        set_role(self.number, "state", "wrong" if wrong_number else "")
+        set_role(self.seed, "state", "wrong" if wrong_seed else "")
+        problem = ""
+        if wrong_number:
+            problem = f"Give a number of sequences from {LEAST} to {formatting.count(MOST)}."
+        elif wrong_seed:
+            problem = "A seed is a whole number from 0 to 4294967295."
+        return int(number) if number.isdigit() else 0, int(seed) if seed and not wrong_seed else None, problem
+
+    def _judge(self) -> None:
+        *_, problem = self._numbers()
+        text = self.output.text().strip()
+        path = Path(text or ".")
+        if not problem and (not text or path.is_dir()):
+            problem = "Choose a file name."
+        if not problem and text and Path(self.source.path) == path.absolute():
+            problem = "The original stays as it is: choose another file."
+        self.run_button.setEnabled(not problem)
+        self.run_button.setToolTip(problem)
+        exists = not problem and path.exists()
+        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setVisible(bool(self.problem.text()))
+
+    def _ask_path(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Calibrated profiles", self.output.text(), "Profiles (*.hmm)")
+        if name:
+            self.output.setText(name)
+
+    def _run(self) -> None:
+        number, seed, problem = self._numbers()
+        if problem or not self.run_button.isEnabled():
+            return
+        self.problem.hide()
+        self.bar.setRange(0, 0)
+        self.words.setText("Starting")
+        self._show_state("running")
+        job = {"profiles": self.source.path, "output": str(Path(self.output.text().strip()).absolute()),
+               "device": self.devices.currentData(), "n": number, "seed": seed}  # fmt: skip
+        self.calibrate_asked.emit(job)
+
+    def show_progress(self, value: dict[str, Any]) -> None:
+        """Show how far the job is."""
+        self.bar.setRange(0, max(1, int(value["n"])))
+        self.bar.setValue(int(value["done"]))
+        if value.get("histogram", {}).get("counts"):
+            first = self.result.isHidden()
+            self.form.hide()
+            self.result.show()
+            self._draw(sample_chart(value))
+            if first:
+                self.resized.emit()
+        self.words.setText(
+            f"{value['profile']}: {formatting.count(value['done'])} of {formatting.count(value['n'])} scores"
+        )
+
+    def show_problem(self, text: str) -> None:
+        """Say why there is no result, and let the user try again."""
+        self._show_state("asking")
+        self.words.setText("")
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+
+    def show_fits(self, output: str, fits: list[dict[str, Any]]) -> None:
+        """Draw what was fitted."""
+        self.fits = fits
+        self.names.clear()
+        self.names.addItems([fit["name"] for fit in fits])
+        self.body.insertWidget(0, notice_row("good", f"The calibrated profile is in {formatting.short_path(output)}, "
+                                                     "and searches use it from now on."))  # fmt: skip
+        self.show_fit(0)
+        self._show_state("done")
+        self.search.setFocus()
+
+    def _draw(self, chart: FitChart) -> None:
+        self.figure.show_chart(chart)
+        self.figure.setMinimumHeight(300)
+
+    def show_fit(self, place: int) -> None:
+        """Draw one of the fits."""
+        if 0 <= place < len(self.fits):
+            self._draw(fit_chart(self.fits[place]))
+            self.words.setText(fit_words(self.fits[place]))

@@ -1,0 +1,50 @@
+"""Fits of a calibration as charts and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clalign.values.evalues import gumbel_density
+
+from ... import formatting
+from ...models.figures import FitChart, Point
+
+AXIS = "score (bits)"
+
+
+def _bars(histogram: dict[str, Any]) -> tuple[float, float, tuple[int, ...]]:
+    return float(histogram["low"]), float(histogram["width"]), tuple(int(n) for n in histogram["counts"])
+
+
+def fit_chart(fit: dict[str, Any]) -> FitChart:
+    """Return the scores of random sequences with the fitted curve."""
+    low, width, counts = _bars(fit["histogram"])
+    scores = np.linspace(low, low + width * len(counts), 400)
+    n_fitted = fit.get("n_fitted", 0) + fit.get("n_censored", 0) or sum(counts)
+    expected = gumbel_density(scores, fit["mu"], fit["lambda"]) * n_fitted * width
+    curve = tuple(zip(scores.tolist(), expected.tolist(), strict=True))
+    edge = fit.get("edge")
+    reach = "" if edge is None else f", fitted from {edge:g} bits on"
+    legend = f"Bars: {formatting.plural(sum(counts), 'random sequence')} · line: extreme value distribution{reach}"
+    begin = low if edge is None else float(edge)
+    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend, begin)
+
+
+def sample_chart(value: dict[str, Any]) -> FitChart:
+    """Return the scores so far, of a calibration that is still drawing them."""
+    low, width, counts = _bars(value["histogram"])
+    curve: tuple[Point, ...] = ()
+    legend = f"{formatting.count(value['done'])} of {formatting.plural(value['n'], 'random sequence')}"
+    return FitChart(value["profile"], AXIS, low, width, counts, curve, None, "", legend)
+
+
+def fit_words(fit: dict[str, Any]) -> str:
+    """Return a fit in a sentence or two."""
+    seed = f", seed {fit['seed']}" if fit.get("seed") is not None else ""
+    numbers = (
+        f"{fit['name']}: mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f} from {formatting.count(fit['n'])} scores{seed}."
+    )
+    verdict = fit.get("words")
+    return f"{numbers} {verdict}." if verdict else numbers

@@ -1,0 +1,131 @@
+"""The form for the options of `SearchSpec`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
+
+from clalign.engines.plan7.spec import REPLACED, SearchSpec, replaced_by
+
+from ...views.option_form import Choices, Field, OptionForm
+from ...views.parts import label, shrinking
+
+FIRST = ("evalue", "inclusion_evalue", "cutoff")
+"""Options shown at once; the others are behind More options."""
+
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "default": ("Default, as HMMER3", {}),
+    "fast": ("Fast, misses more", {"f1": 0.005, "f2": 1e-4}),
+    "max": ("Max, no filters", {"without_filters": True}),
+}
+"""How thoroughly HMMER3 profiles search: words, and the options that differ from the defaults."""
+
+PRESET_FIELDS = ("f1", "f2", "f3", "without_bias_filter", "without_filters")
+
+OWN = "own"
+"""In place of a preset: the filter options are others."""
+
+LEFT_OUT = ("alphabet", "sequence_format")
+"""Options that belong to the opened file, not to the search."""
+
+FOUND = "sequences (in a scan: profiles)"
+
+CHOICES: Choices = {
+    "cutoff": (
+        ("none", "the E-values above"),
+        ("ga", "gathering cutoff (GA)"),
+        ("tc", "trusted cutoff (TC)"),
+        ("nc", "noise cutoff (NC)"),
+    )
+}
+"""The one field that needs a list of its own."""
+
+
+def option_fields() -> list[Field]:
+    """Return the fields of `SearchSpec` that the form has."""
+    return [f for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata and f.name not in LEFT_OUT]
+
+
+class SearchForm(OptionForm):
+    """The options with presets of the filters."""
+
+    ABOVE_ZERO = ("evalue", "targets", *PRESET_FIELDS)
+
+    def __init__(self) -> None:
+        self.presets = self._preset_box()
+        self._has_hmmer3 = False
+        super().__init__(option_fields(), FIRST, CHOICES, FOUND)
+        self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
+        self.changed.connect(self._show_replaced)
+        self.changed.connect(self._show_preset)
+
+    def _first_grid(self, fields: list[Field]) -> QWidget:
+        made = super()._first_grid(fields)
+        grid = made.layout()
+        assert isinstance(grid, QGridLayout)
+        thorough = label("How thorough")
+        thorough.setBuddy(self.presets)
+        for column, widget in enumerate((thorough, self.presets, label("--max --F1 --F2", "muted"))):
+            grid.addWidget(widget, len(fields), column)
+        return made
+
+    def _placeholder(self, field: Field) -> str:
+        return "no limit" if "targets" not in field.name else "as many as there are"
+
+    @staticmethod
+    def _preset_box() -> QComboBox:
+        made = shrinking(QComboBox())
+        made.setAccessibleName("How thorough the search is")
+        for key, (text, _) in PRESETS.items():
+            made.addItem(text, key)
+        made.addItem("As chosen below", OWN)
+        made.model().item(made.count() - 1).setEnabled(False)
+        return made
+
+    def _take_preset(self, key: str) -> None:
+        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        for name, value in {**usual, **PRESETS[key][1]}.items():
+            self._put(name, value)
+
+    def _show_preset(self) -> None:
+        """Show which preset the filter options are."""
+        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        values = self.values()[0]
+        now = {name: values[name] for name in usual}
+        same = (key for key, (_, changes) in PRESETS.items() if {**usual, **changes} == now)
+        self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
+
+    def _show_replaced(self) -> None:
+        """Switch off what does not count, and say why."""
+        given = [name for name in REPLACED if self._is_given(name)] if self._has_hmmer3 else []
+        replaced = replaced_by(given)
+        for field in self._fields:
+            other = replaced.get(field.name)
+            self._allow(field.name, f"Does not count: {REPLACED[other][1]}." if other else "")
+
+    def offer_presets(self, has_hmmer3: bool) -> None:
+        """Let presets be chosen where there are filters."""
+        self._has_hmmer3 = has_hmmer3
+        self._show_replaced()
+        self.presets.setEnabled(has_hmmer3)
+        tip = (
+            "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which "
+            "is slow"
+            if has_hmmer3
+            else "HMMER2 profiles have no filters."
+        )
+        self.presets.setToolTip(tip)
+
+    def offer_cutoffs(self, cutoffs: dict[str, float]) -> None:
+        """Offer the cutoffs that every profile has, with their scores."""
+        choice = self._editors["cutoff"]
+        assert isinstance(choice, QComboBox)
+        for place, (key, text) in enumerate(CHOICES["cutoff"]):
+            usable = key == "none" or key in cutoffs
+            choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs else text)
+            choice.model().item(place).setEnabled(usable)
+            choice.model().item(place).setToolTip("" if usable else "The profile does not have this cutoff.")
+        if choice.currentData() != "none" and choice.currentData() not in cutoffs:
+            choice.setCurrentIndex(0)

@@ -1,0 +1,118 @@
+"""The run sheet: what, with which thresholds, where; and the same as a command."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import OptionError
+
+from ... import formatting
+from ...models.workspace import Workspace, notices
+from ...views.parts import button, label, notice_row, shrinking
+from ...views.spec_sheet import SpecSheet, time_words
+from .form import SearchForm
+
+DIRECTIONS = (
+    ("search", "the sequences of each profile (search)"),
+    ("scan", "the profiles of each sequence (scan)"),
+)
+
+
+class RunSheet(SpecSheet):
+    """A search with profiles."""
+
+    form: SearchForm
+
+    def __init__(self, workspace: Workspace, options: dict[str, object]) -> None:
+        self.profiles, self.sequences, self.direction = (shrinking(QComboBox()) for _ in range(3))
+        for key, text in DIRECTIONS:
+            self.direction.addItem(text, key)
+        self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
+        form = SearchForm()
+        form.set_values(options)
+        texts = ("Search", "How well a hit must match", "Run search")
+        super().__init__(workspace, form, texts, "Start the search (Ctrl+R)")
+
+    def _what(self) -> QWidget:
+        made, grid = self._files_grid((("Profile", self.profiles), ("Sequences", self.sequences)))
+        look = label("Look for")
+        look.setBuddy(self.direction)
+        self.direction.setAccessibleName("Look for")
+        grid.addWidget(look, 2, 0)
+        grid.addWidget(self.direction, 2, 1)
+        return made
+
+    def _connect(self) -> None:
+        for box in (self.profiles, self.sequences):
+            box.activated.connect(lambda _, box=box: self.workspace.choose(box.currentData()))
+        self.direction.activated.connect(lambda: self.show_spec())
+        super()._connect()
+
+    def show_workspace(self) -> None:
+        """Show the files and devices there are."""
+        space = self.workspace
+        self.fill_files(self.profiles, "profiles", space.profiles_path)
+        self.fill_files(self.sequences, "sequences", space.sequences_path)
+        cards = space.profiles.cards if space.profiles else []
+        self.form.offer_cutoffs(_common_cutoffs(cards))
+        self.form.offer_presets(space.profiles is not None and space.profiles.has_hmmer3)
+        super().show_workspace()
+
+    def show_spec(self) -> None:
+        """Show command, notices and estimate of what is filled in."""
+        space = self.workspace
+        values, problem = self.form.values()
+        self.spec = None
+        if not problem and space.profiles and space.sequences:
+            alphabet = space.sequences.alphabet
+            try:
+                self.spec = SearchSpec(
+                    space.profiles.path,
+                    space.sequences.path,
+                    space.device_id,
+                    self.direction.currentData(),
+                    alphabet=alphabet,
+                    **values,
+                )
+            except OptionError as error:
+                problem = str(error)
+        self._say(problem, space.reason_not_to_run(), self._estimate())
+        self._show_notices(problem, notices(space.profiles, space.sequences, space.device))
+        self._show_cutoffs(values)
+        self.resized.emit()
+
+    def _show_cutoffs(self, values: dict[str, object]) -> None:
+        cutoffs = _common_cutoffs(self.workspace.profiles.cards if self.workspace.profiles else [])
+        if values.get("cutoff") == "none" and "ga" in cutoffs:
+            text = f"This profile has a gathering cutoff (GA {cutoffs['ga']:g} bits), chosen by its curators."
+            use = button("Use it", lambda: self.form.set_values({"cutoff": "ga"}))
+            self._notices.addWidget(notice_row("note", text, use))
+
+    def _estimate(self) -> str:
+        space = self.workspace
+        device = space.device
+        if not device.gcups or not space.profiles or not space.sequences or not space.sequences.report:
+            return ""
+        cells = sum(card["length"] for card in space.profiles.cards) * space.sequences.report["n_residues"]
+        seconds = math.ceil(cells / device.gcups / 1e9)
+        if space.profiles.has_hmmer3:
+            # The measured speed is that of HMMER2's recurrence; most sequences only go through the first filter.
+            return (
+                f"at most about {seconds}{formatting.THIN}s"
+                if seconds < 10
+                else f"less than {formatting.duration(seconds)}"
+            )
+        return time_words(seconds)
+
+
+def _common_cutoffs(cards: list[dict[str, object]]) -> dict[str, float]:
+    """Return the cutoffs that all profiles have; the scores are those of the first."""
+    found = {}
+    for name in ("ga", "tc", "nc"):
+        pairs = [(card.get("cutoffs") or {}).get(name) for card in cards]  # type: ignore[attr-defined]
+        if pairs and all(pairs):
+            found[name] = float(pairs[0][0])
+    return found

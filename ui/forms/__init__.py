@@ -1,1 +1,0 @@
-"""Forms made from the fields of a spec."""

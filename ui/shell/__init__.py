@@ -1,0 +1,1 @@
+"""The window itself: its frame, menus and commands, and how the program begins and ends."""

@@ -1,0 +1,330 @@
+"""Every command of the window as data: what it is called, its keys, when it can be used, what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow
+
+from .. import theme
+from ..engines.pairwise.columns import PAIR_COLUMNS
+from ..models.hit_columns import COLUMNS
+
+if TYPE_CHECKING:
+    from ..controllers.app_controller import AppController
+
+Reason = Callable[["AppController"], str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    id : str
+        The method that it calls, from the `AppController` on, with an argument after a colon.
+    menu : str
+        Where it stands; empty: in the command palette only.
+    why_not : callable
+        Returns why it cannot be used now; empty if it can.
+    """
+
+    id: str
+    text: str
+    menu: str = ""
+    keys: str = ""
+    icon: str = ""
+    why_not: Reason = lambda app: ""
+    tip: str = ""
+    separator: bool = False
+
+
+def no_page(app: AppController) -> str:
+    """Return why nothing can be done with results."""
+    if app.page is None:
+        return "Open a run first, or search."
+    return "This run cannot be read." if app.page.run.refusal else ""
+
+
+def nothing_to_close(app: AppController) -> str:
+    """Return why there is no page to close."""
+    shown = app.labs.page or app.profiles.page or app.page
+    return "" if shown is not None else no_page(app)
+
+
+def no_profile(app: AppController) -> str:
+    """Return why there is no logo to open."""
+    profiles = app.workspace.profiles
+    return "" if profiles is not None and profiles.cards else "Open a profile file first."
+
+
+def no_logo(app: AppController) -> str:
+    """Return why there is no logo to export."""
+    view = app.profiles.view
+    return "" if view is not None and view.figure is not None else "Look at a profile first."
+
+
+def no_hits(app: AppController) -> str:
+    """Return why nothing can be done with hits."""
+    page = app.page
+    return no_page(app) or ("" if page.run.hits.n_all else "This run has no hits yet.")
+
+
+def no_hit(app: AppController) -> str:
+    """Return why nothing can be done with the selected hit."""
+    page = app.page
+    return no_page(app) or ("" if page.run.hit is not None else "Select a hit first.")
+
+
+def no_job(app: AppController) -> str:
+    """Return why there is nothing to stop."""
+    return "" if app.queue.current is not None else "No job is running."
+
+
+def no_search(app: AppController) -> str:
+    """Return why there is nothing to pause."""
+    item = app.queue.current
+    return "" if item is not None and item.is_search else "No search is running."
+
+
+def not_partial(app: AppController) -> str:
+    """Return why there is nothing to continue."""
+    page = app.page
+    if page is not None and page.run.is_live:
+        return "This run is being worked on."
+    return no_page(app) or ("This run is complete." if page.run.is_complete else "")
+
+
+def no_run_form(app: AppController) -> str:
+    """Return why the command of a search cannot be copied."""
+    return "" if app.hits.current_spec() is not None else "Open a run, or choose a profile and sequences first."
+
+
+def no_calibration(app: AppController) -> str:
+    """Return why nothing can be calibrated."""
+    profiles = app.workspace.profiles
+    if profiles is None or profiles.state != "ready":
+        return "Open a profile file first."
+    if any(card["origin"] == "hmmer3" for card in profiles.cards):
+        return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
+    return no_devices(app)
+
+
+def no_alignment(app: AppController) -> str:
+    """Return why no profile can be built."""
+    chosen = app.workspace.sequences
+    return (
+        ""
+        if chosen is not None and chosen.is_alignment
+        else "Open an alignment first (Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS)."
+    )
+
+
+def no_sequences(app: AppController) -> str:
+    """Return why there are no sequences to search with."""
+    chosen = app.workspace.sequences
+    return "" if chosen is not None and chosen.state == "ready" else "Open a sequence file first."
+
+
+def no_pair(app: AppController) -> str:
+    """Return why there is no alignment of two sequences to save."""
+    return no_hit(app) or ("" if "funnel" not in app.page.TABS else "Only alignments of two sequences.")
+
+
+def no_devices(app: AppController) -> str:
+    """Return why nothing can be done with devices."""
+    return "" if app.workspace.devices_known else "Devices are still being looked for."
+
+
+def no_tuning(app: AppController) -> str:
+    """Return why the chosen device cannot be tuned."""
+    device = app.workspace.device
+    if device.kind == "reference":
+        return no_devices(app) or "The reference has nothing to tune. Choose another device."
+    return no_devices(app) or ("" if device.is_usable else device.problem)
+
+
+def no_column(app: AppController, key: str) -> str:
+    """Return why hits cannot be sorted by a column."""
+    page = app.page
+    reason = no_hits(app)
+    return reason or ("" if page.hits.table.kind.place(key) is not None else "This table has no such column.")
+
+
+def no_tab(app: AppController, name: str) -> str:
+    """Return why a part of the results cannot be shown."""
+    page = app.page
+    return no_page(app) or ("" if name in page.TABS else "A comparison of sequences has neither.")
+
+
+SORTED = {column.key: column.title.split(" (")[0] for column in (*PAIR_COLUMNS, *COLUMNS) if column.sort}
+"""Columns that a table can be sorted by, and their titles."""
+
+COMMANDS = (
+    Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
+            tip="Profiles, sequences or runs; the content decides which"),
+    Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
+    Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
+    Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
+            "What they are made of stays on disk and in the list of recent files"),
+    Command("quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
+    Command("hits.copy_hits", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
+            "The selected hits, or all that are shown, as tab-separated text with a header"),
+    Command("hits.copy_alignment", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
+    Command("hits.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
+    Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
+    Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
+    Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
+            "Writes beside the selected hit, in its cell; kept in the run file", separator=True),
+    Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
+    Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
+    Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
+    Command("show_tab:hits", "Hits", "View", "Ctrl+1", "table", no_page),
+    Command("show_tab:histogram", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
+    Command("show_tab:alignment", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
+    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant",
+            partial(no_tab, name="profile")),
+    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline",
+            partial(no_tab, name="funnel")),
+    Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
+    Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
+    Command("profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
+            no_profile, "Letters, occupancy and insertions of the profile for the next search"),
+    Command("profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo),
+    Command("pairs.save_alignment", "Save alignment as a picture…", "File", "", "export-variant", no_pair),
+    Command("pairs.save_dots", "Save dot plot as a picture…", "File", "", "export-variant", no_pair),
+    Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
+    Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
+    Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
+    Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
+    Command("toggle_scale", "Logarithmic or linear histogram", "View", "L", "chart-bell-curve"),
+    Command("hits.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit, separator=True),
+    Command("hits.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
+    Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
+    Command("search.run_search", "Run search…", "Run", "Ctrl+R", "play",
+            tip="Opens the search sheet; starts the search when it is open"),
+    Command("pairs.compare", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
+            tip="Every query against every target, exactly; starts the comparison when its sheet is open"),
+    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "Run", "", "magnify-scan", no_sequences,
+            "Compares the chosen sequences with others"),
+    Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
+            "Stops after this batch; the results so far are kept"),
+    Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
+    Command("resume_run", "Continue this run", "Run", "", "play-circle-outline", not_partial,
+            "From the last finished batch, with the same final result", separator=True),
+    Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
+    Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
+            "Computes up to 50 hits again on the reference and compares every number"),
+    Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
+            no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
+            separator=True),
+    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
+    Command("locating.ask_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
+            "Tells where its sequences and profiles lie now, if they were moved"),
+    Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
+    Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
+    Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
+            "Searches the bundled examples on it and compares with their known answers"),
+    Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
+    Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
+            "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
+    Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
+            "Goes back to the built-in choices"),
+    Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
+    Command("labs.open_ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
+            tip="Every rung of the published ladder, run on your device and checked"),
+    Command("labs.open_pair_ladder", "Ladder of Smith-Waterman", "Laboratory", "", "stairs",
+            tip="Many pairs, aligned on one core and in every published way on your device, and compared"),
+    Command("labs.open_comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
+            tip="The same job on several devices: equal scores, speed, start-up, break-even"),
+    Command("building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
+            no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True),
+    Command("labs.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
+            no_calibration, "Fits the scores of random sequences, so that E-values are estimates"),
+    Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
+    Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
+    Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
+    Command("toggle_dock:data", "Show or hide opened files", "Window", "", "dock-left", separator=True),
+    Command("toggle_dock:device", "Show or hide devices", "Window", "", "dock-left"),
+    Command("toggle_dock:details", "Show or hide details", "Window", "", "dock-right"),
+    Command("reset_layout", "Reset layout", "Window", "", "restore"),
+    Command("full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
+    Command("show_keys", "Keys and filter language", "Help", "F1", "keyboard-outline"),
+    Command("show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
+    Command("about", "About clalign", "Help", "", "information-outline", separator=True),
+    *(
+        Command(f"hits.sort_hits:{key}", f"Sort hits by {title}", "", "", "sort", partial(no_column, key=key))
+        for key, title in SORTED.items()
+    ),
+)  # fmt: skip
+
+MENUS = ("File", "Edit", "View", "Run", "Devices", "Laboratory", "Window", "Help")
+
+ROLES = {
+    "quit": QAction.MenuRole.QuitRole,
+    "preferences": QAction.MenuRole.PreferencesRole,
+    "about": QAction.MenuRole.AboutRole,
+}
+
+
+def _tooltip(command: Command, reason: str) -> str:
+    text = command.tip or command.text.rstrip("…")
+    keys = f" ({QKeySequence(command.keys).toString(QKeySequence.SequenceFormat.NativeText)})" if command.keys else ""
+    return reason or text + keys
+
+
+class Actions:
+    """The commands as Qt actions of a window."""
+
+    def __init__(self, window: QMainWindow, app: AppController) -> None:
+        self.by_id: dict[str, QAction] = {}
+        self._app = app
+        self._commands = {command.id: command for command in COMMANDS}
+        for command in COMMANDS:
+            action = QAction(command.text, window)
+            action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
+            if command.keys:
+                action.setShortcut(QKeySequence(command.keys))
+            action.triggered.connect(lambda _=False, command=command: self._call(command))
+            window.addAction(action)
+            self.by_id[command.id] = action
+
+    def fill_menus(self, window: QMainWindow) -> None:
+        """Put the commands into the menu bar."""
+        for title in MENUS:
+            menu = window.menuBar().addMenu(f"&{title}")
+            menu.setToolTipsVisible(True)
+            menu.aboutToShow.connect(self.update)
+            for command in COMMANDS:
+                if command.menu != title:
+                    continue
+                if command.separator and menu.actions():
+                    menu.addSeparator()
+                menu.addAction(self.by_id[command.id])
+
+    def update(self) -> None:
+        """Enable what can be used; the tooltip of the rest says why it cannot."""
+        for name, action in self.by_id.items():
+            reason = self._commands[name].why_not(self._app)
+            action.setEnabled(not reason)
+            action.setToolTip(_tooltip(self._commands[name], reason))
+
+    def dress(self) -> None:
+        """Take icons in the color of the theme."""
+        for name, action in self.by_id.items():
+            if self._commands[name].icon:
+                action.setIcon(theme.icon(self._commands[name].icon, "muted"))
+
+    def _call(self, command: Command) -> None:
+        # Keys reach an action that was enabled when it was last looked at.
+        if command.why_not(self._app):
+            return
+        name, _, argument = command.id.partition(":")
+        method = attrgetter(name)(self._app)
+        method(*([argument] if argument else []))

@@ -1,0 +1,157 @@
+"""Opening the window."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from .. import theme
+from ..settings import Settings
+from ..worker_process import default_worker
+from .main_window import MainWindow
+from .single_instance import Instance, hand_over, server_name
+
+REPORT = "Please report it with the text below."
+
+WARM_MS = 400
+"""After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
+
+
+def make_application(arguments: list[str]) -> QApplication:
+    """Return the application object with its names."""
+    app = QApplication(arguments)
+    app.setApplicationName("clalign")
+    app.setApplicationDisplayName("clalign")
+    app.setDesktopFileName("clalign")
+    return app
+
+
+def open_window(settings: Settings, worker: list[str], files: list[str]) -> MainWindow:
+    """Make the window, show it, and only then look for devices and open files."""
+    theme.apply(settings.preferences.theme)
+    QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
+    window = MainWindow(settings, worker)
+    controller = window.controller
+
+    def begin() -> None:
+        controller.inspector.find_devices(refresh=False)
+        if files:
+            controller.sources.open_paths(files)
+        elif not settings.preferences.show_start and settings.recent:
+            last = settings.recent[0]
+            if not last.problem:
+                controller.sources.open_paths([last.path])
+        QTimer.singleShot(WARM_MS, window, lambda: _warm_up(window))
+
+    window.shown.connect(begin)
+    window.show()
+    return window
+
+
+def _warm_up(window: MainWindow) -> None:
+    from ..views import results_page
+
+    assert results_page
+    QTimer.singleShot(WARM_MS, window, lambda: _warm_laboratory(window))
+
+
+def _warm_laboratory(window: MainWindow) -> None:
+    from ..models import rungs
+
+    assert rungs
+    window.collector.settle()
+
+
+def _follow_system(settings: Settings, window: MainWindow) -> None:
+    if settings.preferences.theme == "system":
+        theme.apply("system")
+        window.dress()
+
+
+class Endings(QObject):
+    """Closes the window at Ctrl-C, termination, or when the terminal goes; a second signal ends the program at once.
+
+    Qt's loop lets Python see no signal, but it sees what a signal puts into a socket.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._heard, self._told = socket.socketpair()
+        self._heard.setblocking(False)
+        self._told.setblocking(False)
+        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and (name == "SIGINT" or signal.getsignal(number) is not signal.SIG_IGN):
+                signal.signal(number, lambda number, frame: signal.signal(number, signal.SIG_DFL))
+        notifier = QSocketNotifier(self._heard.fileno(), QSocketNotifier.Type.Read, self)
+        notifier.activated.connect(self._end)
+
+    def _end(self) -> None:
+        number = self._heard.recv(1)[0]
+        self._window.close()
+        QCoreApplication.exit(128 + number)
+
+
+def tell_faults(window: MainWindow) -> None:
+    """Show what goes wrong in the window itself, with the text to report; it is printed, too."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        sys.__excepthook__(kind, error, trace)
+        text = "".join(traceback.format_exception(kind, error, trace))
+        told = f"The window met a fault of its own ({kind.__name__}: {error})."
+        # In a turn of its own: a fault may come while something is painted.
+        QTimer.singleShot(0, window, lambda: window.controller.say_fault(told, REPORT, text))
+
+    sys.excepthook = tell
+
+
+def main(files: list[str] | None = None, new_window: bool = False) -> int:
+    """Open the window, or hand the files to the one that is open.
+
+    Parameters
+    ----------
+    files : list of str, optional
+        Profiles, sequences or runs; by default the words of the command line.
+    new_window : bool
+        Open another window even if there is one.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    if files is None:
+        new_window = "--new-window" in sys.argv
+        files = [word for word in sys.argv[1:] if not word.startswith("--")]
+    files = [str(Path(name).absolute()) for name in files]
+    app = make_application(sys.argv[:1])
+    settings = Settings()
+    name = server_name(settings)
+    if not new_window and hand_over(name, files):
+        return 0
+    instance = Instance(name) if not new_window else None
+    window = open_window(settings, default_worker(), files)
+    endings = Endings(window)
+    tell_faults(window)
+    if instance is not None:
+
+        def take(paths: list[str]) -> None:
+            window.bring_forward()
+            window.controller.sources.open_paths(paths)
+
+        instance.files_received.connect(take)
+    code = app.exec()
+    endings.deleteLater()
+    if instance is not None:
+        instance.close()
+    return code

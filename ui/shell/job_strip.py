@@ -1,0 +1,139 @@
+"""The strip at the bottom: one line for each job."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from ..models.jobs import JobItem, JobQueue
+from ..views.parts import ElidedLabel, IconLabel, line, set_role
+
+ICONS = {
+    "waiting": ("clock-outline", "muted"),
+    "running": ("play-circle", "accent"),
+    "paused": ("pause-circle", "caution"),
+    "stopping": ("stop-circle-outline", "caution"),
+    "stopped": ("stop-circle-outline", "caution"),
+    "failed": ("alert-octagon", "stop"),
+    "lost": ("alert-octagon", "stop"),
+    "done": ("check-circle", "good"),
+}
+
+TIPS = {
+    "pause": "Let the job wait; what it found can be used",
+    "proceed": "Let the job go on",
+    "stop": "Stop after this batch; the results so far are kept",
+    "resume": "Continue from the last finished batch, with the same final result",
+    "resume_elsewhere": "Continue from the last finished batch on the next device that is ready",
+    "show": "Show the results",
+    "dismiss": "Take this line away",
+}
+
+SHOWN = 4
+"""Lines shown at once."""
+
+
+class JobRow(QWidget):
+    """One job: title, bar, words, buttons."""
+
+    pressed = Signal(str)
+
+    def __init__(self, item: JobItem) -> None:
+        super().__init__()
+        self._icon = IconLabel(*ICONS[item.state])
+        self._title = ElidedLabel(item.title)
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 1000)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(180)
+        self._bar.setAccessibleName(item.title)
+        self._words = ElidedLabel("", "muted")
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(6)
+        self._offers: list[tuple[str, str]] = []
+        box = QHBoxLayout(self)
+        box.setContentsMargins(12, 4, 8, 4)
+        box.setSpacing(10)
+        for widget, stretch in ((self._icon, 0), (self._title, 2), (self._bar, 0), (self._words, 5)):
+            box.addWidget(widget, stretch)
+        box.addLayout(self._buttons)
+        self.show_item(item)
+
+    def show_item(self, item: JobItem) -> None:
+        """Show what is known about the job now."""
+        self._icon.show_icon(*ICONS[item.state])
+        self._title.setText(item.title)
+        self._words.setText(item.line())
+        set_role(self._bar, "state", item.state)
+        busy = item.state == "running" and not item.total
+        if busy != (self._bar.maximum() == 0):
+            self._bar.setRange(0, 0 if busy else 1000)
+        if not busy:
+            self._bar.setValue(1000 if item.state == "done" else round(1000 * item.fraction))
+        self._bar.setVisible(item.is_active or item.state in ("stopped", "lost"))
+        if item.offers() != self._offers:
+            self._show_offers(item.offers())
+
+    def _show_offers(self, offers: list[tuple[str, str]]) -> None:
+        while self._buttons.count():
+            widget = self._buttons.takeAt(0).widget()
+            widget.hide()
+            widget.deleteLater()
+        for name, text in offers:
+            made = QPushButton(text)
+            made.setToolTip(TIPS[name])
+            made.clicked.connect(lambda _=False, name=name: self.pressed.emit(name))
+            self._buttons.addWidget(made)
+        self._offers = offers
+
+
+class JobStrip(QWidget):
+    """All jobs that were not dismissed, the newest at the bottom."""
+
+    action_asked = Signal(object, str)
+    shown_changed = Signal(bool)
+
+    def __init__(self, queue: JobQueue) -> None:
+        super().__init__()
+        self._rows: dict[int, JobRow] = {}
+        self._box = QVBoxLayout()
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(0)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(line())
+        outer.addLayout(self._box)
+        queue.job_added.connect(self._add)
+        queue.job_changed.connect(self._change)
+        queue.job_removed.connect(self._remove)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def row_of(self, item: JobItem) -> JobRow | None:
+        """Return the line of a job."""
+        return self._rows.get(id(item))
+
+    def _add(self, item: JobItem) -> None:
+        made = JobRow(item)
+        made.pressed.connect(lambda name: self.action_asked.emit(item, name))
+        self._rows[id(item)] = made
+        self._box.addWidget(made)
+        self._fold()
+
+    def _change(self, item: JobItem) -> None:
+        if id(item) in self._rows:
+            self._rows[id(item)].show_item(item)
+
+    def _remove(self, item: JobItem) -> None:
+        gone = self._rows.pop(id(item), None)
+        if gone is not None:
+            gone.hide()
+            self._box.removeWidget(gone)
+            gone.deleteLater()
+        self._fold()
+
+    def _fold(self) -> None:
+        rows = list(self._rows.values())
+        for place, shown in enumerate(rows):
+            shown.setVisible(place >= len(rows) - SHOWN)
+        self.shown_changed.emit(bool(rows))

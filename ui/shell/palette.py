@@ -1,0 +1,152 @@
+"""The command palette: every command by typing a part of its name."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QSize, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QAction, QColor, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from .. import theme
+from ..views.parts import label
+
+ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
+KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
+ROW_HEIGHT = 28
+WIDTH = 560
+RIGHT = Qt.AlignmentFlag.AlignRight
+
+
+def matches(wanted: str, text: str) -> bool:
+    """Return whether all words of `wanted` begin a word of `text`, or its letters appear in order."""
+    wanted, text = wanted.lower().strip(), text.lower()
+    starts = text.replace("…", " ").split()
+    if all(any(start.startswith(word) for start in starts) for word in wanted.split()):
+        return True
+    rest = iter(text)
+    return len(wanted) > 2 and all(letter in rest for letter in wanted if letter != " ")
+
+
+class _Filter(QSortFilterProxyModel):
+    wanted = ""
+
+    def filterAcceptsRow(self, row: int, parent) -> bool:  # type: ignore[no-untyped-def]
+        text = self.sourceModel().index(row, 0, parent).data()
+        return matches(self.wanted, text or "")
+
+
+class _Keys(QStyledItemDelegate):
+    """Draws the keys of a command at the right."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index) -> QSize:  # type: ignore[no-untyped-def]
+        return QSize(120, ROW_HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:  # type: ignore[no-untyped-def]
+        super().paint(painter, option, index)
+        painter.setPen(QColor(theme.current().muted))
+        painter.drawText(
+            option.rect.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | RIGHT, index.data(KEYS_ROLE)
+        )
+
+
+class CommandPalette(QFrame):
+    """A field and a list over the top of the window; Enter runs, Esc closes."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "surface")
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Search commands")
+        self.field.setAccessibleName("Search commands")
+        self.view = QListView()
+        self.view.setIconSize(theme.ICON_SIZE)
+        self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.view.setUniformItemSizes(True)
+        self.view.setItemDelegate(_Keys(self.view))
+        self._source = QStandardItemModel(self)
+        self._filter = _Filter(self)
+        self._filter.setSourceModel(self._source)
+        self.view.setModel(self._filter)
+        self._note = label("", "muted", wrap=True)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(8, 8, 8, 8)
+        for widget in (self.field, self.view, self._note):
+            box.addWidget(widget)
+        self.field.installEventFilter(self)
+        self.field.textChanged.connect(self._narrow)
+        self.view.activated.connect(self._run)
+        self.view.clicked.connect(self._run)
+        self.view.selectionModel().currentChanged.connect(self._explain)
+        self.hide()
+
+    def open_with(self, actions: list[QAction]) -> None:
+        """Show the palette with these commands."""
+        self._source.clear()
+        for action in actions:
+            keys = action.shortcut().toString()
+            item = QStandardItem(action.text().replace("&", ""))
+            item.setData(keys, KEYS_ROLE)
+            item.setData(action, ACTION_ROLE)
+            item.setEnabled(action.isEnabled())
+            item.setIcon(action.icon())
+            item.setToolTip(action.toolTip())
+            self._source.appendRow(item)
+        self.field.clear()
+        self._narrow("")
+        parent = self.parentWidget()
+        width = min(WIDTH, parent.width() - 40)
+        self.setGeometry((parent.width() - width) // 2, 44, width, min(420, parent.height() - 80))
+        self.show()
+        self.raise_()
+        self.field.setFocus()
+
+    def shown_texts(self) -> list[str]:
+        """Return the commands in the list."""
+        return [self._filter.index(row, 0).data() for row in range(self._filter.rowCount())]
+
+    def _narrow(self, text: str) -> None:
+        self._filter.wanted = text
+        self._filter.invalidate()
+        self.view.setCurrentIndex(self._filter.index(0, 0))
+        self._explain(self._filter.index(0, 0))
+        if not self._filter.rowCount():
+            self._note.setText("No command has this name.")
+
+    def _explain(self, index) -> None:  # type: ignore[no-untyped-def]
+        action = index.data(ACTION_ROLE)
+        self._note.setText(action.toolTip() if action is not None else "")
+
+    def _run(self, index) -> None:  # type: ignore[no-untyped-def]
+        action = index.data(ACTION_ROLE)
+        if action is None or not action.isEnabled():
+            return
+        self.hide()
+        action.trigger()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move in the list and run from the field."""
+        if event.type() != QEvent.Type.KeyPress:
+            if event.type() == QEvent.Type.FocusOut and not self.view.hasFocus():
+                self.hide()
+            return False
+        key = event.key()
+        row = self.view.currentIndex().row()
+        if key == Qt.Key.Key_Escape:
+            self.hide()
+            self.parentWidget().setFocus()
+        elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            place = row + (1 if key == Qt.Key.Key_Down else -1)
+            if 0 <= place < self._filter.rowCount():
+                self.view.setCurrentIndex(self._filter.index(place, 0))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._run(self.view.currentIndex())
+        else:
+            return False
+        return True

@@ -1,0 +1,194 @@
+"""A form for the options of a spec, made from the metadata of its fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import textwrap
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+
+from .parts import button, label, row, set_role, shrinking
+
+TICK_LETTERS = 44
+"""Letters of a line beside a box to tick."""
+
+Field = dataclasses.Field[Any]
+
+Choices = dict[str, tuple[tuple[str | None, str], ...]]
+"""For fields that are chosen from a list: values and words."""
+
+
+class OptionForm(QWidget):
+    """Plain words on the left, the names of the command line in grey on the right.
+
+    Parameters
+    ----------
+    fields : list of dataclasses.Field
+        With their words as `clalign.engines.plan7.spec.option` has them.
+    first : tuple of str
+        Options shown at once; the others are behind More options.
+    choices : dict
+        Lists of the fields that need one.
+    found : str
+        What is found, in the words of the tooltips.
+    """
+
+    changed = Signal()
+    resized = Signal()
+
+    ABOVE_ZERO: tuple[str, ...] = ()
+    """Parts of the names of fields that must be above 0."""
+
+    def __init__(self, fields: list[Field], first: tuple[str, ...], choices: Choices, found: str) -> None:
+        super().__init__()
+        self._fields, self._first, self._choices, self._found = fields, first, choices, found
+        self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
+        self._more = self._grid([f for f in fields if f.name not in first])
+        self._more.hide()
+        self.more_button = button("More options", self.toggle_more, "flat")
+        self.more_button.setCheckable(True)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(6)
+        box.addWidget(self._first_grid([f for f in fields if f.name in first]))
+        box.addLayout(row(self.more_button, None))
+        box.addWidget(self._more)
+
+    def _first_grid(self, fields: list[Field]) -> QWidget:
+        return self._grid(fields)
+
+    def _two_columns(self, made: QWidget) -> QGridLayout:
+        grid = QGridLayout(made)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
+        grid.setColumnMinimumWidth(0, 190)
+        grid.setColumnStretch(1, 1)
+        return grid
+
+    def _grid(self, fields: list[Field]) -> QWidget:
+        made = QWidget()
+        grid = self._two_columns(made)
+        for place, field in enumerate(fields):
+            editor = self._editor(field)
+            words = label(field.metadata["label"])
+            for widget in (words, editor):
+                widget.setToolTip(field.metadata["help"].format(found=self._found))
+            words.setBuddy(editor)
+            editor.setAccessibleName(field.metadata["label"])
+            self._editors[field.name] = editor
+            grid.addWidget(words, place, 0)
+            grid.addWidget(self._with_more(field, editor), place, 1)
+            grid.addWidget(label(field.metadata["flag"].replace("|", " "), "muted"), place, 2)
+        return made
+
+    def _with_more(self, field: Field, editor: QWidget) -> QWidget:
+        """Return an editor with what else belongs on its line."""
+        return editor
+
+    def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
+        if field.name in self._choices:
+            choice = shrinking(QComboBox())
+            for key, text in self._choices[field.name]:
+                choice.addItem(text, key)
+            choice.currentIndexChanged.connect(lambda: self.changed.emit())
+            return choice
+        if isinstance(field.default, bool):
+            tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
+            tick.toggled.connect(lambda: self.changed.emit())
+            return tick
+        number = QLineEdit("" if field.default is None else _shown(field.default))
+        number.setPlaceholderText(self._placeholder(field))
+        number.textChanged.connect(lambda: self.changed.emit())
+        return number
+
+    def _placeholder(self, field: Field) -> str:
+        return "no limit"
+
+    def toggle_more(self) -> None:
+        """Show or hide the other options."""
+        self._more.setVisible(not self._more.isVisible())
+        self.more_button.setText("Fewer options" if not self._more.isHidden() else "More options")
+        self.more_button.setChecked(not self._more.isHidden())
+        self.resized.emit()
+
+    def set_values(self, values: dict[str, Any]) -> None:
+        """Fill the form in; an option that is not at its default is never hidden."""
+        for name, value in values.items():
+            self._put(name, value)
+        defaults = {field.name: field.default for field in self._fields if field.name not in self._first}
+        if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
+            self.toggle_more()
+
+    def _put(self, name: str, value: Any) -> None:
+        editor = self._editors.get(name)
+        if isinstance(editor, QComboBox):
+            editor.setCurrentIndex(max(0, editor.findData(value)))
+        elif isinstance(editor, QCheckBox):
+            editor.setChecked(bool(value))
+        elif editor is not None:
+            editor.setText("" if value is None else _shown(value))
+
+    def _is_given(self, name: str) -> bool:
+        """Return whether an option says something, be it right or wrong."""
+        editor = self._editors[name]
+        if isinstance(editor, QComboBox):
+            return bool(editor.currentData() != next(f for f in self._fields if f.name == name).default)
+        return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
+
+    def _allow(self, name: str, reason: str) -> None:
+        """Let an option be chosen, or say why it cannot be; then it is at its default."""
+        field = next(f for f in self._fields if f.name == name)
+        self._editors[name].setEnabled(not reason)
+        self._editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
+
+    def values(self) -> tuple[dict[str, Any], str]:
+        """Return the options by name, and what is wrong with them; empty if nothing is."""
+        values: dict[str, Any] = {}
+        problem = ""
+        for field in self._fields:
+            editor = self._editors[field.name]
+            if not editor.isEnabledTo(self):
+                set_role(editor, "state", "")
+                values[field.name] = field.default
+            elif isinstance(editor, QComboBox):
+                values[field.name] = editor.currentData()
+            elif isinstance(editor, QCheckBox):
+                values[field.name] = editor.isChecked()
+            elif str(field.type).startswith("str"):
+                values[field.name] = editor.text().strip() or field.default
+            else:
+                value, wrong = self._number(editor.text(), field)
+                set_role(editor, "state", "wrong" if wrong else "")
+                values[field.name] = value
+                problem = problem or wrong
+        return values, problem
+
+    def _number(self, text: str, field: Field) -> tuple[float | None, str]:
+        text = text.strip().replace(",", ".").replace("−", "-")
+        if not text:
+            if field.default is None:
+                return None, ""
+            return field.default, f"{field.metadata['label']}: a number is needed."
+        try:
+            value = float(text)
+            if not math.isfinite(value):
+                raise ValueError
+        except ValueError:
+            return field.default, f"{field.metadata['label']}: “{text}” is not a number."
+        if str(field.type).startswith("int"):
+            signed = field.metadata.get("signed", False)
+            if value != int(value) or (value < 0 and not signed):
+                least = "" if signed else " from 0 on"
+                return field.default, f"{field.metadata['label']}: a whole number{least} is needed."
+            return int(value), ""
+        if value <= 0 and any(part in field.name for part in self.ABOVE_ZERO):
+            return field.default, f"{field.metadata['label']} must be above 0."
+        return value, ""
+
+
+def _shown(value: float | str) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
