@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from clalign.formats.profiles import load_profiles
-from clalign.reference.cases import swissprot_batch
 from clalign.values.alphabets import decode, encode
 from clalign.values.profiles import Hmm
+from clalign.values.synthetic import swissprot_batch
 
 LINE = 60
 

@@ -26,7 +26,6 @@ import numpy as np
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import Session, open_session
 from clalign.formats.profiles import load_profiles
-from clalign.reference.cases import swissprot_batch
 from clalign.stages.hmmer3.chosen import all_rows, length_buffers
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
@@ -36,6 +35,7 @@ from clalign.values.alphabets import decode
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import swissprot_batch
 
 NOTHING = 1e-300
 """A P-value that no random sequence has."""

@@ -28,7 +28,6 @@ import numpy.typing as npt
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.reference.cases import random_codes
 from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import DNA, code_of, decode
@@ -36,6 +35,7 @@ from clalign.values.pair_alignments import PairAlignment, path_score
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
+from clalign.values.synthetic import random_codes
 
 Codes = npt.NDArray[np.uint8]
 

@@ -27,11 +27,11 @@ import numpy as np
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.reference.cases import swissprot_batch
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.alphabets import decode
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
+from clalign.values.synthetic import swissprot_batch
 
 MATRIX = "BLOSUM62"
 GAPS = GapCosts(12, 1)

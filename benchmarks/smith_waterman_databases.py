@@ -33,11 +33,11 @@ import numpy as np
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import open_session
 from clalign.formats.matrices import load_matrix
-from clalign.reference.cases import random_codes, swissprot_batch
 from clalign.reference.smith_waterman import pair_score
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN, SmithWatermanStage
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
+from clalign.values.synthetic import random_codes, swissprot_batch
 
 SEED = 5
 SUBJECT_LENGTH = 360

@@ -32,12 +32,12 @@ import numpy as np
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import open_session
 from clalign.labs.published_ladder import FAMILIES
-from clalign.reference.cases import random_hmm, swissprot_batch
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.values.alphabets import AMINO, decode, encode
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, to_integer_profile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_hmm, swissprot_batch
 
 SEED = 20
 PLANTED = 20

@@ -19,13 +19,13 @@ from clalign.compute.sessions import Session, open_session
 from clalign.errors import DeviceError, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.comparison_documents import break_even, judged
-from clalign.reference.cases import random_codes, random_profile, swissprot_lengths
 from clalign.stages.peak import PEAK, peak_loads
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+from clalign.values.synthetic import random_codes, random_profile, swissprot_lengths
 
 OPERATIONS_PER_CELL = 17
 """Additions and maxima that the recurrences of M, I, D and E ask for in a cell: M has 4 ways in and an

@@ -12,9 +12,9 @@ from clalign.errors import InputError, OptionError
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext
 from clalign.labs.published_ladder import FAMILIES, FAMILY
-from clalign.reference.cases import random_codes, random_profile, swissprot_lengths
 from clalign.values.profiles import Hmmer2Settings, IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_codes, random_profile, swissprot_lengths
 
 SHORTEST, LONGEST = 550, 1500
 MAX_SEQUENCES = 70_000

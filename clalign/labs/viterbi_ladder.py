@@ -28,12 +28,12 @@ from clalign.labs.published_ladder import (
     published_facts,
     published_row,
 )
-from clalign.reference.cases import random_codes
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
 from clalign.values.devices import Device
 from clalign.values.profiles import IntegerProfile
+from clalign.values.synthetic import random_codes
 
 BASIC_SECONDS = 1.0
 

@@ -16,31 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import LocalProfile, composition_odds, length_terms
+from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps, length_terms
 
 START = (np.float32(0.999), np.float32(0.001))
 """How likely each state is the first."""
 
 ROWS_BETWEEN_CHECKS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class CompositionSteps:
-    """Transitions out of the state that emits the composition: to the background, and on."""
-
-    leave: np.float32
-    stay: np.float32
-
-
-def composition_steps(model_length: int) -> CompositionSteps:
-    """Return the transitions of a model: its stretches are an eighth of it long on average."""
-    one, length = np.float32(1), np.float32(model_length) / np.float32(8)
-    return CompositionSteps(one / (length + one), length / (length + one))
 
 
 def bias_filter_score(

@@ -27,43 +27,17 @@ import numpy.typing as npt
 from clalign.reference.local_rows import (
     ONE,
     Floats,
-    StripedOdds,
     backward_rows,
     forward_rows,
     forward_score,
     multi_hit,
     times,
 )
+from clalign.values.envelopes import Decoded, Region
+from clalign.values.striped_odds import StripedOdds
 
 INSIDE, AT_EDGE, SEVERAL = np.float32(0.25), np.float32(0.10), np.float32(0.20)
 """A region reaches `INSIDE` somewhere and ends below `AT_EDGE`; from `SEVERAL` on it may hold several domains."""
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A stretch of a target (0-based, half open), and whether it may hold several domains."""
-
-    first: int
-    last: int
-    is_multiple: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """What the posterior probabilities of a target say.
-
-    Attributes
-    ----------
-    forward : float
-        Forward score in nats.
-    expected : float
-        Expected number of domains; not a number where single precision does not hold the probabilities.
-    regions : tuple of Region
-    """
-
-    forward: float
-    expected: float
-    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.reference.local_rows import (
-    LANES,
     ONE,
     Floats,
-    StripedOdds,
     backward_rows,
     before,
     forward_rows,
@@ -39,33 +37,10 @@ from clalign.reference.local_rows import (
     total,
 )
 from clalign.values.alignments import DomainPath
-from clalign.values.alphabets import N_CODES, code_of
-from clalign.values.local_profiles import LocalProfile, members_of
-
-
-@dataclass(frozen=True, slots=True)
-class Rescored:
-    """What became of an envelope.
-
-    Attributes
-    ----------
-    score : float
-        Forward score in nats with the single-hit profile.
-    ratios : float32[N_CODES]
-        How much likelier each letter is in the composition of the envelope than in the background.
-    expected_correct : float
-        Sum of the posterior probabilities of the alignment.
-    path : DomainPath
-        From the first to the last match state; residues are those of the target.
-    posterior : str
-        A digit for each step, see `envelopes.Envelope`.
-    """
-
-    score: float
-    ratios: Floats
-    expected_correct: float
-    path: DomainPath
-    posterior: str
+from clalign.values.alphabets import code_of
+from clalign.values.envelopes import Rescored
+from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.striped_odds import LANES, StripedOdds
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,27 +234,6 @@ def composition(posterior: Posterior, profile: LocalProfile, odds: StripedOdds) 
         used = np.stack([m * odds.emissions[code], i], axis=1).reshape(-1, LANES)
         ratios.append(total(used) + (n + c))
     return letter_ratios(np.array(ratios, np.float32), profile)
-
-
-def letter_ratios(ratios: Floats, profile: LocalProfile) -> Floats:
-    """Return the ratios of all letters from those of the residues.
-
-    Parameters
-    ----------
-    ratios : float32[..., K]
-    profile : LocalProfile
-
-    Returns
-    -------
-    float32[..., N_CODES]
-        An ambiguous letter has the mean of what it may stand for, one that cannot be matched has 1.
-    """
-    letters = np.ones((*ratios.shape[:-1], N_CODES), np.float32)
-    for code, members in enumerate(members_of(profile.hmm.alphabet)):
-        if members:
-            summed = np.add.accumulate(ratios[..., members], axis=-1, dtype=np.float32)[..., -1]
-            letters[..., code] = summed / np.float32(len(members))
-    return letters
 
 
 def posterior_text(states: str, chances: list[np.float32]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +12,15 @@ from clalign.reference.forward import forward_score
 from clalign.reference.msv import OVERFLOW, msv_level
 from clalign.reference.ssv import ssv_extreme
 from clalign.reference.viterbi_filter import viterbi_filter_score
-from clalign.values.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
+from clalign.values.filters import FilterLimits, Passage, pvalue
 from clalign.values.local_profiles import (
     BYTE_BASE,
     BYTE_E_MOVE,
-    BYTE_SCALE,
-    LN_2,
-    LOOP_COST,
     ByteScores,
     LocalProfile,
     byte_scores,
     length_terms,
+    nats_of,
 )
 from clalign.values.profiles import Calibration
 
@@ -31,35 +28,6 @@ SIGNED_RANGE = 127
 """SSV's bytes hold no longer ways into the model and out of it than this."""
 
 Codes = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True)
-class FilterLimits:
-    """The P-values that let a target pass the filters, and whether the bias filter is used."""
-
-    f1: float = 0.02
-    f2: float = 1e-3
-    f3: float = 1e-5
-    bias: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """How far a target came. Scores in nats, not a number where a filter was not run.
-
-    `reached` counts the filters passed: MSV, bias, Viterbi (or left out), Forward.
-    """
-
-    msv: float
-    bias: float
-    viterbi: float
-    forward: float
-    reached: int
-
-
-def nats_of(level: int, byte_move: int) -> np.float32:
-    """Return the MSV score of the state J's 8-bit score in nats."""
-    return np.float32(np.float32(np.float32(level - byte_move) - np.float32(BYTE_BASE)) / BYTE_SCALE) - LOOP_COST
 
 
 def ssv_is_safe(scores: ByteScores, byte_move: int) -> bool:
@@ -88,16 +56,6 @@ def msv_score(codes: Codes, scores: ByteScores, byte_move: int) -> float:
     if level is None:
         level = msv_level(codes, scores, byte_move)
     return math.inf if level == OVERFLOW else float(nats_of(level, byte_move))
-
-
-def pvalue(difference: np.float32, calibration: Calibration) -> float:
-    """Return the P-value of a score above its null score, both in nats."""
-    if np.isposinf(difference):
-        return 0.0
-    if np.isneginf(difference):
-        return 1.0
-    survival = gumbel_survival if calibration.kind == "gumbel" else exponential_survival
-    return survival(float(np.float32(float(difference) / LN_2)), calibration.location, calibration.slope)
 
 
 def passage(codes: Codes, profile: LocalProfile, limits: FilterLimits, *, to_the_end: bool = False) -> Passage:
@@ -145,22 +103,3 @@ def passage(codes: Codes, profile: LocalProfile, limits: FilterLimits, *, to_the
     forward = forward_score(codes, profile)
     judge(forward, bias, settings.forward, limits.f3)
     return Passage(msv, bias, viterbi, forward, reached)
-
-
-def least_difference(calibration: Calibration, limit: float) -> np.float32:
-    """Return the least score above the null score, in nats, whose P-value does not exceed a limit.
-
-    P-values fall with the score, so one comparison of floats stands for that of P-values.
-    """
-    if limit >= 1.0:
-        return np.float32(-np.inf)
-    if limit < LEAST_NORMAL:  # where P-values are taken for 0
-        depth = -math.log(LEAST_NORMAL)
-    else:
-        depth = -math.log(-math.log1p(-limit)) if calibration.kind == "gumbel" else -math.log(limit)
-    least = np.float32((calibration.location + depth / calibration.slope) * LN_2)
-    while pvalue(least, calibration) > limit:
-        least = np.nextafter(least, np.float32(np.inf))
-    while pvalue(below := np.nextafter(least, np.float32(-np.inf)), calibration) <= limit:
-        least = below
-    return least

@@ -24,7 +24,6 @@ Jenkins, Dr. Dobb's Journal, September 1997: the mix of three words that spreads
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,26 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.reference.clustering import domains_of
-from clalign.reference.envelope import letter_ratios
-from clalign.reference.local_rows import ONE, Ends, Floats, Row, StripedOdds, forward_rows, multi_hit, times
-from clalign.values.alphabets import code_of
+from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times
+from clalign.values.envelopes import N_SAMPLES, WORD, Resolved
 from clalign.values.local_profiles import LocalProfile
-
-N_SAMPLES = 200
-
-_WORD = 2**32
-
-
-def generator_start(seed: int) -> int:
-    """Return the generator's first state for a seed; 0 asks for one that nobody knows beforehand."""
-    if seed == 0:
-        return secrets.randbelow(_WORD - 1) + 1
-    a, b, c = seed % _WORD, 87654321, 12345678
-    for p, q, r in ((13, 8, 13), (12, 16, 5), (3, 10, 15)):
-        a = (a - b - c) % _WORD ^ c >> p
-        b = ((b - c - a) % _WORD ^ a << q) % _WORD
-        c = (c - a - b) % _WORD ^ b >> r
-    return c or 42
+from clalign.values.striped_odds import StripedOdds, ratios_by_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +54,6 @@ class Samples:
     null2: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What the samples of a region show.
-
-    Attributes
-    ----------
-    envelopes : tuple of (int, int)
-        First residue of the target and one past the last, in their order.
-    null2 : float32[Lr]
-        Score of each residue of the region in nats.
-    """
-
-    envelopes: tuple[tuple[int, int], ...]
-    null2: Floats
-
-
 class _Choice:
     """The generator, and the choices that are made with it."""
 
@@ -94,8 +61,8 @@ class _Choice:
         self.state = state
 
     def number(self) -> float:
-        self.state = (self.state * 69069 + 1) % _WORD
-        return self.state / _WORD
+        self.state = (self.state * 69069 + 1) % WORD
+        return self.state / WORD
 
     def among(self, *weights: np.float32) -> int:
         """Return the number of the chosen weight."""
@@ -264,10 +231,3 @@ def sample(
 def resolve(samples: Samples) -> Resolved:
     """Return the envelopes that samples show."""
     return Resolved(tuple(domains_of(samples.segments, N_SAMPLES)), samples.null2)
-
-
-def ratios_by_node(profile: LocalProfile, odds: StripedOdds) -> Floats:
-    """Return how much likelier each letter is at each node (float32[M, N_CODES]); 1 where it cannot be matched."""
-    codes = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
-    by_node: Floats = odds.emissions[codes].transpose(0, 2, 1).reshape(len(codes), -1)[:, : profile.length].T
-    return letter_ratios(by_node, profile)

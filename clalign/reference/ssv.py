@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import ByteScores
+from clalign.values.local_profiles import MOST_COST, ByteScores
 
 BEGIN = -128
 """What every cell holds at least: the score of beginning there."""
-
-MOST_COST = 127
-"""The 8-bit form of HMMER takes no more off."""
 
 
 def ssv_extreme(codes: npt.NDArray[np.uint8], scores: ByteScores) -> int:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.peak import peak_values
 from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
@@ -82,6 +81,8 @@ class PeakStage:
 
     def reference(self, batch: PeakLoad, model: object, check: Check = nothing_to_check) -> Ints:
         """Compute the lanes with numpy."""
+        from clalign.reference.peak import peak_values
+
         del model
         return peak_values(batch.n_items, batch.width, batch.rounds, batch.start, batch.steps, check)
 

@@ -10,9 +10,9 @@ import numpy as np
 from clalign.compute.opencl.discover import described_devices
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.errors import ClalignError
-from clalign.reference.cases import random_batch, random_profile
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
+from clalign.values.synthetic import random_batch, random_profile
 
 SPEED_CELLS = {"gpu": 4e10, "cpu": 4e8, "accelerator": 4e9}
 """Cells of the measurement: well under a second on a device of today."""

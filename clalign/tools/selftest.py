@@ -16,14 +16,15 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext, building
-from clalign.reference.cases import random_batch, random_local_profile, random_profile
-from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterLimits, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.envelopes import TargetDomains
+from clalign.values.filters import FilterLimits
 from clalign.values.hits import Hit
 from clalign.values.local_profiles import LN_2
+from clalign.values.synthetic import random_batch, random_local_profile, random_profile
 
 REFERENCE_SECONDS = 2.0
 """Examples that take longer than this on a CPU device are left out on the reference."""

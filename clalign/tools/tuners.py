@@ -20,7 +20,6 @@ from clalign.compute.sessions import open_session
 from clalign.errors import ClalignError
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import JobContext
-from clalign.reference.cases import random_local_profile, random_profile, swissprot_batch
 from clalign.stages.hmmer3 import ssv_tuning
 from clalign.stages.hmmer3.ssv import SsvStage
 from clalign.stages.pairwise import smith_waterman_tuning
@@ -30,6 +29,7 @@ from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.values.devices import Device
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
+from clalign.values.synthetic import random_local_profile, random_profile, swissprot_batch
 
 NODES = (61, 240)
 """Lengths of the models that are tried: a short and a longer one."""

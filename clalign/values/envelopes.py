@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,12 @@ import numpy.typing as npt
 
 from clalign.values.alignments import DomainPath
 from clalign.values.sequences import SequenceBatch
+
+N_SAMPLES = 200
+"""Random tracebacks through a region that may hold several domains."""
+
+WORD = 2**32
+"""The generator of random numbers computes modulo this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +115,83 @@ class Parts:
     def select(self, chosen: npt.NDArray[np.int32]) -> Parts:
         """Return chosen parts."""
         return Parts(self.batch, self.rows[chosen], self.first[chosen], self.last[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of a target (0-based, half open), and whether it may hold several domains."""
+
+    first: int
+    last: int
+    is_multiple: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What the posterior probabilities of a target say.
+
+    Attributes
+    ----------
+    forward : float
+        Forward score in nats.
+    expected : float
+        Expected number of domains; not a number where single precision does not hold the probabilities.
+    regions : tuple of Region
+    """
+
+    forward: float
+    expected: float
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What became of an envelope.
+
+    Attributes
+    ----------
+    score : float
+        Forward score in nats with the single-hit profile.
+    ratios : float32[N_CODES]
+        How much likelier each letter is in the composition of the envelope than in the background.
+    expected_correct : float
+        Sum of the posterior probabilities of the alignment.
+    path : DomainPath
+        From the first to the last match state; residues are those of the target.
+    posterior : str
+        A digit for each step, see `Envelope`.
+    """
+
+    score: float
+    ratios: npt.NDArray[np.float32]
+    expected_correct: float
+    path: DomainPath
+    posterior: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What the samples of a region show.
+
+    Attributes
+    ----------
+    envelopes : tuple of (int, int)
+        First residue of the target and one past the last, in their order.
+    null2 : float32[Lr]
+        Score of each residue of the region in nats.
+    """
+
+    envelopes: tuple[tuple[int, int], ...]
+    null2: npt.NDArray[np.float32]
+
+
+def generator_start(seed: int) -> int:
+    """Return the generator's first state for a seed; 0 asks for one that nobody knows beforehand."""
+    if seed == 0:
+        return secrets.randbelow(WORD - 1) + 1
+    a, b, c = seed % WORD, 87654321, 12345678
+    for p, q, r in ((13, 8, 13), (12, 16, 5), (3, 10, 15)):
+        a = (a - b - c) % WORD ^ c >> p
+        b = ((b - c - a) % WORD ^ a << q) % WORD
+        c = (c - a - b) % WORD ^ b >> r
+    return c or 42

@@ -50,6 +50,9 @@ NEVER_WORD = -32768
 NEVER_BYTE = 255
 """The cost of what cannot be, among the 8-bit scores."""
 
+MOST_COST = 127
+"""The 8-bit form of HMMER of SSV takes no more off."""
+
 AMINO_BACKGROUND = np.array(
     [
         0.0787945, 0.0151600, 0.0535222, 0.0668298, 0.0397062, 0.0695071, 0.0229198, 0.0590092, 0.0594422, 0.0963728,
@@ -319,6 +322,41 @@ def composition_odds(profile: LocalProfile) -> Floats:
     return ratios
 
 
+def letter_ratios(ratios: Floats, profile: LocalProfile) -> Floats:
+    """Return the ratios of all letters from those of the residues.
+
+    Parameters
+    ----------
+    ratios : float32[..., K]
+    profile : LocalProfile
+
+    Returns
+    -------
+    float32[..., N_CODES]
+        An ambiguous letter has the mean of what it may stand for, one that cannot be matched has 1.
+    """
+    letters = np.ones((*ratios.shape[:-1], N_CODES), np.float32)
+    for code, members in enumerate(members_of(profile.hmm.alphabet)):
+        if members:
+            summed = np.add.accumulate(ratios[..., members], axis=-1, dtype=np.float32)[..., -1]
+            letters[..., code] = summed / np.float32(len(members))
+    return letters
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionSteps:
+    """Transitions out of the state that emits the composition: to the background, and on."""
+
+    leave: np.float32
+    stay: np.float32
+
+
+def composition_steps(model_length: int) -> CompositionSteps:
+    """Return the transitions of a model: its stretches are an eighth of it long on average."""
+    one, length = np.float32(1), np.float32(model_length) / np.float32(8)
+    return CompositionSteps(one / (length + one), length / (length + one))
+
+
 @dataclass(frozen=True, slots=True)
 class LengthTerms:
     """What depends on the length of a target alone, for an array of lengths.
@@ -364,3 +402,8 @@ def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
         move=move,
         single_move=two / (n + two),
     )
+
+
+def nats_of(level: int, byte_move: int) -> np.float32:
+    """Return the MSV score of the state J's 8-bit score in nats."""
+    return np.float32(np.float32(np.float32(level - byte_move) - np.float32(BYTE_BASE)) / BYTE_SCALE) - LOOP_COST

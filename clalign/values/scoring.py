@@ -169,6 +169,10 @@ class Scoring:
         """Whether an alignment may begin and end anywhere, so that no score is below 0."""
         return self.mode in ("local", "ungapped")
 
+    def unpaired(self, n_residues: int) -> int:
+        """Return the score of two sequences, one of them empty and the other of so many residues."""
+        return -self.gaps.of(n_residues) if self.mode == "global" else 0
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class PairwiseQuery:

@@ -14,9 +14,9 @@ from clalign.labs import published_ladder as published
 from clalign.labs.ladder_data import divergence_sets, ladder_data, ladder_model, published_lengths, shortened
 from clalign.labs.ladder_rungs import EXPERIMENTS, RUNGS, chosen
 from clalign.labs.occupancy import occupancy
-from clalign.reference.cases import random_batch, random_profile
 from clalign.stages.plan7.viterbi_ladder import AXES
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_profile
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")

@@ -16,9 +16,9 @@ from clalign.labs import viterbi_ladder as lab
 from clalign.labs.ladder_tables import experiment_text, heading, markdown_tables, text_line
 from clalign.labs.measuring import Witness
 from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
-from clalign.reference.cases import random_batch, random_profile
 from clalign.stages.plan7.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
 from clalign.values.devices import Device
+from clalign.values.synthetic import random_batch, random_profile
 
 ROW = {
     "name", "group", "text", "choices", "status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups",

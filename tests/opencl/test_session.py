@@ -23,11 +23,11 @@ from clalign.compute.opencl.transfers import SMALL_BYTES, is_over
 from clalign.compute.sessions import open_session
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.jobs import Job, building
-from clalign.reference.cases import random_batch, random_profile
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_profile
 
 
 @dataclass(frozen=True)

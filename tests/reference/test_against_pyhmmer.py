@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from clalign.formats.profiles import load_profiles
-from clalign.reference.cases import random_codes
-from clalign.reference.filters import FilterLimits, Passage, passage, pvalue
+from clalign.reference.filters import passage
 from clalign.values.alphabets import decode
+from clalign.values.filters import FilterLimits, Passage, pvalue
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import Calibration
+from clalign.values.synthetic import random_codes
 
 pyhmmer = pytest.importorskip("pyhmmer")
 

@@ -11,11 +11,11 @@ import pytest
 
 from clalign.formats.profiles import load_profiles
 from clalign.reference.bias_filter import bias_filter_score
-from clalign.reference.cases import random_codes, random_local_profile
 from clalign.reference.forward import forward_score
 from clalign.reference.viterbi_filter import viterbi_filter_score
 from clalign.values.alphabets import encode
 from clalign.values.local_profiles import LocalProfile, length_terms, to_local_profile
+from clalign.values.synthetic import random_codes, random_local_profile
 
 ROOT = Path(__file__).resolve().parents[2]
 

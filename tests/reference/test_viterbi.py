@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.hmmer2_domains import corrected_domains, counting_domains, uncorrected_domains
 from clalign.formats.profiles import load_profiles
-from clalign.reference.cases import random_profile
 from clalign.reference.viterbi import viterbi_score
 from clalign.reference.viterbi_trace import MatrixRows, viterbi_trace
 from clalign.values.alignments import alignment_text, path_score
 from clalign.values.alphabets import code_of, encode
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, to_integer_profile
+from clalign.values.synthetic import random_profile
 
 
 def every_path(codes: np.ndarray, profile: IntegerProfile) -> Iterator[int]:

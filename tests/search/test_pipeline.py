@@ -19,10 +19,10 @@ from clalign.errors import Cancelled
 from clalign.execution import pipeline
 from clalign.execution.pipeline import Pace
 from clalign.jobs import Event, Job, QuietContext
-from clalign.reference.cases import random_profile
 from clalign.runs.run_file import BatchResult, create_run, open_run
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.values.devices import REFERENCE
+from clalign.values.synthetic import random_profile
 
 
 @pytest.fixture(scope="module")

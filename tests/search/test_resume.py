@@ -23,13 +23,13 @@ from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, ExitCode, InputError, OutOfDeviceMemory, WorkerLost
 from clalign.jobs import Event, Job, QuietContext
-from clalign.reference.cases import random_profile
 from clalign.runs.run_file import create_run, open_run
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_profile
 
 KILLS = 20
 

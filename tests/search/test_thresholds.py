@@ -8,12 +8,12 @@ import pytest
 from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
-from clalign.reference.cases import random_hmm
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.evalues import bits
 from clalign.values.hits import Scores
 from clalign.values.profiles import Calibration
 from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.synthetic import random_hmm
 
 
 def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2Search:
@@ -61,8 +61,8 @@ def test_absurd_scores_are_limits_like_others(score: float) -> None:
 def test_a_correction_never_makes_a_score_higher() -> None:
     """What fails without the null2 correction is not corrected at all, so the correction must only lower scores."""
     from clalign.engines.plan7.hmmer2_domains import corrected_domains, counting_domains, uncorrected_domains
-    from clalign.reference.cases import random_batch, random_profile
     from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
+    from clalign.values.synthetic import random_batch, random_profile
 
     rng = np.random.default_rng(4)
     n_lowered = 0

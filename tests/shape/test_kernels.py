@@ -14,8 +14,10 @@ def incomplete_kernels(root: Path) -> list[str]:
             found.append(f"{path.name}: its shape is none of {', '.join(SHAPES)}")
             continue
         reference = name.removesuffix("_ladder")  # a laboratory computes what the program's own kernel does
-        companions = (f"clalign/stages/{name}.py", f"clalign/reference/{reference}.py", f"tests/stages/test_{name}.py")
-        found += [f"{path.name}: no {companion}" for companion in companions if not (root / companion).is_file()]
+        companions = (
+            f"clalign/stages/**/{name}.py", f"clalign/reference/{reference}.py", f"tests/stages/test_{name}.py",
+        )  # fmt: skip
+        found += [f"{path.name}: no {companion}" for companion in companions if not any(root.glob(companion))]
     return found
 
 
@@ -27,12 +29,12 @@ def test_planted_lonely_kernel_is_found(tmp_path: Path):
     (tmp_path / "kernels_cl").mkdir()
     for name in ("good_item", "good_ladder_item", "lonely_lanes", "shapeless"):
         (tmp_path / "kernels_cl" / f"{name}.cl").touch()
-    for name in ("clalign/stages/good.py", "clalign/reference/good.py", "tests/stages/test_good.py"):
+    for name in ("clalign/stages/plan7/good.py", "clalign/reference/good.py", "tests/stages/test_good.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
     (tmp_path / "clalign/stages/lonely.py").touch()
     assert incomplete_kernels(tmp_path) == [
-        "good_ladder_item.cl: no clalign/stages/good_ladder.py",
+        "good_ladder_item.cl: no clalign/stages/**/good_ladder.py",
         "good_ladder_item.cl: no tests/stages/test_good_ladder.py",
         "lonely_lanes.cl: no clalign/reference/lonely.py",
         "lonely_lanes.cl: no tests/stages/test_lonely.py",

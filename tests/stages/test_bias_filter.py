@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_profile, swissprot_batch
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
 from clalign.stages.hmmer3.chosen import Chosen, length_buffers
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_profile, swissprot_batch
 
 TOLERANCE = 1e-4
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_profile
 from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_profile
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),

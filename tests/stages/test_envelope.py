@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.reference import local_rows
-from clalign.reference.cases import random_batch, random_local_profile
-from clalign.reference.envelope import Rescored
 from clalign.stages.hmmer3 import local_tables
 from clalign.stages.hmmer3.envelope import ENVELOPE, EnvelopeStage
-from clalign.values.envelopes import Parts
+from clalign.values.envelopes import Parts, Rescored
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_local_profile
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile
-from clalign.reference.filters import least_difference, pvalue
-from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterLimits, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.filters import FilterLimits, least_difference, pvalue
 from clalign.values.local_profiles import to_local_profile
 from clalign.values.profiles import Hmmer3Settings
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
 
 MAX = FilterLimits(1.0, 1.0, 1.0, bias=False)
 

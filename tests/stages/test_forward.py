@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
 from clalign.stages.hmmer3.chosen import Chosen, length_buffers
 from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
 
 TOLERANCE = 1e-4 * math.log(2)
 

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_profile
 from clalign.reference.msv import OVERFLOW
 from clalign.stages.hmmer3.msv import MSV, MsvStage
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_profile
 
 SHAPES = [
     ("vector", {}),

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.reweighting import LARGEST, LONGEST, NEVER, UNLIMITED, ReweightedScores, reweighted
 from clalign.values.alphabets import AMINO, code_of
 from clalign.values.profiles import II, IMPOSSIBLE, MI, MM, Hmmer2Settings, IntegerProfile, to_integer_profile
+from clalign.values.synthetic import random_batch, random_hmm, random_profile
 
 
 def best_way_out(codes: npt.NDArray[np.uint8], s: ReweightedScores) -> int:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_codes, random_local_profile
-from clalign.reference.local_rows import striped_odds
-from clalign.reference.sampling import N_SAMPLES, generator_start, sample
+from clalign.reference.sampling import sample
 from clalign.stages.hmmer3 import sampling
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
-from clalign.values.envelopes import Parts
+from clalign.values.envelopes import N_SAMPLES, Parts, generator_start
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.striped_odds import striped_odds
+from clalign.values.synthetic import random_codes, random_local_profile
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile
 from clalign.stages.hmmer3.ssv import SSV, SsvStage, pieces_of
 from clalign.values.local_profiles import LocalProfile, byte_scores
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
 
 SHAPES = [
     ("vector", {}),

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.values.profiles import IMPOSSIBLE, Hmmer2Settings, IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_hmm, random_profile
 
 GEOMETRIES = [
     ("vector", {}),

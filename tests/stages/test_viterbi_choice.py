@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.reference.cases import random_profile
 from clalign.stages.plan7 import viterbi_shapes
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.values.devices import Device
 from clalign.values.profiles import II, IntegerProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_profile
 
 
 @pytest.mark.parametrize(

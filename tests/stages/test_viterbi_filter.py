@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference.cases import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
 from clalign.stages.hmmer3.chosen import Chosen, length_buffers
 from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
 from clalign.stages.hmmer3.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
@@ -25,6 +24,7 @@ from clalign.values.local_profiles import (
 )
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
 
 LANES = {"LANE_BACKEND": 0}
 SHAPES = [

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.errors import OptionError
-from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.stages.plan7 import viterbi_ladder
 from clalign.stages.plan7.viterbi_ladder import AXES, BASIC, LadderChoices, ViterbiLadderStage
 from clalign.values.profiles import IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_hmm, random_profile
 
 GROUP = 32
 """Kept small here, so that few sequences fill several work-groups."""

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.formats.profiles import load_profiles
-from clalign.reference.cases import random_batch, random_hmm, random_profile
 from clalign.stages.plan7 import viterbi_trace
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, ViterbiTraceStage
 from clalign.values.profiles import IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_batch, random_hmm, random_profile
 
 
 def differing(stage: ViterbiTraceStage, session: Session, batch: SequenceBatch, profile: IntegerProfile) -> int:

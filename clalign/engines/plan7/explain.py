@@ -23,12 +23,13 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import LONGEST, targets_of
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
-from clalign.reference.filters import Passage, passage, pvalue
 from clalign.runs.funnel import STAGES, in_sentence
 from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import RunFile
+from clalign.stages.hmmer3.filters import FILTERS
 from clalign.values.devices import Device
 from clalign.values.evalues import bits, digits_apart, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.values.filters import Passage, pvalue
 from clalign.values.hits import FilterScores, Hit
 from clalign.values.local_profiles import LN_2, length_terms
 from clalign.values.profiles import IMPOSSIBLE, Calibration
@@ -151,7 +152,7 @@ def _steps_of_hmmer3(search: Hmmer3Search, row: int, session: Session) -> list[S
         if len(codes):
             why = f"HMMER3 searches no sequence longer than {LONGEST:,} residues, nor one with characters it refuses."
         return [_step("all", STAGES["all"], why, passed=False)]
-    found = passage(codes, search.profile, search.model.limits, to_the_end=True)
+    found = FILTERS.passage(codes, search.model)
     null = float(length_terms(np.array([len(codes)])).null[0])
     steps = _filter_steps(search, found, null)
     if not math.isfinite(found.forward):

@@ -9,13 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
-from clalign.reference.decoding import Decoded
-from clalign.reference.envelope import Rescored
-from clalign.reference.sampling import Resolved
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel
-from clalign.values.envelopes import Envelope, Parts, TargetDomains
+from clalign.values.envelopes import Decoded, Envelope, Parts, Rescored, Resolved, TargetDomains
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 

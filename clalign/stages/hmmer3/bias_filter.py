@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.bias_filter import bias_filter_score, composition_steps
 from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
-from clalign.values.local_profiles import LocalProfile, composition_odds
+from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
 from clalign.values.sequences import SequenceBatch
 
 Scores = npt.NDArray[np.float32]
@@ -37,6 +36,8 @@ class BiasFilterStage(ChosenStage):
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
+        from clalign.reference.bias_filter import bias_filter_score
+
         offsets = batch.offsets
         values = [bias_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return np.array(values, np.float32)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.decoding import Decoded, Region, decode
-from clalign.reference.local_rows import n_vectors, striped_odds
 from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions, teams_for
+from clalign.values.envelopes import Decoded, Region
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+from clalign.values.striped_odds import n_vectors, striped_odds
 
 VARIANTS = {f"decoding_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
 """Choices that are compiled for other vendors in the tests."""
@@ -39,6 +39,8 @@ class DecodingStage:
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> list[Decoded]:
         """Decode target after target with the plain reference."""
+        from clalign.reference.decoding import decode
+
         odds = striped_odds(model)
         return [decode(batch.residues(row), odds, check) for row in range(len(batch))]
 

@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.reference.envelope import Rescored, letter_ratios, rescore
-from clalign.reference.local_rows import n_vectors, striped_odds
 from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions, teams_for
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
-from clalign.values.envelopes import Parts
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.envelopes import Parts, Rescored
+from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.striped_odds import n_vectors, striped_odds
 
 VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
 """Choices that are compiled for other vendors in the tests."""
@@ -48,6 +47,8 @@ class EnvelopeStage:
 
     def reference(self, batch: Parts, model: LocalProfile, check: Check = nothing_to_check) -> Answers:
         """Score and align part after part with the plain reference."""
+        from clalign.reference.envelope import rescore
+
         odds, lengths = striped_odds(model), batch.batch.lengths
         return [
             rescore(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), model, odds, check)
@@ -87,10 +88,10 @@ class EnvelopeStage:
             done = np.setdiff1d(np.arange(n), left)
             _demand_possible(session, batch, model, text_at, done, *found)
             answers = rescored(batch, model, text_at, *found)
-            for place, answer in zip(
-                left.tolist(), self.reference(batch.select(left), model, session.check), strict=True
-            ):
-                answers[place] = answer
+            if len(left):
+                plain = self.reference(batch.select(left), model, session.check)
+                for place, answer in zip(left.tolist(), plain, strict=True):
+                    answers[place] = answer
             return answers
 
         return collect

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.reference.filters import FilterLimits, least_difference, nats_of
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.chosen import Chosen, LengthBuffers, length_buffers, length_terms_of
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.ssv import SSV, SsvCells, bytes_of
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.filters import FilterLimits, least_difference
+from clalign.values.local_profiles import LocalProfile, nats_of
 from clalign.values.sequences import SequenceBatch
 
 N_LEVELS = 511
@@ -67,6 +67,13 @@ class Filtered:
     viterbi: npt.NDArray[np.float32]
     forward: npt.NDArray[np.float32]
     reached: npt.NDArray[np.uint8]
+
+
+_NO_SCORES = np.empty(0, np.float32)
+
+NO_TARGETS = Filtered(
+    _NO_SCORES, np.empty(0, np.int32), _NO_SCORES, _NO_SCORES, _NO_SCORES, np.empty(0, np.uint8)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

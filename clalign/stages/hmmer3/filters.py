@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.filters import FilterLimits, Passage, passage
-from clalign.stages.hmmer3.filter_cascade import PASSED_FORWARD, Cascade, Filtered, FilterModel
+from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel
+from clalign.values.filters import Passage
 from clalign.values.sequences import SequenceBatch
 
-__all__ = [
-    "FILTERS", "PASSED_FORWARD", "FilterLimits", "FilterModel", "Filtered", "FiltersStage", "Passage", "passage",
-]  # fmt: skip
+__all__ = ["FILTERS", "PASSED_FORWARD", "FilterModel", "Filtered", "FiltersStage"]
 
 
 class FiltersStage:
@@ -26,11 +24,13 @@ class FiltersStage:
     def start(self, session: Any, batch: SequenceBatch, model: FilterModel) -> Callable[[], Filtered]:
         """Enqueue all filters; nothing waits for the host between them."""
         if len(batch) == 0:
-            return lambda: self.reference(batch, model)
+            return lambda: NO_TARGETS
         return Cascade(session, batch, model).start()
 
     def reference(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
         """Send target after target through the plain filters."""
+        from clalign.reference.filters import passage
+
         msv = np.full(len(batch), np.nan, np.float32)
         passed: list[tuple[int, Passage]] = []
         for row in range(len(batch)):
@@ -54,6 +54,12 @@ class FiltersStage:
             forward=column("forward"),
             reached=np.array([found.reached for _, found in passed], np.uint8),
         )
+
+    def passage(self, codes: npt.NDArray[np.uint8], model: FilterModel) -> Passage:
+        """Return the scores of a target (`codes`: uint8[length]) in all the plain filters, and how far it comes."""
+        from clalign.reference.filters import passage
+
+        return passage(codes, model.profile, model.limits, to_the_end=True)
 
 
 FILTERS = FiltersStage()

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.forward import forward_score
 from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
 from clalign.stages.plan7.viterbi_shapes import LOCAL_SHARE, lane_backend
@@ -51,6 +50,8 @@ class ForwardStage(ChosenStage):
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
+        from clalign.reference.forward import forward_score
+
         offsets = batch.offsets
         values = [forward_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return np.array(values, np.float32)

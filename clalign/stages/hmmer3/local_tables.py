@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.reference.local_rows import StripedOdds, striped_odds
 from clalign.stages.plan7.viterbi_shapes import lane_backend
 from clalign.values.envelopes import Parts
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.striped_odds import StripedOdds, striped_odds
 
 N_SLOTS = 6
 """What is kept of a row (``common/local_targets.h``)."""

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.msv import msv_level
 from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
 from clalign.stages.hmmer3.ssv import bytes_of
 from clalign.stages.plan7.viterbi_shapes import lane_backend
@@ -53,6 +52,8 @@ class MsvStage(ChosenStage):
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Levels:
         """Score the batch with the plain reference."""
+        from clalign.reference.msv import msv_level
+
         scores, moves = byte_scores(model), length_terms(batch.lengths).byte_move
         levels = np.empty(len(batch), np.uint8)
         for row in range(len(batch)):

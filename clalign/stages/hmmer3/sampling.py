@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.local_rows import n_vectors, striped_odds
-from clalign.reference.sampling import N_SAMPLES, Resolved, generator_start, ratios_by_node, resolve, sample
 from clalign.stages.hmmer3.local_tables import (
     N_SLOTS,
     TEAM_VARIANTS,
@@ -23,8 +21,9 @@ from clalign.stages.hmmer3.local_tables import (
     teams_for,
 )
 from clalign.values.alphabets import N_CODES
-from clalign.values.envelopes import Parts
+from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, generator_start
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.striped_odds import n_vectors, ratios_by_node, striped_odds
 
 VARIANTS = {f"sampling_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
 """Choices that are compiled for other vendors in the tests."""
@@ -63,6 +62,8 @@ class SamplingStage:
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
         """Sample part after part with the plain reference."""
+        from clalign.reference.sampling import resolve, sample
+
         profile, odds, lengths = model.profile, striped_odds(model.profile), batch.batch.lengths
         return [
             resolve(sample(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), profile, odds,
@@ -85,10 +86,10 @@ class SamplingStage:
                 wait, undone = self._start(session, batch, model.profile, states, -(-most // 8) * 8)
                 factors, counts, envelopes = wait()
             answers = resolved(batch, factors, counts, envelopes)
-            for place, answer in zip(
-                undone.tolist(), self.reference(batch.select(undone), model, session.check), strict=True
-            ):
-                answers[place] = answer
+            if len(undone):
+                plain = self.reference(batch.select(undone), model, session.check)
+                for place, answer in zip(undone.tolist(), plain, strict=True):
+                    answers[place] = answer
             return answers
 
         return collect

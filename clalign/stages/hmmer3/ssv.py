@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.ssv import MOST_COST, ssv_extreme
 from clalign.stages.hmmer3.ssv_tuning import ssv_tuning_of
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
-from clalign.values.local_profiles import ByteScores, LocalProfile, byte_scores, members_of
+from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
 from clalign.values.sequences import SequenceBatch
 
 Extremes = npt.NDArray[np.int32]
@@ -79,6 +78,8 @@ class SsvStage:
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
         """Score the batch with the plain reference."""
+        from clalign.reference.ssv import ssv_extreme
+
         scores = byte_scores(model)
         values = np.empty(len(batch), np.int32)
         for row in range(len(batch)):

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.viterbi_filter import viterbi_filter_score
 from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
 from clalign.stages.hmmer3.viterbi_filter_tables import (
     LONGEST,
@@ -90,6 +89,8 @@ class ViterbiFilterStage(ChosenStage):
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
+        from clalign.reference.viterbi_filter import viterbi_filter_score
+
         offsets = batch.offsets
         values = [viterbi_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return np.array(values, np.float32)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.smith_waterman import pair_score
 from clalign.stages.pairwise.smith_waterman_gpu import start_gpu
 from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.stages.pairwise.smith_waterman_vector import start_vector
@@ -40,6 +39,8 @@ class SmithWatermanStage:
 
     def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = nothing_to_check) -> PairScores:
         """Score the batch with the plain reference."""
+        from clalign.reference.smith_waterman import pair_score
+
         values = np.empty(len(batch), np.int32)
         for row in range(len(batch)):
             check()
@@ -56,7 +57,8 @@ class SmithWatermanStage:
         """
         shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
         if batch.n_cells(model.length) == 0:
-            return lambda: self.reference(batch, model, session.check)
+            scores = [model.scoring.unpaired(model.length + n) for n in batch.lengths.tolist()]
+            return lambda: PairScores(Scores(batch.targets, np.array(scores, np.int32)))
         if not model.scoring.is_floored:
             pairs = PairBatch.of_query(model.sequence.codes, batch)
             scores_fit(chosen_pairs(pairs, np.array([batch.lengths.argmax()])), model.scoring, SCORE_BITS)

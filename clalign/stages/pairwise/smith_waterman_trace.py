@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.smith_waterman_rows import alignment_by_rows
 from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
 from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
 from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs
@@ -54,6 +53,8 @@ class SmithWatermanTraceStage:
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
         """Align the pairs with the plain reference."""
+        from clalign.reference.smith_waterman_rows import alignment_by_rows
+
         found = []
         for query_row, target_row in zip(batch.query_rows, batch.target_rows, strict=True):
             check()
@@ -89,7 +90,7 @@ def _without_pairs(m: int, n: int, scoring: Scoring) -> PairAlignment:
     """Return the alignment of two sequences, one of them empty."""
     if scoring.mode != "global":
         return PairAlignment(0, (0, 0), (0, 0), "")
-    return PairAlignment(-scoring.gaps.of(m + n), (0, m), (0, n), "I" * m + "D" * n)
+    return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
 
 
 SMITH_WATERMAN_TRACE = SmithWatermanTraceStage()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.reference.smith_waterman import pair_score
 from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
 from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
 from clalign.values.alphabets import N_CODES
@@ -140,8 +139,8 @@ def _start_whole(
     values = session.fetch(scores, len(batch), np.int32)
 
     def result() -> PairScores:
-        of_nothing = pair_score(model, np.empty(0, np.uint8))
-        found = possible_scores(session, batch, model, np.where(lengths == 0, np.int32(of_nothing), values()))
+        of_nothing = np.int32(model.scoring.unpaired(model.length))
+        found = possible_scores(session, batch, model, np.where(lengths == 0, of_nothing, values()))
         n_again = {width: int(n()[0]) for width, n in counts.items()}
         session.demand(max(n_again.values(), default=0) <= len(batch), "more targets to be scored again than there are")
         return PairScores(Scores(batch.targets, found), n_again.get(16, 0), n_again.get(32, 0))

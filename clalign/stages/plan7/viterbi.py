@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi_shapes import (
     VARIANTS,
     can_strip,
@@ -63,6 +62,8 @@ class ViterbiStage:
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
+        from clalign.reference.viterbi import viterbi_score
+
         offsets = batch.offsets
         values = [viterbi_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return Scores(batch.targets, np.array(values, np.int32))

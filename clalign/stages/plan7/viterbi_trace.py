@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.reference.viterbi_trace import viterbi_trace, wing_in, wing_out
 from clalign.stages.plan7.viterbi_shapes import lane_backend
 from clalign.stages.plan7.viterbi_tables import (
     emission_table,
@@ -21,7 +20,7 @@ from clalign.stages.plan7.viterbi_tables import (
     vector_tables,
 )
 from clalign.values.alignments import DomainPath
-from clalign.values.profiles import IntegerProfile
+from clalign.values.profiles import INT_SCALE, IntegerProfile
 from clalign.values.sequences import SequenceBatch
 
 VECTOR_LANES = 8
@@ -67,6 +66,8 @@ class ViterbiTraceStage:
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
         """Trace the batch with the plain reference."""
+        from clalign.reference.viterbi_trace import viterbi_trace
+
         offsets = batch.offsets
         return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
 
@@ -211,9 +212,19 @@ def _path_of(steps: npt.NDArray[np.int32], residue: int, model: IntegerProfile) 
     emitting = np.arange(len(steps)) + np.cumsum(skipped)
     states = np.full(int(emitting[-1]) + 1, ord("D"), np.uint8)
     states[emitting] = np.where(steps & STEP_INSERT, ord("I"), ord("M"))
-    before, after = wing_in(model, int(nodes[0])), wing_out(model, int(nodes[-1]))
-    text = "".join([*before, states.tobytes().decode("ascii"), *after])
-    return DomainPath(text, int(nodes[0]) - 1 - len(before), residue)
+    before, after = _wings(model, int(nodes[0]), int(nodes[-1]))
+    text = "D" * before + states.tobytes().decode("ascii") + "D" * after
+    return DomainPath(text, int(nodes[0]) - 1 - before, residue)
+
+
+def _wings(model: IntegerProfile, first: int, last: int) -> tuple[int, int]:
+    """Return how many deletes the ways into the first node and out of the last one go through.
+
+    HMMER2 folds such ways into one step; those that are at least 1 bit dearer unfolded went through all the deletes.
+    """
+    into = first - 1 if model.begin_unfolded[first] + INT_SCALE <= model.begin[first] else 0
+    out = model.length - last if model.end_unfolded[last] + INT_SCALE <= model.end[last] else 0
+    return into, out
 
 
 VITERBI_TRACE = ViterbiTraceStage()
