@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from functools import cache
@@ -55,6 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = Counter()
+    # Else the processes that tests start compile the program anew, each of them.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     home = Path(tempfile.mkdtemp(prefix="clalign-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     keep_driver_cache(home)
@@ -113,8 +117,12 @@ def usable_devices() -> list[Device]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of `device` on every device, those of `fast_device` on one that is not slow, where there is one."""
-    name = next((name for name in ("device", "fast_device") if name in metafunc.fixturenames), None)
+    """Run tests of `device` on every device, those of `opencl_device` on all but the reference.
+
+    Those of `fast_device` run on one that is not slow, where there is one.
+    """
+    names = ("device", "opencl_device", "fast_device")
+    name = next((name for name in names if name in metafunc.fixturenames), None)
     if name is None:
         return
     wanted = metafunc.config.getoption("--device")
@@ -123,6 +131,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"--device: no usable device answers to {', '.join(wanted)}")
     if name == "fast_device":  # the reference is the last one
         devices = devices[:1]
+    if name == "opencl_device":
+        devices = [device for device in devices if device.kind != "reference"] or devices
     metafunc.parametrize(name, devices, ids=lambda device: f"{device.kind}-{device.id}", scope="session")
 
 
@@ -146,8 +156,8 @@ def reason_to_leave_out(item: pytest.Item) -> str:
         return "acceptance tests left out: set CLALIGN_DATA to the folder of their data"
     named = any("::" in word for word in item.config.args)
     values = item.callspec.params if hasattr(item, "callspec") else {}
-    kind, shape = getattr(values.get("device"), "kind", ""), values.get("shape")
-    if {"opencl_session", "opencl_device"} & set(fixtures) and kind == "reference":
+    kind, shape = getattr(values.get("opencl_device"), "kind", ""), values.get("shape")
+    if kind == "reference":
         return "tests of kernels left out for the reference, which has none"
     if ("shaped_session" in fixtures and (shape, kind) == ("vector", "gpu")) or (
         "team_session" in fixtures and (shape, kind) == ("lanes", "cpu")

@@ -20,14 +20,6 @@ from clalign.values.devices import Device
 TIMES = ("kernel_seconds", "copy_seconds", "host_seconds", "total_seconds", "gcups", "speedup")
 
 
-@pytest.fixture
-def opencl_device(device: Device) -> Device:
-    """A device that can be measured."""
-    if device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
-    return device
-
-
 def spec(device: Device, *variants: str, **more: Any) -> PairLadderSpec:
     small = {"pairs": 12, "length": 40, "runs": 2, "reports": False}
     return PairLadderSpec(device.id, variants or None, **{**small, **more})

@@ -27,14 +27,12 @@ ROW = {
 
 
 @pytest.fixture
-def opencl_device(device: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
-    """A device that can be measured, and jobs small enough for a test."""
-    if device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
+def measurable(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
+    """A device, and jobs small enough for a test."""
     monkeypatch.setattr(lab, "GPU_LAUNCHES", 60)
     monkeypatch.setattr(lab, "OTHER_LAUNCHES", 60)
     monkeypatch.setattr(lab, "WORK_GROUPS", (32, 100, 2**20))
-    return device
+    return opencl_device
 
 
 def spec(device: Device, *variants: str, **more: Any) -> LadderSpec:
@@ -50,8 +48,8 @@ def measured(given: LadderSpec) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 @pytest.mark.thorough
-def test_every_rung(opencl_device: Device) -> None:
-    document, told = measured(spec(opencl_device))
+def test_every_rung(measurable: Device) -> None:
+    document, told = measured(spec(measurable))
     assert told == document["rows"]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     for row in document["rows"]:
@@ -63,11 +61,11 @@ def test_every_rung(opencl_device: Device) -> None:
     assert sum(row["equal"] for row in document["rows"] if row["group"] == "program") >= 1
     assert document["rows"][0]["speedup"] == 1.0
     assert set(document["experiments"]) == {"granularity", "divergence", "work_group", "copies"}
-    assert document["device"]["id"] == opencl_device.id
+    assert document["device"]["id"] == measurable.id
 
 
-def test_experiments(opencl_device: Device) -> None:
-    document, _ = measured(spec(opencl_device, "granularity", "divergence", "work-group"))
+def test_experiments(measurable: Device) -> None:
+    document, _ = measured(spec(measurable, "granularity", "divergence", "work-group"))
     found = document["experiments"]
     assert [row["published_speedup"] for row in found["granularity"] if row["published_speedup"]] == [
         52.77,
@@ -81,19 +79,19 @@ def test_experiments(opencl_device: Device) -> None:
     assert "work-items" in found["work_group"][2]["reason"]
 
 
-def test_tables_show_every_rung(opencl_device: Device) -> None:
-    document, told = measured(spec(opencl_device, "1", "vector", "granularity"))
+def test_tables_show_every_rung(measurable: Device) -> None:
+    document, told = measured(spec(measurable, "1", "vector", "granularity"))
     assert len({len(text_line(row).split("\n")[0].split()[0]) for row in told}) > 1
     text = markdown_tables(document)
     for row in told:
         assert f"| {row['name']} |" in text
-    assert heading(document).startswith(opencl_device.name)
+    assert heading(document).startswith(measurable.name)
     assert "fine, 1 node" in experiment_text(document)
 
 
-def test_a_rung_that_cannot_run_says_why(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "pick_device", lambda wish: replace(opencl_device, local_bytes=16))
-    document, _ = measured(spec(opencl_device, "local-emissions", "local-specials"))
+def test_a_rung_that_cannot_run_says_why(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "pick_device", lambda wish: replace(measurable, local_bytes=16))
+    document, _ = measured(spec(measurable, "local-emissions", "local-specials"))
     basic, local, emissions = document["rows"]
     assert basic["equal"]
     for row in (local, emissions):
@@ -101,13 +99,13 @@ def test_a_rung_that_cannot_run_says_why(opencl_device: Device, monkeypatch: pyt
         assert row["reason"].startswith("A work-group needs")
 
 
-def test_planted_fault_is_noticed(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_fault_is_noticed(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     def faulty(choices: Any) -> ViterbiLadderStage:
         return ViterbiLadderStage(choices, SABOTAGE=int(choices.rows == "private"))
 
     monkeypatch.setattr(lab, "ViterbiLadderStage", faulty)
     monkeypatch.setattr(faulty, "name", ViterbiLadderStage.name, raising=False)
-    document, _ = measured(spec(opencl_device, "private-rows", "padded-rows"))
+    document, _ = measured(spec(measurable, "private-rows", "padded-rows"))
     assert [row["equal"] for row in document["rows"]] == [True, True, False]
     wrong = document["rows"][2]
     assert wrong["status"] == "done"
@@ -115,18 +113,16 @@ def test_planted_fault_is_noticed(opencl_device: Device, monkeypatch: pytest.Mon
     assert wrong["kernel_seconds"] is wrong["speedup"] is None
 
 
-def test_nothing_is_measured_where_the_own_kernel_is_wrong(
-    opencl_device: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_measured_where_the_own_kernel_is_wrong(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab, "viterbi_score", lambda *_: 0)
     with pytest.raises(DeviceError, match="other scores than the reference"):
-        measured(spec(opencl_device, "basic"))
+        measured(spec(measurable, "basic"))
 
 
-def test_kernels_on_a_second_queue_count(opencl_device: Device) -> None:
+def test_kernels_on_a_second_queue_count(measurable: Device) -> None:
     rng = np.random.default_rng(1)
     model = random_profile(rng, 9)
-    with open_session(opencl_device) as session:
+    with open_session(measurable) as session:
         witness = Witness(session, ENTRY)
         batch = random_batch(rng, model, 50, 40)
         witness.run(ViterbiLadderStage(LadderChoices(copies="overlapped")), batch, model)
@@ -134,7 +130,7 @@ def test_kernels_on_a_second_queue_count(opencl_device: Device) -> None:
         assert list(witness.launched) == ["viterbi_ladder_item"]
 
 
-def test_cancelled_between_rungs(opencl_device: Device) -> None:
+def test_cancelled_between_rungs(measurable: Device) -> None:
     rows = []
 
     def listen(event: Any) -> None:
@@ -144,7 +140,7 @@ def test_cancelled_between_rungs(opencl_device: Device) -> None:
 
     job = Job(listen)
     with pytest.raises(Cancelled):
-        run_ladder(spec(opencl_device), job)
+        run_ladder(spec(measurable), job)
     assert [row["name"] for row in rows] == ["basic"]
 
 

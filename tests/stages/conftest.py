@@ -11,15 +11,17 @@ from clalign.values.devices import Device
 
 
 @pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
+def session(opencl_device: Device) -> Iterator[Session]:
+    """For what is compared with the reference, on everything else than that."""
+    with open_session(opencl_device) as opened:
         yield opened
 
 
-@pytest.fixture
-def opencl_session(session: Session) -> Session:
-    """For what builds kernels; tests with it are left out for the reference."""
-    return session
+@pytest.fixture(scope="module")
+def any_session(device: Device) -> Iterator[Session]:
+    """For what is compared with something else than the reference."""
+    with open_session(device) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -49,8 +49,6 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 8, 45]))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
-    if shaped_session.device.kind == "reference":
-        return
     rng = np.random.default_rng(seed)
     profile = random_local_profile(rng, n_nodes)
     stage = ForwardStage(shape, **defines)
@@ -94,8 +92,8 @@ def test_nasty_sequences(session: Session) -> None:
     assert len(session.run(FORWARD, SequenceBatch.from_texts([]), profile)) == 0
 
 
-def test_chosen_rows(opencl_session: Session) -> None:
-    session, rng = opencl_session, np.random.default_rng(8)
+def test_chosen_rows(session: Session) -> None:
+    rng = np.random.default_rng(8)
     profile = random_local_profile(rng, 33)
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
@@ -106,7 +104,7 @@ def test_chosen_rows(opencl_session: Session) -> None:
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
-def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
+def test_planted_fault_is_noticed(shaped_session: Session, shape: str) -> None:
     rng = np.random.default_rng(9)
     profile = random_local_profile(rng, 30)
     batch = random_batch(rng, profile, 8, 40)

@@ -63,7 +63,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
 
 @pytest.mark.thorough(defines=[SHAPES[0][1], SHAPES[3][1]])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
-def test_every_shape(opencl_session: Session, team_session: Session, shape: str, defines: dict[str, int]) -> None:
+def test_every_shape(team_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(3)
     profile = random_local_profile(rng, 17)
     stage = SamplingStage(shape, **defines)
@@ -83,11 +83,11 @@ def test_samples_of_the_plain_form() -> None:
     assert len(found.null2) == len(codes)
 
 
-def test_two_domains_are_found(session: Session) -> None:
+def test_two_domains_are_found(any_session: Session) -> None:
     rng = np.random.default_rng(8)
     profile = random_local_profile(rng, 50)
     parts = regions(rng, profile, 3)
-    for number, found in enumerate(session.run(SAMPLING, parts, SamplingModel(profile, 42))):
+    for number, found in enumerate(any_session.run(SAMPLING, parts, SamplingModel(profile, 42))):
         (first, last), (next_first, next_last) = found.envelopes
         assert abs(first - 20) < 4
         assert abs(last - 70) < 4
@@ -95,26 +95,26 @@ def test_two_domains_are_found(session: Session) -> None:
         assert abs(next_last - parts.last[number]) < 4
 
 
-def test_other_seeds_and_none(session: Session) -> None:
+def test_other_seeds_and_none(any_session: Session) -> None:
     rng = np.random.default_rng(3)
     profile = random_local_profile(rng, 15)
     parts = regions(rng, profile, 1)
-    one, other, free = (session.run(SAMPLING, parts, SamplingModel(profile, seed))[0] for seed in (1, 2, 0))
+    one, other, free = (any_session.run(SAMPLING, parts, SamplingModel(profile, seed))[0] for seed in (1, 2, 0))
     assert not np.array_equal(one.null2, other.null2)
     assert not np.array_equal(one.null2, free.null2)
 
 
-def test_more_segments_than_expected(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_segments_than_expected(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 20)
     parts = regions(rng, profile, 3)
     model = SamplingModel(profile, 42)
     assert max(len(each.envelopes) for each in SAMPLING.reference(parts, model)) > 1
-    assert differing(SAMPLING, opencl_session, parts, model) == 0
+    assert differing(SAMPLING, session, parts, model) == 0
 
 
-def test_more_segments_than_fit(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_segments_than_fit(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 20)
@@ -128,14 +128,14 @@ def test_more_segments_than_fit(opencl_session: Session, monkeypatch: pytest.Mon
         return wait, left
 
     monkeypatch.setattr(SamplingStage, "_start", watched)
-    monkeypatch.setattr(opencl_session, "device", replace(opencl_session.device, max_buffer_bytes=60_000))
-    assert differing(SAMPLING, opencl_session, parts, SamplingModel(profile, 42)) == 0
-    if opencl_session.device.kind == "cpu":  # elsewhere a problem takes other room
+    monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=60_000))
+    assert differing(SAMPLING, session, parts, SamplingModel(profile, 42)) == 0
+    if session.device.kind == "cpu":  # elsewhere a problem takes other room
         assert launched == [3, 0]
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
-def test_planted_fault_is_noticed(opencl_session: Session, team_session: Session, shape: str) -> None:
+def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_local_profile(rng, 20)
     stage = SamplingStage(shape, SABOTAGE=1)

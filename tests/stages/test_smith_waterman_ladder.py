@@ -77,33 +77,33 @@ def test_random_pairs(session: Session, seed: int, longest: int, letters: int, s
     check_all(session, random_pairs(np.random.default_rng(seed), 5, longest, letters), scoring)
 
 
-def test_nasty_pairs(opencl_session: Session) -> None:
+def test_nasty_pairs(session: Session) -> None:
     queries = ["", "A", "C", "ACGT" * 16, "A" * 50, "ACACAC", "GATTACA", ""]
     targets = ["ACGT", "A", "G", "ACGT" * 16, "A" * 49, "CACACA", "GCATGCT", ""]
     texts = (SequenceBatch.from_texts(given) for given in (queries, targets))
-    check_all(opencl_session, PairBatch.in_step(*texts))
+    check_all(session, PairBatch.in_step(*texts))
     nothing = SequenceBatch.from_texts([])
     for stage in stages():
-        assert opencl_session.run(stage, PairBatch.in_step(nothing, nothing), SCORING) == []
+        assert session.run(stage, PairBatch.in_step(nothing, nothing), SCORING) == []
 
 
-def test_little_memory(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the matrices of all pairs do not fit, they are aligned part by part."""
-    monkeypatch.setattr(opencl_session, "device", replace(opencl_session.device, max_buffer_bytes=4 * 31 * 31 * 4))
+    monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=4 * 31 * 31 * 4))
     monkeypatch.setattr(smith_waterman_ladder, "CELLS_A_LAUNCH", 2000)
-    check_all(opencl_session, random_pairs(np.random.default_rng(2), 7, 30))
+    check_all(session, random_pairs(np.random.default_rng(2), 7, 30))
 
 
-def test_what_cannot_run_says_why(opencl_session: Session) -> None:
-    device = replace(opencl_session.device, local_bytes=4096, max_work_group=256)
+def test_what_cannot_run_says_why(session: Session) -> None:
+    device = replace(session.device, local_bytes=4096, max_work_group=256)
     large = PairLadderStage(PairLadderChoices(group=512))
     assert "A work-group has 512 work-items" in (large.obstacle(device, 10) or "")
     local = PairLadderStage(PairLadderChoices("local", "device", group=256))
     assert "needs 8,204 bytes of local memory" in (local.obstacle(device, 513) or "")
     assert local.obstacle(device, 129) is None
-    too_large = PairLadderStage(PairLadderChoices(group=2 * opencl_session.device.max_work_group))
+    too_large = PairLadderStage(PairLadderChoices(group=2 * session.device.max_work_group))
     with pytest.raises(OptionError, match="work-items"):
-        opencl_session.run(too_large, random_pairs(np.random.default_rng(3), 2, 9), SCORING)
+        session.run(too_large, random_pairs(np.random.default_rng(3), 2, 9), SCORING)
 
 
 def test_unknown_choices_are_refused() -> None:
@@ -132,8 +132,8 @@ def test_letters_that_are_not_only_equal_or_not_are_refused() -> None:
         SequentialLadderStage().start(None, batch, SCORING)
 
 
-def test_planted_fault_is_noticed(opencl_session: Session) -> None:
+def test_planted_fault_is_noticed(session: Session) -> None:
     batch = random_pairs(np.random.default_rng(5), 12, 60)
     expected = SequentialLadderStage().reference(batch, SCORING)
     for stage in stages(SABOTAGE=1)[::2]:
-        assert opencl_session.run(stage, batch, SCORING) != expected
+        assert session.run(stage, batch, SCORING) != expected

@@ -94,10 +94,10 @@ def test_targets_that_are_short_stay_whole():
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [(1.0, 12), (20.0, 28), (92.0, None)])
-def test_pieces_have_residues_of_their_own(wanted: float, expected: int | None, opencl_session: Session):
+def test_pieces_have_residues_of_their_own(wanted: float, expected: int | None, session: Session):
     query = query_of("ACGTACG", GapCosts(30, 30), "ungapped")  # spans 7 residues; pieces share 8
     batch = SequenceBatch.from_texts(["ACGT" * 25, "ACGTA"])
-    pieces = pieces_of(opencl_session, batch, np.array([0], np.int32), query, wanted)
+    pieces = pieces_of(session, batch, np.array([0], np.int32), query, wanted)
     assert (pieces and pieces.most) == expected
 
 
@@ -120,21 +120,21 @@ def test_devices_score_targets_in_pieces(session: Session, shape: str, mode: Mod
     monkeypatch.setattr(smith_waterman_pieces, "cut", noting)
     stage = SmithWatermanStage(shape)
     found = session.run(stage, batch, query)
-    assert were_cut == ([] if session.device.kind == "reference" else [len(batch.residues(1))])
+    assert were_cut == [len(batch.residues(1))]
     assert found.scores.targets.tolist() == batch.targets.tolist()
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
 
 
-def test_shapes_that_cut_other_targets_of_a_batch(opencl_session: Session):
+def test_shapes_that_cut_other_targets_of_a_batch(session: Session):
     """`lanes` has all targets cut, `item` the longest ones; each keeps its pieces for the next query."""
     rng = np.random.default_rng(8)
     query = query_of("ACGTTGCA", GapCosts(30, 30))
     codes = query.sequence.codes
     batch = SequenceBatch.from_texts([rng.choice(codes, 40), *(rng.choice(codes, n) for n in (900, 5, 0, 12, 700))])
-    cpu_shapes = [] if opencl_session.device.kind == "gpu" else ["vector"]
+    cpu_shapes = [] if session.device.kind == "gpu" else ["vector"]
     for shape in [*cpu_shapes, "lanes", "item", "lanes", *cpu_shapes]:
         stage = SmithWatermanStage(shape)
-        found = opencl_session.run(stage, batch, query).scores.values
+        found = session.run(stage, batch, query).scores.values
         assert found.tolist() == stage.reference(batch, query).scores.values.tolist()
 
 

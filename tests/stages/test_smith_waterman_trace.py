@@ -75,9 +75,7 @@ def rescored(found: list[Any], batch: PairBatch, scoring: Scoring) -> bool:
 @pytest.mark.thorough(mode=["local"], defines=[{}, SMALL_LANES])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
-def test_every_shape(
-    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode
-) -> None:
+def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
     rng = np.random.default_rng(1)
     stage = SmithWatermanTraceStage(shape, **defines)
     for matrix, letters, gaps in (
@@ -117,9 +115,7 @@ def test_lanes_at_random(session: Session, seed: int, matrix: Any, gaps: tuple[i
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
-def test_ties(
-    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode
-) -> None:
+def test_ties(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
     """Repeats of one letter and gaps that cost nothing: almost everything ties, across the borders of blocks, too."""
     texts = ["A" * n for n in (1, 31, 32, 33, 66)] + ["AC" * 20]
     sequences = SequenceBatch.from_texts(texts)
@@ -142,9 +138,7 @@ def test_nothing_to_align(session: Session, mode: Mode) -> None:
 
 @pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", SMALL_LANES)])
 @pytest.mark.parametrize("mode", MODES)
-def test_high_scores(
-    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode
-) -> None:
+def test_high_scores(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
     """Where 8 bits, then 16, are too few for a score; beside pairs for which they do."""
     texts = random_texts(np.random.default_rng(2), 4, 130, 140, "ACGT")
     others = [texts[0] + texts[1], texts[1][:40], "A", "T" * 50]
@@ -152,19 +146,17 @@ def test_high_scores(
     stage = SmithWatermanTraceStage(shape, **defines)
     for scores in (2, -3), (127, -100):
         scoring = Scoring(SubstitutionMatrix.match_mismatch(*scores), GapCosts(300, 20), mode)
-        assert differing(stage, opencl_session, batch, scoring) == 0
+        assert differing(stage, shaped_session, batch, scoring) == 0
 
 
 @pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", SMALL_LANES)])
-def test_scores_beyond_16_bits(
-    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int]
-) -> None:
+def test_scores_beyond_16_bits(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     texts = random_texts(np.random.default_rng(3), 2, 540, 550, "ACGT")
     batch = PairBatch.in_step(SequenceBatch.from_texts(texts), SequenceBatch.from_texts([texts[0], texts[1][:200]]))
     scoring = Scoring(SubstitutionMatrix.match_mismatch(127, -100), GapCosts(30, 2))
     stage = SmithWatermanTraceStage(shape, **defines)
-    assert differing(stage, opencl_session, batch, scoring) == 0
-    found = opencl_session.run(stage, batch, scoring)
+    assert differing(stage, shaped_session, batch, scoring) == 0
+    found = shaped_session.run(stage, batch, scoring)
     assert found[0].score == 127 * len(texts[0]) > 2**16
     assert found[1].score == 127 * 200
 
@@ -179,13 +171,13 @@ def test_very_different_lengths(session: Session, mode: Mode) -> None:
     assert differing(SMITH_WATERMAN_TRACE, session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
 
 
-def test_many_pairs_of_one_query(opencl_session: Session) -> None:
+def test_many_pairs_of_one_query(session: Session) -> None:
     rng = np.random.default_rng(4)
     query = SequenceBatch.from_texts(random_texts(rng, 1, 60, 60, AMINO)).residues(0)
     targets = SequenceBatch.from_texts(random_texts(rng, 700, 0, 60, AMINO))
     scoring = Scoring(asymmetric_matrix(4), GapCosts(8, 2))
     batch = PairBatch.of_query(query, targets)
-    found = opencl_session.run(SMITH_WATERMAN_TRACE, batch, scoring)
+    found = session.run(SMITH_WATERMAN_TRACE, batch, scoring)
     assert rescored(found, batch, scoring)
     pairwise = PairwiseQuery(Sequence("", "", query), scoring)
     for row in range(0, len(batch), 23):
@@ -193,26 +185,26 @@ def test_many_pairs_of_one_query(opencl_session: Session) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_portions(opencl_session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
+def test_portions(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
     """What does not fit the memory at once is done in portions, pairs of one block and of several apart."""
     batch = random_pairs(np.random.default_rng(5), 20, 60, "ACGT")
     monkeypatch.setattr(smith_waterman_trace_lanes, "MOST_SCRATCH", 4000)
     stage = SmithWatermanTraceStage("lanes", **SMALL_LANES)
-    assert differing(stage, opencl_session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
+    assert differing(stage, session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_pairs_one_by_one(opencl_session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
+def test_pairs_one_by_one(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
     """On a CPU long pairs are done by themselves, the blocks of an anti-diagonal at once."""
     rng = np.random.default_rng(8)
-    if opencl_session.device.kind == "gpu":
+    if session.device.kind == "gpu":
         pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
     stage = SmithWatermanTraceStage("vector")
     monkeypatch.setattr(smith_waterman_trace_vector, "LONG_BLOCK", 32)
     for matrix, letters in ((DNA, "ACGT"), (asymmetric_matrix(8), AMINO)):
         batch, scoring = random_pairs(rng, 3, 150, letters, shortest=1), Scoring(matrix, GapCosts(3, 1), mode)
         monkeypatch.setattr(smith_waterman_trace_vector, "MOST_GROUP_BYTES", 0)
-        assert differing(stage, opencl_session, batch, scoring) == 0
+        assert differing(stage, session, batch, scoring) == 0
 
 
 LONG_CUTS = [
@@ -225,7 +217,6 @@ LONG_CUTS = [
 @pytest.mark.parametrize(("shape", "defines", "others"), LONG_CUTS)
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_long_pair(
-    opencl_session: Session,
     shaped_session: Session,
     shape: str,
     defines: dict[str, int],
@@ -239,17 +230,17 @@ def test_long_pair(
     target = np.where(rng.random(len(target)) < 0.2, rng.choice(query, len(target)), target)
     batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
     scoring = Scoring(DNA, GapCosts(3, 1), mode)
-    found = opencl_session.run(SmithWatermanTraceStage(shape, **defines), batch, scoring)
+    found = shaped_session.run(SmithWatermanTraceStage(shape, **defines), batch, scoring)
     assert rescored(found, batch, scoring)
-    assert found == opencl_session.run(SmithWatermanTraceStage(shape, **others), batch, scoring)
+    assert found == shaped_session.run(SmithWatermanTraceStage(shape, **others), batch, scoring)
 
 
-def test_scores_that_fit_no_number(opencl_session: Session) -> None:
+def test_scores_that_fit_no_number(session: Session) -> None:
     batch = random_pairs(np.random.default_rng(6), 1, 10, "ACGT", shortest=9)
     long = replace(batch.queries, offsets=np.array([0, 2**30], np.int32))
     too_long = PairBatch.in_step(long, long)
     with pytest.raises(OptionError, match="can be told apart"):
-        opencl_session.run(SMITH_WATERMAN_TRACE, too_long, Scoring(DNA, GapCosts(1000, 1000), "global"))
+        session.run(SMITH_WATERMAN_TRACE, too_long, Scoring(DNA, GapCosts(1000, 1000), "global"))
 
 
 def test_a_long_overhang_costs_nothing() -> None:
@@ -276,7 +267,7 @@ def test_no_score_is_below_the_least(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
-def test_planted_fault_is_noticed(opencl_session: Session, shaped_session: Session, shape: str) -> None:
+def test_planted_fault_is_noticed(shaped_session: Session, shape: str) -> None:
     batch = random_pairs(np.random.default_rng(7), 6, 50, "ACGT", shortest=20)
     defines = SMALL_LANES if shape == "lanes" else {}
     stage = SmithWatermanTraceStage(shape, SABOTAGE=1, **defines)

@@ -57,8 +57,6 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 45]))
 @UNLIMITED
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
-    if shaped_session.device.kind == "reference":
-        return
     rng = np.random.default_rng(seed)
     profile = random_local_profile(rng, n_nodes)
     stage = ViterbiFilterStage(shape, **defines)
@@ -86,8 +84,6 @@ def odd_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 3, 40, 45]))
 @UNLIMITED
 def test_odd_models(shaped_session: Session, shape: str, defines: dict[str, int], seed: int, n_nodes: int) -> None:
-    if shaped_session.device.kind == "reference":
-        return
     rng = np.random.default_rng(seed)
     profile = odd_profile(rng, n_nodes)
     batch = random_batch(rng, profile, 8, 40)
@@ -152,7 +148,7 @@ def deleting_profile() -> LocalProfile:
     return to_local_profile(hmm)
 
 
-def test_the_highest_deletes_do_not_wrap_around(opencl_session: Session) -> None:
+def test_the_highest_deletes_do_not_wrap_around(session: Session) -> None:
     """An M that only just counts is followed by a delete over a node into whose D no M goes, and that by the best M."""
     profile = deleting_profile()
     pairs = pair_steps(word_scores(profile))
@@ -163,8 +159,8 @@ def test_the_highest_deletes_do_not_wrap_around(opencl_session: Session) -> None
     above = np.round((scores + LOOP_COST) * WORD_SCALE) - WORD_E_MOVE - 2 * move  # how much more than B the best M is
     most = -WORD_E_MOVE - move
     assert most - 500 < above[0] < above[1] <= most
-    shape, defines = SHAPES[4] if opencl_session.device.kind == "cpu" else (None, {})
-    assert n_differing(ViterbiFilterStage(shape, **defines), opencl_session, batch, profile) == 0
+    shape, defines = SHAPES[4] if session.device.kind == "cpu" else (None, {})
+    assert n_differing(ViterbiFilterStage(shape, **defines), session, batch, profile) == 0
 
 
 def profile_that_wraps_around() -> LocalProfile:
@@ -187,8 +183,6 @@ def profile_that_wraps_around() -> LocalProfile:
 @pytest.mark.parametrize(("shape", "defines"), [SHAPES[0], *(shape for shape in SHAPES if shape[0] == "lanes")])
 def test_scores_beyond_those_that_wrap_around(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     """Wherever in a block of rows M becomes too high, what comes after it counts."""
-    if shaped_session.device.kind == "reference":
-        return
     profile = profile_that_wraps_around()
     pairs = pair_steps(word_scores(profile))
     assert pairs is not None
@@ -222,17 +216,17 @@ def test_nasty_sequences(session: Session) -> None:
     assert len(session.run(VITERBI_FILTER, SequenceBatch.from_texts([]), profile)) == 0
 
 
-def test_longer_sequences_than_the_packed_form_takes(opencl_session: Session) -> None:
+def test_longer_sequences_than_the_packed_form_takes(session: Session) -> None:
     assert int(length_terms(np.array([LONGEST])).word_move[0]) == 12500 - 12000 - MOST_ABOVE
     rng = np.random.default_rng(7)
     profile = random_local_profile(rng, 20)
     stage = ViterbiFilterStage("lanes", LONGEST=30)
-    assert n_differing(stage, opencl_session, random_batch(rng, profile, 9, 60), profile) == 0
+    assert n_differing(stage, session, random_batch(rng, profile, 9, 60), profile) == 0
 
 
-def test_chosen_rows(opencl_session: Session) -> None:
+def test_chosen_rows(session: Session) -> None:
     """Only the listed rows are scored, in the order of the list, whatever room there is."""
-    session, rng = opencl_session, np.random.default_rng(8)
+    rng = np.random.default_rng(8)
     profile = random_local_profile(rng, 33)
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
@@ -243,9 +237,7 @@ def test_chosen_rows(opencl_session: Session) -> None:
 
 
 @pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", {}), ("lanes", {"PLAIN": 1})])
-def test_planted_fault_is_noticed(
-    opencl_session: Session, shaped_session: Session, shape: str, defines: dict[str, int]
-) -> None:
+def test_planted_fault_is_noticed(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(9)
     profile = random_local_profile(rng, 30)
     stage = ViterbiFilterStage(shape, SABOTAGE=1, **defines)
@@ -254,7 +246,7 @@ def test_planted_fault_is_noticed(
 
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), ("lanes", {**LANES, "LANES": 8})])
 def test_long_sequences_are_cut_where_nothing_is_lost(
-    opencl_session: Session, shape: str | None, defines: dict[str, int]
+    session: Session, shape: str | None, defines: dict[str, int]
 ) -> None:
     """Weak domains lie across every place where a piece may end; only one of them decides the score."""
     rng = np.random.default_rng(8)
@@ -270,9 +262,7 @@ def test_long_sequences_are_cut_where_nothing_is_lost(
         codes[place : place + 3] = domain[:3]
         codes[place + 5 : place + 8] = domain[3:]
         texts.append(codes)
-    assert (
-        n_differing(ViterbiFilterStage(shape, **defines), opencl_session, SequenceBatch.from_texts(texts), profile) == 0
-    )
+    assert n_differing(ViterbiFilterStage(shape, **defines), session, SequenceBatch.from_texts(texts), profile) == 0
 
 
 def test_bound_of_alignments_holds() -> None:
@@ -289,7 +279,7 @@ def test_bound_of_alignments_holds() -> None:
 
 
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), ("lanes", {**LANES, "LANES": 8})])
-def test_j_across_pieces(opencl_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+def test_j_across_pieces(session: Session, shape: str | None, defines: dict[str, int]) -> None:
     """Domains in one piece, in neighbors, in pieces far from each other, and twice where two pieces overlap."""
     rng = np.random.default_rng(10)
     profile = random_local_profile(rng, 10)
@@ -301,4 +291,4 @@ def test_j_across_pieces(opencl_session: Session, shape: str | None, defines: di
             codes[place : place + 10] = domain
         texts.append(codes)
     batch = SequenceBatch.from_texts(texts)
-    assert n_differing(ViterbiFilterStage(shape, **defines), opencl_session, batch, profile) == 0
+    assert n_differing(ViterbiFilterStage(shape, **defines), session, batch, profile) == 0

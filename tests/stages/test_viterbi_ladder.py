@@ -40,12 +40,12 @@ def every_axis(session: Session, batch: SequenceBatch, profile: IntegerProfile) 
 
 
 @pytest.mark.parametrize(("axis", "choice"), EACH_CHOICE, ids=lambda value: str(value))
-def test_each_choice_alone(opencl_session: Session, axis: str, choice: str | int) -> None:
+def test_each_choice_alone(session: Session, axis: str, choice: str | int) -> None:
     rng = np.random.default_rng(1)
     changed: dict[str, str | int] = {axis: choice, "group": GROUP, "rows_per_launch": 9}
     profile = random_profile(rng, 11)
     batch = random_batch(rng, profile, 70, 30)
-    assert differing(LadderChoices(**changed), opencl_session, batch, profile) == 0  # type: ignore[arg-type]
+    assert differing(LadderChoices(**changed), session, batch, profile) == 0  # type: ignore[arg-type]
 
 
 @given(
@@ -75,67 +75,67 @@ def test_random_choices(
 
 @pytest.mark.parametrize("group", [1, 17, 33, 127])
 @pytest.mark.parametrize("n", [1, 33, 130])
-def test_odd_groups(opencl_session: Session, group: int, n: int) -> None:
+def test_odd_groups(session: Session, group: int, n: int) -> None:
     rng = np.random.default_rng(group)
     profile = random_profile(rng, 5)
     choices = LadderChoices(specials="local", transitions="local", emissions="local", rows="interleaved", group=group)
-    assert differing(choices, opencl_session, random_batch(rng, profile, n, 12), profile) == 0
+    assert differing(choices, session, random_batch(rng, profile, n, 12), profile) == 0
 
 
-def test_nasty_sequences(opencl_session: Session) -> None:
+def test_nasty_sequences(session: Session) -> None:
     rng = np.random.default_rng(2)
     profile = random_profile(rng, 20)
     nasty = ["", "A", "X" * 50, "*", "-" * 9, "J", "UOBZ", "~._", "Q" * 300, profile.hmm.consensus * 9, ""]
-    every_axis(opencl_session, SequenceBatch.from_texts(nasty), profile)
-    every_axis(opencl_session, SequenceBatch.from_texts(["", "", ""]), profile)
-    assert len(opencl_session.run(ViterbiLadderStage(), SequenceBatch.from_texts([]), profile).values) == 0
+    every_axis(session, SequenceBatch.from_texts(nasty), profile)
+    every_axis(session, SequenceBatch.from_texts(["", "", ""]), profile)
+    assert len(session.run(ViterbiLadderStage(), SequenceBatch.from_texts([]), profile).values) == 0
 
 
-def test_large_model(opencl_session: Session) -> None:
+def test_large_model(session: Session) -> None:
     rng = np.random.default_rng(3)
     profile = random_profile(rng, 3000)
     batch = random_batch(rng, profile, 3, 9)
     choices = LadderChoices(rows="padded", sequences="packed", scheduling="on", unroll=8)
-    assert differing(choices, opencl_session, batch, profile) == 0
+    assert differing(choices, session, batch, profile) == 0
     private = replace(choices, rows="private", group=GROUP)
-    assert differing(private, opencl_session, batch, profile) == 0
+    assert differing(private, session, batch, profile) == 0
 
 
-def test_long_sequence(opencl_session: Session) -> None:
+def test_long_sequence(session: Session) -> None:
     """Some drivers end every loop after 65,535 rounds."""
     rng = np.random.default_rng(4)
     profile = random_profile(rng, 3)
     long = np.tile(random_batch(rng, profile, 5, 200).codes, 400)[:70_000]
     batch = SequenceBatch.from_texts([long, "", "M"])
-    assert differing(LadderChoices(sequences="packed", group=GROUP), opencl_session, batch, profile) == 0
-    assert differing(LadderChoices(rows="private", group=GROUP), opencl_session, batch, profile) == 0
+    assert differing(LadderChoices(sequences="packed", group=GROUP), session, batch, profile) == 0
+    assert differing(LadderChoices(rows="private", group=GROUP), session, batch, profile) == 0
 
 
-def test_impossible_emissions(opencl_session: Session) -> None:
+def test_impossible_emissions(session: Session) -> None:
     """A node that cannot emit a residue at all must not wrap around 32 bits."""
     rng = np.random.default_rng(12)
     hmm = random_hmm(rng, 6, local=False)
     hmm.match[2:5, :10] = 0
     hmm.transitions[3, 1:3] = 0
     profile = to_integer_profile(hmm)
-    every_axis(opencl_session, random_batch(rng, profile, 40, 12), profile)
+    every_axis(session, random_batch(rng, profile, 40, 12), profile)
 
 
-def test_little_memory(opencl_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rows of all sequences do not fit, they are computed part by part."""
     rng = np.random.default_rng(5)
     profile = random_profile(rng, 9)
     batch = random_batch(rng, profile, 150, 20)
-    monkeypatch.setattr(opencl_session, "device", replace(opencl_session.device, max_buffer_bytes=32 * 67 * 4 * 2))
+    monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=32 * 67 * 4 * 2))
     choices = LadderChoices(sequences="interleaved", rows="interleaved", group=GROUP)
-    assert viterbi_ladder._sequence_limit(opencl_session.device, choices, 9) == 32
-    assert differing(choices, opencl_session, batch, profile) == 0
-    assert differing(BASIC, opencl_session, batch, profile) == 0
+    assert viterbi_ladder._sequence_limit(session.device, choices, 9) == 32
+    assert differing(choices, session, batch, profile) == 0
+    assert differing(BASIC, session, batch, profile) == 0
 
 
-def test_what_cannot_run_says_why(opencl_session: Session) -> None:
+def test_what_cannot_run_says_why(session: Session) -> None:
     rng = np.random.default_rng(6)
-    device = replace(opencl_session.device, local_bytes=49152, max_work_group=256, kind="cpu")
+    device = replace(session.device, local_bytes=49152, max_work_group=256, kind="cpu")
     reasons = {
         LadderChoices(group=300): "A work-group has 300 work-items",
         LadderChoices(rows="private", granularity="fine"): "does not last",
@@ -147,9 +147,9 @@ def test_what_cannot_run_says_why(opencl_session: Session) -> None:
         assert words in (ViterbiLadderStage(choices).obstacle(device, 2000, 20) or ""), choices
     assert ViterbiLadderStage(LadderChoices(emissions="local")).obstacle(device, 270, 20) is None
     profile = random_profile(rng, 3)
-    too_large = ViterbiLadderStage(LadderChoices(group=opencl_session.device.max_work_group + 1))
+    too_large = ViterbiLadderStage(LadderChoices(group=session.device.max_work_group + 1))
     with pytest.raises(OptionError, match="work-items"):
-        opencl_session.run(too_large, random_batch(rng, profile, 3, 5), profile)
+        session.run(too_large, random_batch(rng, profile, 3, 5), profile)
 
 
 def test_unknown_choices_are_refused() -> None:
@@ -159,10 +159,10 @@ def test_unknown_choices_are_refused() -> None:
         LadderChoices(group=0)
 
 
-def test_planted_fault_is_noticed(opencl_session: Session) -> None:
+def test_planted_fault_is_noticed(session: Session) -> None:
     rng = np.random.default_rng(7)
     profile = random_profile(rng, 12)
     batch = random_batch(rng, profile, 8, 40)
     for choices in (BASIC, LadderChoices(granularity="fine", group=GROUP)):
         stage = ViterbiLadderStage(choices, SABOTAGE=1)
-        assert (opencl_session.run(stage, batch, profile).values != stage.reference(batch, profile).values).any()
+        assert (session.run(stage, batch, profile).values != stage.reference(batch, profile).values).any()
