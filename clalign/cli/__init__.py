@@ -17,17 +17,15 @@ from collections.abc import Sequence
 import clalign
 from clalign.cli.environment import check_environment
 from clalign.cli.interruptions import Ended, endings_raised
-from clalign.cli.parser import EXIT_CODES, OneCommand, ToldError, UsageError
+from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
 from clalign.cli.suggestions import command_meant
+from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
 
-COMMANDS = {
-    "hmmsearch": "search profile HMMs against sequences",
+TOOLS = {
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
-    "hmmscan": "find the profiles of a library that match each sequence",
-    "sw": "search sequences against sequences (Smith-Waterman), or align pairs",
     "resume": "continue a search that stopped early",
     "export": "write the results of a run as tables, sequences or alignments",
     "note": "write a note beside a hit, or print it",
@@ -44,6 +42,8 @@ COMMANDS = {
     "desktop": "add clalign to the desktop's menu and file types, or remove it",
     "cache": "show or clear the prepared sequence databases",
 }
+
+"""Commands that belong to no engine."""
 
 INNER_COMMANDS = ("worker", "probe")
 """Commands by which clalign starts itself."""
@@ -101,20 +101,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.ENGINE
 
 
-def _run(words: list[str]) -> int:
-    name = words[0] if words else ""
-    if name not in COMMANDS and name not in INNER_COMMANDS:
-        return _general(words)
-    module = importlib.import_module(f"clalign.cli.{name}")
+def parser_of(name: str) -> CommandParser | None:
+    """Return the parser of a sub-command; None if there is no such command."""
     commands = OneCommand()
-    module.add_parser(commands)
+    if name in TOOLS or name in INNER_COMMANDS:
+        importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
+    elif (engine := engine_with(name)) is not None:
+        from clalign.cli.engine_command import add_parser
+
+        add_parser(commands, engine, name)
+    else:
+        return None
+    return commands.parser
+
+
+def _run(words: list[str]) -> int:
+    parser = parser_of(words[0] if words else "")
+    if parser is None:
+        return _general(words)
     try:
-        arguments = commands.parser.parse_args(words[1:])
+        arguments = parser.parse_args(words[1:])
     except SystemExit as ending:  # argparse ends this way after a help text
         return int(ending.code or 0)
     arguments.command = shlex.join(["clalign", *words])
     code: int = arguments.run(arguments)
     return code
+
+
+def all_commands() -> dict[str, str]:
+    """Return what each command does, those of the engines first."""
+    return {name: text for engine in engines() for name, text in engine.commands.items()} | TOOLS
 
 
 def _general(words: list[str]) -> int:
@@ -131,14 +147,14 @@ def _general(words: list[str]) -> int:
 
             show("\n".join(version_lines()))
         return ExitCode.DONE
-    meant = command_meant(words[0], COMMANDS)
+    meant = command_meant(words[0], all_commands())
     hint = f" (did you mean {meant}?)" if meant else ""
     what = "option" if words[0].startswith("-") else "command"
     raise UsageError("clalign", f"there is no {what} {words[0]}{hint}")
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<11s} {text}" for name, text in COMMANDS.items())
+    commands = "\n".join(f"  {name:<11s} {text}" for name, text in all_commands().items())
     return (
         "Usage: clalign COMMAND [options]\n\n"
         "Profile HMM search and Smith-Waterman on any OpenCL device.\n\n"

@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
-from clalign.cli.parser import CommandParser, count
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
+from clalign.values.typed_numbers import count
 
 EXAMPLES = (
     "clalign bench",

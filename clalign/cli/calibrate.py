@@ -16,10 +16,11 @@ from clalign.cli.options import (
     progress_mode,
     tell_of_cpu,
 )
-from clalign.cli.parser import CommandParser, UsageError, count, number, whole_number
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.errors import OptionError, OutputError
 from clalign.tools.specs import CalibrateSpec
+from clalign.values.typed_numbers import count, number, whole_number
 
 COMMAND = "clalign calibrate"
 

@@ -8,20 +8,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.engine_command import command_of
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import (
     add_device_option,
+    add_fields,
     add_locate_option,
     add_progress_options,
-    add_spec_options,
     locate_inputs,
     progress_mode,
     spec_of,
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
+from clalign.engines.commands import Command
 from clalign.engines.engine import Engine, engine_of, engines
-from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
 
 COMMAND = "clalign explain"
@@ -33,9 +34,14 @@ EXAMPLES = (
     "clalign explain --query MYG_HUMAN search.clalign HBB_HUMAN   # a run, also one of sw",
 )
 
-WIDTH = 100
-
 NAMES_SHOWN = 5
+
+EXPLAINING = next(engine for engine in engines() if "explain_files" in engine.at)
+"""The engine that needs no run to explain a result."""
+
+
+def _command() -> Command:
+    return command_of(EXPLAINING, next(iter(EXPLAINING.commands)))
 
 
 def add_parser(subparsers: Any) -> None:
@@ -60,7 +66,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add_locate_option(parser)
     add_device_option(parser)
-    add_spec_options(parser, "search")
+    add_fields(parser, EXPLAINING.spec, _command())
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -71,14 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.watch import watch_job
 
     display = progress_display(progress_mode(arguments))
-    engine = next(one for one in engines() if "explain_files" in one.at)
+    engine = EXPLAINING
     if arguments.targets is None:
         job, engine = _job_of_run(arguments)
         value = watch_job(job, display, "Stopped.")
     else:
         if arguments.locate:
             raise UsageError(COMMAND, "--locate is for runs; files are named where they lie")
-        spec_of(arguments, arguments.profiles, arguments.targets)  # of which one may be standard input
+        spec_of(arguments, EXPLAINING, _command())  # of which one may be standard input
         with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
             value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
     show(json.dumps(value, indent=1) if arguments.json else "\n".join(engine.explanation_lines(value)))
@@ -88,16 +94,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) -> dict[str, Any]:
     from clalign.formats.profiles import load_profiles
 
-    spec = spec_of(arguments, profiles, targets)
+    arguments.profiles, arguments.targets, shown = profiles, targets, arguments.profiles
+    spec = spec_of(arguments, EXPLAINING, _command())
     names = [(hmm.name, hmm.accession) for hmm in load_profiles(profiles)]
-    number = number_of(arguments.profiles, names, arguments.profile, "profile")
+    number = number_of(shown, names, arguments.profile, EXPLAINING.query)
     return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
 def _job_of_run(arguments: argparse.Namespace) -> tuple[dict[str, Any], Engine]:
     from clalign.runs.run_file import open_run
 
-    options = [field.name for field in dataclasses.fields(SearchSpec) if "flag" in field.metadata]
+    options = [field.name for field in dataclasses.fields(EXPLAINING.spec) if "flag" in field.metadata]
     if any(name in vars(arguments) for name in options):
         raise UsageError(COMMAND, "a run keeps the options of its search; only files can be given others")
     path = Path(arguments.profiles)

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.engine_command import add_outputs
 from clalign.cli.options import Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
-from clalign.cli.parser import CommandParser, number
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read
-from clalign.cli.sw import add_outfmt
+from clalign.engines.commands import Command, Output
+from clalign.engines.engine import Engine, engines
 from clalign.errors import OptionError
+from clalign.formats.table_columns import columns_of_table
+from clalign.values.typed_numbers import number
 
 COMMAND = "clalign export"
-
-FILES = (
-    ("text", "-o", "write the text of hmmsearch, hmmscan or sw"),
-    ("fasta", "--fasta", "write the matched sequences, whole"),
-    ("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
-    ("stockholm", "--stockholm", "write the domains, aligned to the profile"),
-    ("tsv", "--tsv", "write a tab-separated table of sequences"),
-    ("domtsv", "--domtsv", "write a tab-separated table of domains"),
-    ("tblout", "--tblout", "write HMMER3's table of hits"),
-    ("domtblout", "--domtblout", "write HMMER3's table of domains"),
-    ("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
-    ("jsonl", "--json", "write a JSON object for each hit, one a line"),
-    ("scores", "--scores", "of a run of sw: write query, target and score of every pair"),
-    ("sam", "--sam", "of a run of sw: write SAM"),
-)
 
 EXAMPLES = (
     "clalign export search.clalign | less",
@@ -61,19 +51,32 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def add_run_outputs(parser: CommandParser) -> None:
-    """Add the flags that name output files, whatever search the run is of."""
-    from clalign.formats.table_columns import columns_of_table
+def all_outputs() -> list[Output]:
+    """Return what runs can be written as; an export of several engines has the flags of all, and the first's words."""
+    found: dict[str, list[tuple[Engine, str, Output]]] = {}
+    for engine in engines():
+        for program, command in engine.part("commands").items():
+            for one in command.outputs:
+                found.setdefault(one.export, []).append((engine, program, one))
+    return [_joined(entries) for entries in found.values()]
 
+
+def _joined(entries: list[tuple[Engine, str, Output]]) -> Output:
+    flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
+    is_general = len({engine.name for engine, _, _ in entries}) == len(engines())
+    columns = ", ".join(column.name for column in columns_of_table(entries[0][2].export))
+    of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
+    return replace(
+        entries[0][2], flag=" ".join(flags), help=f"{of}{entries[0][2].help}{columns and '; columns: '}{columns}"
+    )
+
+
+def add_run_outputs(parser: CommandParser) -> None:
+    """Add the flags that name output files, whatever the run is of."""
     group = parser.add_argument_group("Output")
-    tables = {table: columns_of_table(table) for table in ("tsv", "domtsv")}
-    for name, flag, text in FILES:
-        if name in tables:
-            text = f"{text}; columns: {', '.join(column.name for column in tables[name])}"
-        flags = ("-A", flag) if name == "stockholm" else (flag,)  # as HMMER has it, too
-        group.add_argument(*flags, dest=f"out_{name}", metavar="F", help=f"{text}; - is standard output")
-    add_text_options(group)
-    add_outfmt(group)
+    add_outputs(group, all_outputs())
+    commands: list[Command] = [one for engine in engines() for one in engine.part("commands").values()]
+    add_text_options(group, {shape for one in commands for shape in one.shapes}, max(c.least_width for c in commands))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -104,8 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def outputs_of_run(arguments: argparse.Namespace, command: str) -> Outputs:
     """Return the outputs that the flags name; the text, to standard output, only if they name none."""
-    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{name}") for name, _, _ in FILES)
-    return outputs_of(arguments, command, FILES, is_text_wanted)
+    known = all_outputs()
+    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{one.export}") for one in known)
+    return outputs_of(arguments, command, known, is_text_wanted)
 
 
 def check_known(path: str, outputs: Outputs) -> None:
@@ -121,7 +125,7 @@ def check_known(path: str, outputs: Outputs) -> None:
 
     with open_run(Path(path)) as found:
         program, known = spec_of(found).command, engine_of(found).writers
-    flags = {name: flag for name, flag, _ in FILES} | {"outfmt": "--outfmt"}
+    flags = {one.export: one.flag.replace(" ", ", ") for one in all_outputs()} | {"outfmt": "--outfmt"}
     unknown = next((flags[what] for what, _ in outputs.files if what not in known), None)
     if unknown is not None:
         others = ", ".join(flag for name, flag in flags.items() if name in known)

@@ -10,11 +10,12 @@ from typing import Any
 
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
-from clalign.cli.parser import CommandParser, number, whole_number
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import OptionError
 from clalign.formats.scratch import Scratch
 from clalign.tools.specs import BuildSpec
+from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign hmmbuild"
 

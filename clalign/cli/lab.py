@@ -9,10 +9,11 @@ from typing import Any
 
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser, count
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
 from clalign.jobs import Event
+from clalign.values.typed_numbers import count
 
 EXAMPLES = (
     "clalign lab ladder viterbi",

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.inputs import there
-from clalign.cli.parser import CommandParser, count
+from clalign.cli.parser import CommandParser
 from clalign.errors import ClalignError, ExitCode, InputError, OptionError, OutputError
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm
+from clalign.values.typed_numbers import count
 
 ENDINGS = (".svg", ".pdf", ".png")
 

@@ -1,4 +1,4 @@
-"""Flags that sub-commands share: those of a search (from its spec), of outputs and of progress."""
+"""Flags that sub-commands share: those of an engine (from its spec), of outputs and of progress."""
 
 from __future__ import annotations
 
@@ -7,61 +7,43 @@ import dataclasses
 import os
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from clalign.cli.parser import CommandParser, OutOfRange, UsageError, count, number, signed_number, whole_number
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import tell
-from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
+from clalign.engines.commands import Command, Output
+from clalign.engines.engine import Engine
 from clalign.errors import OptionError
-from clalign.values.specs import flag_of
+from clalign.values.specs import Spec
+from clalign.values.typed_numbers import OutOfRange, count, number, signed_number, whole_number
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
 """How progress is shown; ``none`` still shows warnings, ``quiet`` does not."""
 
 PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 
-LEAST_TEXT_WIDTH = 120
-"""HMMER takes no smaller one."""
-
-FILES = (
-    # field, flag, what it writes
-    ("text", "-o", "write the text to F instead of standard output"),
-    ("tblout", "--tblout", "write HMMER3's table of hits"),
-    ("domtblout", "--domtblout", "write HMMER3's table of domains"),
-    ("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
-    ("jsonl", "--json", "write a JSON object for each hit, one a line"),
-    ("tsv", "--tsv", "write a tab-separated table of sequences"),
-    ("domtsv", "--domtsv", "write a tab-separated table of domains"),
-    ("stockholm", "-A", "write the significant domains, aligned to the profile, as Stockholm"),
-    ("fasta", "--fasta", "write the reported sequences, whole"),
-)
+TEXT_WIDTH = 120
+"""Longest line of a text, unless another one is asked for."""
 
 
-def add_spec_options(parser: CommandParser, direction: Literal["search", "scan"]) -> None:
-    """Add a flag for each field of `SearchSpec` that has one."""
-    add_fields(parser, SearchSpec, direction)
-
-
-def add_fields(
-    parser: CommandParser, spec: type[Any], direction: Literal["search", "scan"] = "search"
-) -> dict[str, argparse._ArgumentGroup]:
+def add_fields(parser: CommandParser, spec: type[Any], command: Command) -> dict[str, argparse._ArgumentGroup]:
     """Add a flag for each field of a spec that has one, and return their groups by title.
 
-    Only what was given comes into the namespace; see `field_values`.
+    Only what was given comes into the namespace; see `spec_of`.
     """
     hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
         if "flag" not in field.metadata:
             continue
-        title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
-        text = text.format(found=FOUND[direction])
+        given = field.metadata
+        title, flag, text = given["group"], given["flag"], given["help"].format(found=command.found)
         group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
-        if field.name == "cutoff":
-            _add_cutoffs(group, flag, text)
+        if "values" in given:
+            _add_values(group, field.name, flag, text, given["values"])
         elif field.default is False:
             group.add_argument(flag, dest=field.name, action="store_true", default=SUPPRESS, help=text)
         elif choices := [c for c in get_args(hints[field.name]) if isinstance(c, str)]:
@@ -70,24 +52,22 @@ def add_fields(
             )
         else:
             kinds = (hints[field.name], *get_args(hints[field.name]))
-            given = field.metadata
             whole = signed_number if given.get("signed") else count if given.get("positive") else whole_number
             kind = number if float in kinds else whole if int in kinds else str
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
-            flags = [flag, "--qformat"] if field.name == "sequence_format" and direction == "scan" else [flag]
+            flags = [flag, *command.aliases.get(field.name, "").split()]
             group.add_argument(
                 *flags, dest=field.name, type=kind, default=SUPPRESS, metavar="X", help=f"{text}{default}"
             )
     return groups
 
 
-def _add_cutoffs(group: argparse._ArgumentGroup, flags: str, text: str) -> None:
+def _add_values(group: argparse._ArgumentGroup, name: str, flags: str, text: str, values: Mapping[str, str]) -> None:
+    """Add a flag for each value of a field; they exclude each other."""
     exclusive = group.add_mutually_exclusive_group()
-    names = {"ga": "gathering", "tc": "trusted", "nc": "noise"}
-    for flag in flags.split("|"):
-        name = flag.removeprefix("--cut_")
+    for flag, (value, meaning) in zip(flags.split("|"), values.items(), strict=True):
         exclusive.add_argument(
-            flag, dest="cutoff", action="store_const", const=name, default=SUPPRESS, help=f"{text}: {names[name]}"
+            flag, dest=name, action="store_const", const=value, default=SUPPRESS, help=f"{text}: {meaning}"
         )
 
 
@@ -120,37 +100,41 @@ def tell_of_cpu(arguments: argparse.Namespace, command: str) -> None:
         tell(f"{command}: --cpu has no effect: a device uses all it has.")
 
 
-def add_output_options(parser: CommandParser) -> None:
-    """Add the flags that name output files."""
-    group = parser.add_argument_group("Output")
-    for name, flag, text in FILES:
-        group.add_argument(flag, dest=f"out_{name}", metavar="F", help=text)
-    add_text_options(group)
+def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], least_width: int = 0) -> None:
+    """Add the flags that shape text and tables; `shapes` names those that not every command has."""
+    if "--outfmt" in shapes:
+        from clalign.formats.pairwise_rows import COLUMNS
 
-
-def add_text_options(group: argparse._ArgumentGroup) -> None:
-    """Add the flags that shape the text."""
-    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+        group.add_argument(
+            "--outfmt",
+            metavar="S",
+            help='in place of the text BLAST\'s table: 6, or "6" and names of columns, as in "6 std qcovs"; std are the'
+            f" usual twelve. Columns: {', '.join(COLUMNS)}",
+        )
     add_safe_option(group)
-    group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
+    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
+    if "--acc" in shapes:
+        group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
+
+    def width_of(text: str) -> int:
+        value = signed_number(text)
+        if value < least_width:
+            raise OutOfRange(text, f"a whole number from {least_width} on")
+        return value
+
     width = group.add_mutually_exclusive_group()
-    width.add_argument("--textw", type=text_width, default=LEAST_TEXT_WIDTH, metavar="N",
-                       help=f"longest line of the text (HMMER3) [{LEAST_TEXT_WIDTH}]")  # fmt: skip
-    width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
+    what = "of the text (HMMER3)" if least_width else "of an alignment; 0 for no limit"
+    width.add_argument(
+        "--textw", type=width_of, default=TEXT_WIDTH, metavar="N", help=f"longest line {what} [{TEXT_WIDTH}]"
+    )
+    if "--notextw" in shapes:
+        width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
 
 
 def add_safe_option(group: argparse._ArgumentGroup) -> None:
     """Add ``--safe-tsv``."""
     group.add_argument("--safe-tsv", action="store_true", help="in tab-separated tables, put ' before names that begin"
                        " with =, +, - or @, which a spreadsheet would compute")  # fmt: skip
-
-
-def text_width(text: str) -> int:
-    """Return a width of lines, in the range that HMMER takes."""
-    value = signed_number(text)
-    if value < LEAST_TEXT_WIDTH:
-        raise OutOfRange(text, f"a whole number from {LEAST_TEXT_WIDTH} on")
-    return value
 
 
 def add_locate_option(parser: CommandParser) -> None:
@@ -212,43 +196,13 @@ def device_of(arguments: argparse.Namespace) -> str:
     return str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto")
 
 
-def spec_of(
-    arguments: argparse.Namespace, profiles: str, targets: str, direction: Literal["search", "scan"] = "search"
-) -> SearchSpec:
-    """Return the spec that the flags describe."""
-    options = field_values(arguments, SearchSpec)
-    return SearchSpec(profiles=profiles, targets=targets, device=device_of(arguments), direction=direction, **options)
-
-
-def field_values(arguments: argparse.Namespace, spec: type[Any]) -> dict[str, Any]:
-    """Return what the flags of `add_fields` said, by the field."""
+def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> Spec:
+    """Return the spec that the flags of a command describe."""
     given = vars(arguments)
-    return {f.name: given.get(f.name, f.default) for f in dataclasses.fields(spec) if "flag" in f.metadata}
-
-
-def check_pairs(arguments: argparse.Namespace, command: str, profiles: str) -> None:
-    """Refuse options that take each other's place in a search with HMMER3 profiles, as HMMER does.
-
-    The first profile decides: for those of HMMER2 a score and an E-value both count.
-
-    Raises
-    ------
-    UsageError
-        If there are two of them.
-    """
-    from clalign.formats.recognize import identify
-    from clalign.formats.sources import opened
-
-    given = vars(arguments)
-    pair = next(((other, name) for name, other in replaced_by(given.keys()).items() if name in given), None)
-    if pair is None:
-        return
-    with opened(profiles) as source:
-        if not identify(source).format.startswith("HMMER3"):
-            return
-    flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name, SearchSpec) for name in pair]
-    reason = REPLACED[pair[0]][1]
-    raise UsageError(command, f"{' and '.join(flags)} exclude each other: {reason}. Leave one of them out.")
+    fields = {f.name: given.get(f.name, f.default) for f in dataclasses.fields(engine.spec) if "flag" in f.metadata}
+    files = {one.field: given[one.field] for one in command.inputs}
+    values = {**command.values(fields, arguments), **files, **command.preset}
+    return engine.spec.from_dict({"device": device_of(arguments), **values})
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +227,7 @@ class Outputs:
 
     files: tuple[tuple[str, str], ...]
     alignments: bool
-    width: int = LEAST_TEXT_WIDTH
+    width: int = TEXT_WIDTH
     accessions: bool = False
     columns: str = ""
     safe_cells: bool = False
@@ -306,7 +260,7 @@ class Outputs:
 def outputs_of(
     arguments: argparse.Namespace,
     command: str,
-    known: Iterable[tuple[str, str, str]] = FILES,
+    known: Iterable[Output],
     is_text_wanted: bool = True,
 ) -> Outputs:
     """Return the outputs that the flags name; with none to standard output the text goes there.
@@ -315,8 +269,8 @@ def outputs_of(
     ----------
     arguments : argparse.Namespace
     command : str
-    known : iterable of (str, str, str)
-        The outputs that the command has: export, flag, help.
+    known : iterable of Output
+        Those that the command has.
     is_text_wanted : bool
         Whether the text is wanted if no flag says where.
 
@@ -333,7 +287,7 @@ def outputs_of(
 
         columns_of(columns)
     main = "text" if columns is None else "outfmt"
-    named = [(name, flag, getattr(arguments, f"out_{name}")) for name, flag, _ in known]
+    named = [(one.export, one.flag, getattr(arguments, f"out_{one.export}")) for one in known]
     files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
     to_stdout = [flag for _, flag, path in named if path == "-"]
     if is_text_wanted and arguments.out_text is None and not to_stdout:

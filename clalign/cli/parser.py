@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 import textwrap
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 
 from clalign.cli.suggestions import is_taken_apart, suggestion
 from clalign.errors import ExitCode, OptionError
+from clalign.values.typed_numbers import OutOfRange
 
 WIDTH = 100
 
@@ -65,23 +65,6 @@ class ToldError(Exception):
     def __init__(self, exit_code: ExitCode) -> None:
         super().__init__(exit_code)
         self.exit_code = exit_code
-
-
-class OutOfRange(argparse.ArgumentTypeError):
-    """A number that is one, but makes no sense where it stands: an option without sense, as others are.
-
-    Parameters
-    ----------
-    value : str
-        As it was given.
-    wanted : str
-        What would make sense.
-    """
-
-    def __init__(self, value: str, wanted: str) -> None:
-        super().__init__(value)
-        self.value = value
-        self.wanted = wanted
 
 
 class ShortHelp(argparse.Action):
@@ -221,37 +204,3 @@ class OneCommand:
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=WIDTH)
-
-
-def number(text: str) -> float:
-    """Return a finite number from the command line."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return value
-
-
-def signed_number(text: str) -> int:
-    """Return a whole number, perhaps below 0, from the command line."""
-    if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def whole_number(text: str) -> int:
-    """Return a whole number from 0 on from the command line."""
-    value = signed_number(text)
-    if value < 0:
-        raise OutOfRange(text, "a whole number from 0 on")
-    return value
-
-
-def count(text: str) -> int:
-    """Return a whole number above 0 from the command line."""
-    value = signed_number(text)
-    if value <= 0:
-        raise OutOfRange(text, "a whole number above 0")
-    return value

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from clalign.cli.options import add_locate_option, add_progress_options, locate_inputs, progress_mode
-from clalign.cli.parser import CommandParser, count
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
+from clalign.values.typed_numbers import count
 
 EXAMPLES = (
     "clalign verify search.clalign",

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TextIO
 
 from clalign.errors import DamagedRun, OptionError
@@ -56,8 +55,9 @@ class Engine:
     commands : mapping of str to str
         Its sub-commands, and what each does in a few words.
     at : mapping of str to str
-        Where its parts are: ``spec`` (a `Spec`), ``compute``, ``source``, ``writers``, ``verify``, ``explain``,
-        ``explanation_lines``; perhaps ``remarks``, and ``explain_files`` where files can be explained without a run.
+        Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``compute``, ``source``,
+        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``remarks``, and ``explain_files`` where
+        files can be explained without a run.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -168,12 +168,19 @@ def engine_named(name: str) -> Engine:
 @cache
 def installed_engines() -> list[Engine]:
     """Return the engines of other packages."""
+    from importlib.metadata import entry_points  # takes as long as all of a short help
+
     return [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
 
 
 def engines() -> list[Engine]:
     """Return all engines, those of clalign first."""
     return [*map(engine_named, BUILT_IN), *installed_engines()]
+
+
+def engine_with(command: str) -> Engine | None:
+    """Return the engine that has a sub-command."""
+    return next((engine for engine in engines() if command in engine.commands), None)
 
 
 def engine_for(job: str) -> Engine | None:

@@ -226,8 +226,8 @@ COLUMNS = (
 """All columns of all tables, in the order in which a table has those that are its own."""
 
 
-def columns_of_table(table: Table) -> tuple[Column, ...]:
-    """Return the columns of a table."""
+def columns_of_table(table: str) -> tuple[Column, ...]:
+    """Return the columns of a table; none of an unknown one."""
     return tuple(column for column in COLUMNS if table in column.tables)
 
 

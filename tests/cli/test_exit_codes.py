@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import COMMANDS, main
+from clalign.cli import all_commands, main
 from clalign.cli.parser import EXIT_CODES
 from clalign.errors import ExitCode
 
@@ -18,7 +18,7 @@ COMMON = ("hmmsearch {} p.hmm s.fa", "hmmscan {} p.hmm s.fa", "sw {} s.fa s.fa")
 
 MISTAKES: dict[ExitCode, tuple[str, ...]] = {
     ExitCode.USAGE: (
-        *(f"{name} --no-such-option" for name in COMMANDS),
+        *(f"{name} --no-such-option" for name in all_commands()),
         "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
@@ -111,7 +111,7 @@ def test_a_mistake_that_the_worker_notices_has_the_code_of_its_kind(
 
 def test_no_command_is_left_out() -> None:
     tried = {line.split()[0] for code, line in cases(MISTAKES) if code != ExitCode.USAGE and line}
-    assert set(COMMANDS) - tried <= {"cache", "desktop", "devices", "doctor", "lab", "selftest", "tune"}
+    assert set(all_commands()) - tried <= {"cache", "desktop", "devices", "doctor", "lab", "selftest", "tune"}
     assert {line.split()[0] for _, line in cases(BY_A_WORKER)} >= {"lab", "selftest", "tune", "bench"}
 
 

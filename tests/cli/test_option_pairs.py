@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from clalign.cli import hmmscan, hmmsearch, main
-from clalign.cli.options import check_pairs
-from clalign.cli.parser import OneCommand, UsageError
+from clalign.cli import main, parser_of
+from clalign.cli.engine_command import command_of
+from clalign.cli.options import spec_of
+from clalign.cli.parser import UsageError
+from clalign.engines.engine import engine_named
 from clalign.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]
@@ -46,18 +47,19 @@ def words_of(flags: tuple[str, ...], folder: Path) -> list[str]:
     return [word for flag in flags for word in (flag, VALUES[flag].format(folder)) if word]
 
 
-def is_refused(command: Any, words: list[str], profiles: Path) -> bool:
-    parser = OneCommand()
-    command.add_parser(parser)
+def is_refused(name: str, words: list[str], profiles: Path) -> bool:
+    parser, engine = parser_of(name), engine_named("plan7")
+    assert parser is not None
     try:
-        check_pairs(parser.parser.parse_args([*words, str(profiles), str(TARGETS)]), command.COMMAND, str(profiles))
+        arguments = parser.parse_args([*words, str(profiles), str(TARGETS)])
     except UsageError:
         return True
-    return False
+    command = command_of(engine, name)
+    return command.conflict(vars(arguments), spec_of(arguments, engine, command)) is not None
 
 
-@pytest.mark.parametrize("command", [hmmsearch, hmmscan])
-def test_the_pairs_that_hmmer_refuses_and_no_others(command: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["hmmsearch", "hmmscan"])
+def test_the_pairs_that_hmmer_refuses_and_no_others(command: str, tmp_path: Path) -> None:
     pairs = list(itertools.combinations(VALUES, 2))
     refused = {pair for pair in pairs if is_refused(command, words_of(pair, tmp_path), NEWER)}
     assert refused == REFUSED
@@ -79,7 +81,7 @@ def test_the_list_is_that_of_hmmer(tmp_path: Path) -> None:
 
 
 def test_both_limits_count_for_hmmer2_profiles(tmp_path: Path) -> None:
-    pairs = [pair for pair in REFUSED if is_refused(hmmsearch, words_of(pair, tmp_path), OLDER)]
+    pairs = [pair for pair in REFUSED if is_refused("hmmsearch", words_of(pair, tmp_path), OLDER)]
     assert sorted(pairs) == sorted([*itertools.combinations(CUTOFFS, 2), ("--notextw", "--textw")])
 
 

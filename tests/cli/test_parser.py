@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 import subprocess
 import sys
@@ -12,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import COMMANDS, main, suggestions
-from clalign.cli.hmmsearch import add_parser
+from clalign.cli import all_commands, main, parser_of, suggestions
+from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
-from clalign.cli.parser import OneCommand, UsageError
+from clalign.cli.parser import UsageError
+from clalign.engines.engine import engine_named
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode
 
@@ -23,10 +23,11 @@ AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "excepti
 
 
 def parsed(*words: str) -> SearchSpec:
-    command = OneCommand()
-    add_parser(command)
-    arguments = command.parser.parse_args([*words, "a.hmm", "b.fa"])
-    return spec_of(arguments, arguments.profiles, arguments.targets)
+    parser, engine = parser_of("hmmsearch"), engine_named("plan7")
+    assert parser is not None
+    spec = spec_of(parser.parse_args([*words, "a.hmm", "b.fa"]), engine, command_of(engine, "hmmsearch"))
+    assert isinstance(spec, SearchSpec)
+    return spec
 
 
 def test_defaults_are_those_of_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,11 +156,11 @@ def test_a_command_of_other_programs_or_misspelled_is_understood(
     assert capsys.readouterr().err == f"clalign: there is no command {word}{told}\nTry: clalign -h\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_every_suggestion_is_an_option_of_its_command(name: str) -> None:
-    command = OneCommand()
-    importlib.import_module(f"clalign.cli.{name}").add_parser(command)
-    flags = [flag for action in command.parser._actions for flag in action.option_strings]
+    parser = parser_of(name)
+    assert parser is not None
+    flags = [flag for action in parser._actions for flag in action.option_strings]
     for names, _ in suggestions.OPTIONS:
         for word in names.split():
             meant = re.match(r" \(did you mean (-\S+?)[ ?]", suggestions.suggestion(f"--{word}", flags))
@@ -177,10 +178,10 @@ def test_help_of_a_command_is_its_own(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("name", ["hmmsearch", "hmmscan", "sw", "calibrate", "hmmbuild"])
 def test_commands_that_hmmer_has_take_its_cpu(name: str) -> None:
-    command = OneCommand()
-    importlib.import_module(f"clalign.cli.{name}").add_parser(command)
-    files = [action.dest for action in command.parser._get_positional_actions()]
-    assert command.parser.parse_args(["--cpu", "4", *files]).cpu == 4
+    parser = parser_of(name)
+    assert parser is not None
+    files = [action.dest for action in parser._get_positional_actions()]
+    assert parser.parse_args(["--cpu", "4", *files]).cpu == 4
 
 
 def test_parser_raises_what_main_tells() -> None:
@@ -210,7 +211,7 @@ def test_options_without_sense(words: list[str], capsys: pytest.CaptureFixture[s
     assert "clalign: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_help_of_every_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "-h"]) == 0
     short = capsys.readouterr().out
@@ -234,11 +235,12 @@ def test_no_space_for_standard_output_is_told(words: list[str], buffering: list[
     assert re.fullmatch(r"clalign: .*space left.*\n.* choose another place\.\n", done.stderr, re.IGNORECASE)
 
 
-def test_every_command_has_a_module() -> None:
-    for name in COMMANDS:
-        module = importlib.import_module(f"clalign.cli.{name}")
-        assert callable(module.add_parser)
-        assert callable(module.run)
+def test_every_command_has_a_parser() -> None:
+    for name in all_commands():
+        parser = parser_of(name)
+        assert parser is not None
+        assert callable(parser.get_default("run"))
+    assert parser_of("no-such-command") is None
 
 
 def test_overview_and_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import re
@@ -12,9 +11,12 @@ from typing import Any
 
 import pytest
 
-from clalign.cli.options import add_spec_options, spec_of
-from clalign.cli.parser import CommandParser
+from clalign.cli import parser_of
+from clalign.cli.engine_command import command_of
+from clalign.cli.options import spec_of
+from clalign.engines.engine import engine_named
 from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run
 from clalign.values.devices import Device
@@ -45,14 +47,18 @@ BOUNDARY = 1e-3
 """A score may be printed in another last digit if it lies so near the middle between two."""
 
 
+def spec_of_words(name: str, words: list[str]) -> SearchSpec:
+    parser, engine = parser_of(name), engine_named("plan7")
+    assert parser is not None
+    spec = spec_of(parser.parse_args(words), engine, command_of(engine, name))
+    assert isinstance(spec, SearchSpec)
+    return spec
+
+
 def searched(path: Path, words: list[str], files: tuple[Path, Path], device: Device) -> RunFile:
     """Search with the words of a command line and return the open run."""
-    parser = CommandParser("hmmsearch")
-    add_spec_options(parser, "search")
-    arguments: argparse.Namespace = parser.parse_args(words)
-    arguments.device = device.id
     run = create_run(path)
-    run_search(run, spec_of(arguments, *map(str, files)), lambda wish: device, QuietContext())
+    run_search(run, spec_of_words("hmmsearch", [*words, *map(str, files)]), lambda wish: device, QuietContext())
     return run
 
 
@@ -151,11 +157,7 @@ def test_equals_hmmscan(fast_device: Device, tmp_path: Path) -> None:
     library = tmp_path / "library.hmm"
     library.write_text("".join(profile_path(name).read_text() for name in stored["library"]))
     words = [*stored["options"]]
-    parser = CommandParser("hmmscan")
-    add_spec_options(parser, "scan")
-    arguments = parser.parse_args(words)
-    arguments.device = fast_device.id
-    spec = spec_of(arguments, str(library), str(sequence_path(stored["sequences"])), direction="scan")
+    spec = spec_of_words("hmmscan", [*words, str(library), str(sequence_path(stored["sequences"]))])
     with create_run(tmp_path / "run.clalign") as run:
         run_search(run, spec, lambda wish: fast_device, QuietContext())
         found = {

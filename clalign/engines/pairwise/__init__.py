@@ -8,6 +8,7 @@ ENGINE = Engine(
     commands={"sw": "search sequences against sequences (Smith-Waterman), or align pairs"},
     score_of_option="raw",
     at={
+        "commands": "clalign.engines.pairwise.commands:COMMANDS",
         "spec": "clalign.engines.pairwise.spec:PairwiseSpec",
         "compute": "clalign.engines.pairwise.search:run_pairwise",
         "source": "clalign.engines.pairwise.export:PairSource",

@@ -13,6 +13,7 @@ ENGINE = Engine(
     queries="profiles",
     judges=True,
     at={
+        "commands": "clalign.engines.plan7.commands:COMMANDS",
         "spec": "clalign.engines.plan7.spec:SearchSpec",
         "compute": "clalign.engines.plan7.profile_search:run_search",
         "source": "clalign.engines.plan7.export_source:Source",

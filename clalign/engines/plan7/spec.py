@@ -69,7 +69,12 @@ class SearchSpec(Spec):
         None, "--domZ", "Database size for domains", "number of {found} for domain E-values", REPORT
     )
     cutoff: CutoffName = option(
-        "none", "--cut_ga|--cut_tc|--cut_nc", "Cutoff of the model", "use the model's own thresholds", MODEL
+        "none",
+        "--cut_ga|--cut_tc|--cut_nc",
+        "Cutoff of the model",
+        "use the model's own thresholds",
+        MODEL,
+        values={"ga": "gathering", "tc": "trusted", "nc": "noise"},
     )
     without_filters: bool = option(
         False, "--max", "No filters", "run without filters (HMMER2 profiles have none)", ENGINE

@@ -1,0 +1,103 @@
+"""The sub-commands of engines: a worker computes, and the outputs are written from its run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.inputs import in_file, name_as_given, there
+from clalign.cli.options import (
+    add_cpu_option,
+    add_device_option,
+    add_fields,
+    add_progress_options,
+    add_text_options,
+    outputs_of,
+    progress_mode,
+    spec_of,
+    tell_of_cpu,
+)
+from clalign.cli.parser import CommandParser, UsageError
+from clalign.engines.commands import Command, Output
+from clalign.engines.engine import Engine
+from clalign.errors import OptionError, OutputError
+
+
+def command_of(engine: Engine, name: str) -> Command:
+    """Return one of the commands of an engine."""
+    found: Command = engine.part("commands")[name]
+    return found
+
+
+def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
+    """Add a sub-command of an engine."""
+    command = command_of(engine, name)
+    parser: CommandParser = subparsers.add_parser(name, examples=command.examples, description=command.description)
+    for one in command.inputs:
+        parser.add_argument(one.field, metavar=one.metavar, help=one.help)
+    output = parser.add_argument_group("Output")
+    add_outputs(output, command.outputs)
+    add_text_options(output, command.shapes, command.least_width)
+    parser.add_argument_group("Run").add_argument(
+        "--run",
+        dest="run_file",
+        metavar="F",
+        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
+        " kept beside it",
+    )
+    add_cpu_option(add_device_option(parser))
+    command.add_options(add_fields(parser, engine.spec, command))
+    add_progress_options(parser)
+    parser.set_defaults(run=lambda arguments: run(arguments, engine, name))
+
+
+def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:
+    """Add the flags that name output files."""
+    for one in outputs:
+        group.add_argument(*one.flag.split(), dest=f"out_{one.export}", metavar="F", help=one.help)
+
+
+def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
+    """Let a worker compute, and write the outputs; return the exit code."""
+    from clalign.cli.watch import run_place, watch
+
+    command, words = command_of(engine, name), f"clalign {name}"
+    outputs = outputs_of(arguments, words, command.outputs)
+    spec = spec_of(arguments, engine, command)
+    inputs = {one.field: there(getattr(spec, one.field)) for one in command.inputs}
+    more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
+    check_run(arguments.run_file)
+    outputs.check((*inputs.values(), *more.values()), arguments.run_file)
+    tell_of_cpu(arguments, words)
+    place = run_place(arguments.run_file)
+    try:
+        for files in (more, inputs):
+            spec = replace(spec, **{field: in_file(path, place) for field, path in files.items()})
+            if files is more:
+                command.check(spec)  # what is wrong with it is told before anything is copied
+        if (conflict := command.conflict(vars(arguments), spec)) is not None:
+            raise UsageError(words, conflict)
+    except BaseException as error:
+        name_as_given(error, place)
+        place.discard()
+        raise
+    job = {"job": engine.job, "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
+    if command.keeps_words:
+        job["command"] = arguments.command
+    return watch(job, place, outputs, progress_mode(arguments))
+
+
+def check_run(path: str | None) -> None:
+    """Refuse a run file that exists or could not be written."""
+    from clalign.formats.writers import check_writable
+
+    if path is None:
+        return
+    if path == "-":
+        raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
+    if Path(path).exists():
+        raise OutputError(f"{path} exists already.", f"Choose another name, or continue it with: clalign resume {path}")
+    check_writable(path)

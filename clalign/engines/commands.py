@@ -1,0 +1,81 @@
+"""The sub-commands of engines, as data; the flags of a command are those of the fields of its spec."""
+
+from __future__ import annotations
+
+from argparse import Namespace, _ArgumentGroup
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clalign.values.specs import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that a command reads: the field of the spec that names it, and the words of the help."""
+
+    field: str
+    metavar: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a command writes: the name of the export, the flag, and the words of the help."""
+
+    export: str
+    flag: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A sub-command of an engine.
+
+    Attributes
+    ----------
+    description : str
+    examples : tuple of str
+        Command lines, each perhaps with a comment after ``#``.
+    inputs : tuple of Input
+    outputs : tuple of Output
+        What ``--run`` and `clalign export` can write later need not be among them.
+    preset : mapping
+        Fields of the spec that the command sets.
+    found : str
+        What is found and counted, in the words of the help.
+    aliases : mapping of str to str
+        Further flags of fields.
+    shapes : tuple of str
+        Flags that shape its text: ``--acc``, ``--notextw`` or ``--outfmt``.
+    least_width : int
+        The least that ``--textw`` takes.
+    keeps_words : bool
+        Whether outputs quote the command as it was typed; else as `Spec.command_line` has it.
+    add_options : callable
+        Adds flags that are no fields to the groups, which are known by their titles.
+    values : callable
+        Returns the fields of the spec, from the fields so far and from what was given.
+    files : callable
+        Returns what besides the inputs is read, by field, from what was given.
+    conflict : callable
+        Returns in words which options that were given exclude each other, None for none; from what was given and spec.
+    check : callable
+        Raises what is wrong with a spec before a worker starts.
+    """
+
+    description: str
+    examples: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    found: str = "targets"
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    shapes: tuple[str, ...] = ()
+    least_width: int = 0
+    keeps_words: bool = False
+    add_options: Callable[[Mapping[str, _ArgumentGroup]], None] = lambda groups: None
+    values: Callable[[dict[str, Any], Namespace], dict[str, Any]] = lambda values, given: values
+    files: Callable[[Mapping[str, Any]], dict[str, str]] = lambda given: {}
+    conflict: Callable[[Mapping[str, Any], Spec], str | None] = lambda given, spec: None
+    check: Callable[[Spec], None] = lambda spec: None

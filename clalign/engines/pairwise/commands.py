@@ -1,0 +1,100 @@
+"""``clalign sw``."""
+
+from __future__ import annotations
+
+from argparse import Namespace, _ArgumentGroup
+from collections.abc import Mapping
+from typing import Any
+
+from clalign.engines.commands import Command, Input, Output
+from clalign.engines.pairwise.spec import SCORING, PairwiseSpec
+from clalign.errors import OptionError
+from clalign.values.specs import Spec
+from clalign.values.typed_numbers import whole_number
+
+_SEQUENCES = "sequences, also compressed; - is standard input"
+
+
+def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
+    """Add gap costs as BLAST has them."""
+    groups[SCORING].add_argument(
+        "--gapopen",
+        type=whole_number,
+        metavar="X",
+        help="as in BLAST: a gap of k residues costs gapopen + k * gapextend, so its first residue gapopen + gapextend",
+    )
+    groups[SCORING].add_argument(
+        "--gapextend", type=whole_number, metavar="X", help="see --gapopen; both in place of --gap-first and --gap-next"
+    )
+
+
+def with_gap_costs(values: dict[str, Any], given: Namespace) -> dict[str, Any]:
+    """Return the fields of a spec with the gap costs that were given as BLAST has them.
+
+    Raises
+    ------
+    OptionError
+        If they are given twice, or in half, or make no sense.
+    """
+    opening, extension = given.gapopen, given.gapextend
+    if opening is not None or extension is not None:
+        if values["gap_first"] is not None or values["gap_next"] is not None:
+            raise OptionError(
+                "Gap costs are given twice.", "Take --gapopen and --gapextend, or --gap-first and --gap-next."
+            )
+        if opening is None or extension is None:
+            raise OptionError("Only one of the two gap costs is given.", "Give both --gapopen and --gapextend.")
+        values |= {"gap_first": opening + extension, "gap_next": extension}
+    if values["mode"] == "ungapped" and values["gap_first"] is not None:
+        raise OptionError("There are gap costs, but --mode ungapped makes no gaps.", "Leave out one of them.")
+    return values
+
+
+def files(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the matrix, if it is a file, and the list of pairs."""
+    from clalign.formats.matrices import is_matrix_file
+
+    matrix = given.get("matrix")
+    found = {"matrix": matrix} if matrix is not None and is_matrix_file(matrix) else {}
+    return found | {name: given[name] for name in ("pair_list",) if given.get(name) is not None}
+
+
+def check(spec: Spec) -> None:
+    """Raise what is wrong with the scoring."""
+    from clalign.engines.pairwise.inputs import choose_scoring
+
+    assert isinstance(spec, PairwiseSpec)
+    choose_scoring(spec, is_nucleic=False)
+
+
+COMMANDS = {
+    "sw": Command(
+        description="Search sequences against sequences with the Smith-Waterman algorithm: exact scores of all pairs,"
+        " E-values, alignments. With --pairs or --pair-list given pairs are aligned instead.",
+        examples=(
+            "clalign sw queries.fasta proteins.fasta",
+            "clalign sw --matrix BLOSUM45 --gapopen 14 --gapextend 2 -E 1e-3 --tsv hits.tsv queries.fasta"
+            " proteins.fasta.gz",
+            'clalign sw --outfmt "6 std qcovs cigar" -o hits.tsv --device gpu queries.fasta proteins.fasta',
+            "clalign sw --match 1 --mismatch -1 --strand plus --sam hits.sam reads.fastq genome.fasta",
+            "clalign sw --pairs --mode global --scores scores.tsv a.fasta b.fasta",
+        ),
+        inputs=(Input("queries", "QUERIES", _SEQUENCES), Input("targets", "TARGETS", _SEQUENCES)),
+        outputs=(
+            Output("text", "-o", "write the text, or what --outfmt asks for, to F instead of standard output"),
+            Output("tsv", "--tsv", "write a tab-separated table of alignments with a header"),
+            Output("scores", "--scores", "write query, target and score of every pair, in the order of the input"),
+            Output("sam", "--sam", "write SAM"),
+            Output("jsonl", "--json", "write a JSON object for each hit, one a line"),
+            Output("stockholm", "--stockholm", "write the targets found, aligned to their query, as Stockholm"),
+            Output("fasta", "--fasta", "write the targets found, whole"),
+            Output("fasta_matched", "--fasta-matched", "write the aligned part of each target"),
+        ),
+        shapes=("--outfmt",),
+        keeps_words=True,
+        add_options=add_options,
+        values=with_gap_costs,
+        files=files,
+        check=check,
+    )
+}

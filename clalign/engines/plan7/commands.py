@@ -1,0 +1,83 @@
+"""``clalign hmmsearch`` and ``clalign hmmscan``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from clalign.engines.commands import Command, Input, Output
+from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
+from clalign.values.specs import Spec, flag_of
+
+LEAST_TEXT_WIDTH = 120
+"""HMMER takes no smaller one."""
+
+_PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
+_SEQUENCES = "sequences, also compressed; - is standard input"
+
+OUTPUTS = (
+    Output("text", "-o", "write the text to F instead of standard output"),
+    Output("tblout", "--tblout", "write HMMER3's table of hits"),
+    Output("domtblout", "--domtblout", "write HMMER3's table of domains"),
+    Output("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
+    Output("jsonl", "--json", "write a JSON object for each hit, one a line"),
+    Output("tsv", "--tsv", "write a tab-separated table of sequences"),
+    Output("domtsv", "--domtsv", "write a tab-separated table of domains"),
+    Output("stockholm", "-A", "write the significant domains, aligned to the profile, as Stockholm"),
+    Output("fasta", "--fasta", "write the reported sequences, whole"),
+    Output("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
+)
+
+
+def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
+    """Return which options take each other's place in a search with HMMER3 profiles, where HMMER refuses them.
+
+    The first profile decides: for those of HMMER2 a score and an E-value both count.
+    """
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import opened
+
+    pair = next(((other, name) for name, other in replaced_by(given.keys()).items() if name in given), None)
+    if pair is None:
+        return None
+    with opened(spec.paths[0]) as source:
+        if not identify(source).format.startswith("HMMER3"):
+            return None
+    flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name, SearchSpec) for name in pair]
+    return f"{' and '.join(flags)} exclude each other: {REPLACED[pair[0]][1]}. Leave one of them out."
+
+
+_SEARCH = Command(
+    description="Search profile HMMs against sequences. Names and meanings of the options are those of HMMER.",
+    examples=(
+        "clalign hmmsearch globins.hmm proteins.fasta",
+        "clalign hmmsearch --tsv hits.tsv --run globins.clalign globins.hmm proteins.fasta.gz",
+        "clalign hmmsearch -E 1e-5 --device gpu -o hits.txt --noali globins.hmm proteins.fasta",
+        "zcat *.fa.gz | clalign hmmsearch --cut_ga families.hmm -",
+    ),
+    inputs=(Input("profiles", "HMMFILE", _PROFILES), Input("targets", "SEQDB", _SEQUENCES)),
+    outputs=OUTPUTS,
+    found=FOUND["search"],
+    shapes=("--acc", "--notextw"),
+    least_width=LEAST_TEXT_WIDTH,
+    conflict=conflict,
+)
+
+COMMANDS = {
+    "hmmsearch": _SEARCH,
+    "hmmscan": replace(
+        _SEARCH,
+        description="Find the profiles of a library that match each sequence (hmmpfam in HMMER2). E-values count the"
+        " profiles of the library. Names and meanings of the options are those of HMMER.",
+        examples=(
+            "clalign hmmscan families.hmm proteins.fasta",
+            "clalign hmmscan --cut_ga --domtblout domains.tbl --noali families.hmm proteins.fasta",
+            "zcat *.fa.gz | clalign hmmscan -E 1e-3 --device gpu families.hmm -",
+        ),
+        inputs=(Input("profiles", "HMMDB", _PROFILES), Input("targets", "SEQFILE", _SEQUENCES)),
+        preset={"direction": "scan"},
+        found=FOUND["scan"],
+        aliases={"sequence_format": "--qformat"},
+    ),
+}
