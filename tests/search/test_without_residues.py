@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from clalign.databases.examples import load_examples
-from clalign.engines.export import export
+from clalign.engines.export import Cards, export
 from clalign.engines.pairwise import inputs as pairwise_inputs
-from clalign.engines.pairwise.export import Cards
 from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise

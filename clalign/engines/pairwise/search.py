@@ -19,16 +19,14 @@ where there are none, at the end of each query. In the end the first `top` of ea
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from functools import cache, partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
-from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
-from clalign.databases.packed import VERSION as PACKING
+from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, cautions, load_inputs
 from clalign.engines.pairwise.lists import align_pairs
 from clalign.engines.pairwise.query import (
@@ -40,19 +38,12 @@ from clalign.engines.pairwise.query import (
     statistics_at_end,
 )
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.profile_search import (
-    CHANGED_TEXT,
-    FIRST_RATE,
-    REFERENCE_RATE,
-    facts_of_pace,
-    in_run,
-    versions,
-    warn,
-)
+from clalign.execution.job import Task, compute_run, first_rate
 from clalign.execution.pipeline import Pace, Pipeline
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import RunFile, create_run
 from clalign.values.devices import Device
+from clalign.values.sequences import SequenceDatabase
 
 CARDS_AT_ONCE = 64
 """So many cards of queries are made before a job is asked whether to go on."""
@@ -106,103 +97,100 @@ def pairwise_search(
 def run_pairwise(
     run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext
 ) -> dict[str, Any]:
-    """Search, or go on with a search, until everything is in the run file; see `profile_search.run_search`."""
-    started = time.monotonic()
-    return in_run(run, lambda: _search(run, spec, pick_device, context, started))
+    """Search or align, or go on with it; see `compute_run`."""
+    return compute_run(Task(run, spec, pick_device, context), PairwiseWork.loaded)
 
 
-def _search(
-    run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
-) -> dict[str, Any]:
-    with opening_of(lambda: pick_device(spec.device), context) as opening:
-        inputs = load_inputs(run, spec, context)
-        if run.fact("scoring") is None:  # a begun run has its statistics
-            refuse_unknown_statistics(inputs, spec)
+@dataclass
+class PairwiseWork:
+    """Queries and the targets that they are compared with."""
 
-        def tell_cautions(device: Device) -> None:
-            _tell_cautions(run, inputs, device, context)
+    task: Task[PairwiseSpec]
+    inputs: PairwiseInputs
 
-        tell_once = cache(tell_cautions)
+    @classmethod
+    def loaded(cls, task: Task[PairwiseSpec]) -> PairwiseWork:
+        """Read the input; a begun run has its statistics."""
+        inputs = load_inputs(task.run, task.spec, task.context)
+        if task.run.fact("scoring") is None:
+            refuse_unknown_statistics(inputs, task.spec)
+        return cls(task, inputs)
 
-        def work(session: Session) -> dict[str, Any]:
-            _store_inputs(run, spec, inputs, session.device, context)
-            tell_once(session.device)
-            pace = (align_pairs if spec.is_pairs else _compute)(run, spec, inputs, session, context)
-            seconds = {name: round(seconds, 6) for name, seconds in session.seconds_by_kernel.items()}
-            return {**facts_of_pace(pace), "kernel_seconds": seconds, "device": session.device.name}
+    @property
+    def targets(self) -> SequenceDatabase:
+        """The sequences that are searched."""
+        return self.inputs.targets
 
-        summary = opening.work(work, context.check, partial(warn, run, context))
-    in_16_bits, in_32_bits = run.n_wider()
-    return {
-        "run": str(run.path),
-        "n_hits": run.n_hits(),
-        "n_queries": len(inputs.query_rows),
-        "n_sequences": len(inputs.targets),
-        "n_residues": inputs.targets.n_residues,
-        "seconds": time.monotonic() - started,
-        **summary,
-        "domain_device": None,
-        "n_in_16_bits": in_16_bits,
-        "n_in_32_bits": in_32_bits,
-    }
+    @property
+    def report(self) -> InputReport:
+        """Of the targets."""
+        return self.inputs.target_report
 
+    def store(self, device: Device) -> dict[str, Any]:
+        """Store the cards of the queries, and return the facts of the input."""
+        del device
+        run, spec, inputs, check = self.task.run, self.task.spec, self.inputs, self.task.context.check
 
-def _store_inputs(
-    run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, device: Device, context: JobContext
-) -> None:
-    def card(number: int) -> dict[str, Any]:
-        if number % CARDS_AT_ONCE == 0:
-            context.check()
-        return card_of_query(inputs, number, spec)
+        def card(number: int) -> dict[str, Any]:
+            if number % CARDS_AT_ONCE == 0:
+                check()
+            return card_of_query(inputs, number, spec)
 
-    if run.fact("scoring") is None:
-        run.set_profiles(map(card, range(len(inputs.query_rows))))
-    run.set_facts(
-        spec=spec.to_dict(),
-        direction=spec.direction,
-        scoring=inputs.chosen.to_dict(),
-        database=inputs.target_report.to_dict(),
-        queries=inputs.query_report.to_dict(),
-        strands=[STRANDS[strand] for strand in inputs.strands],
-        device=device.to_dict(),
-        n_targets=len(inputs.targets),
-        packing=PACKING,
-        versions=versions(),
-    )
+        if run.fact("scoring") is None:
+            run.set_profiles(map(card, range(len(inputs.query_rows))))
+        return {
+            "direction": spec.direction,
+            "scoring": inputs.chosen.to_dict(),
+            "queries": inputs.query_report.to_dict(),
+            "strands": [STRANDS[strand] for strand in inputs.strands],
+            "n_targets": len(inputs.targets),
+        }
 
+    def cautions(self, device: Device) -> list[str]:
+        """Return what the user should know of the input."""
+        del device
+        return cautions(self.inputs)
 
-def _tell_cautions(run: RunFile, inputs: PairwiseInputs, device: Device, context: JobContext) -> None:
-    texts = [CHANGED_TEXT] if run.fact("seen_digest") not in (None, inputs.target_report.digest) else []
-    texts += cautions(inputs)
-    if device.kind == "reference":
-        texts.append("Running on the NumPy reference, which is slow and meant for checking.")
-    for text in texts:
-        warn(run, context, text)
+    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
+        """Compute what the run lacks."""
+        task = self.task
+        if task.spec.is_pairs:
+            return align_pairs(task.run, task.spec, self.inputs, session, task.context), {}
+        return self._search(session), {}
 
+    def _search(self, session: Session) -> Pace:
+        task, inputs, device, database = self.task, self.inputs, session.device, self.inputs.targets
+        run, spec = task.run, task.spec
+        lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
+        total = float(database.n_residues) * sum(lengths)
+        of_gpu = {"patience": GPU_PATIENCE, "remembered": GPU_REMEMBERED} if device.kind == "gpu" else {}
+        pace = Pace(
+            first_rate(device, PAIR_SPEED), residue_limit(device), max(1, typical_length(lengths)), total,
+            *run.work_done(), **of_gpu,
+        )  # fmt: skip
 
-def _compute(run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: Session, context: JobContext) -> Pace:
-    """Compute what the run lacks; return what became known of the speed."""
-    device, database, n = session.device, inputs.targets, len(inputs.query_rows)
-    lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
-    rate = PAIR_SPEED * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
-    total = float(database.n_residues) * sum(lengths)
-    of_gpu = {"patience": GPU_PATIENCE, "remembered": GPU_REMEMBERED} if device.kind == "gpu" else {}
-    pace = Pace(rate, residue_limit(device), max(1, typical_length(lengths)), total, *run.work_done(), **of_gpu)
+        def search_of(number: int) -> QuerySearch:
+            return prepare_query(run, inputs, number, spec)
 
-    def search_of(number: int) -> QuerySearch:
-        return prepare_query(run, inputs, number, spec)
+        def ended(number: int, search: QuerySearch, tracer: Session) -> None:
+            statistics, fitted = statistics_at_end(run, inputs, search, number)
+            search.statistics = statistics
+            if search.finds_early:
+                run.keep_best(number, spec.top)
+            else:
+                run.set_hits(number, search.best_hits(run, number, tracer))
+            run.set_card(number, card_with(run.card(number), inputs, search, statistics, fitted))
 
-    def ended(number: int, search: QuerySearch, tracer: Session) -> None:
-        statistics, fitted = statistics_at_end(run, inputs, search, number)
-        search.statistics = statistics
-        if search.finds_early:
-            run.keep_best(number, spec.top)
-        else:
-            run.set_hits(number, search.best_hits(run, number, tracer))
-        run.set_card(number, card_with(run.card(number), inputs, search, statistics, fitted))
+        # The longest first: if several devices share them, none is left alone with it in the end.
+        numbers = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+        cutter = BatchCutter(database, pace.residues, keep=len(lengths) > 1 and fits(database, device))
+        Pipeline(run, search_of, numbers, cutter, session, pace, task.context, ended).compute()
+        return pace
 
-    # The longest first: if several devices share them, none is left alone with it in the end.
-    numbers = sorted(range(n), key=lambda number: -lengths[number])
-    cutter = BatchCutter(database, pace.residues, keep=n > 1 and fits(database, device))
-    Pipeline(run, search_of, numbers, cutter, session, pace, context, ended).compute()
-    return pace
+    def summary(self) -> dict[str, Any]:
+        """Return what such a run counts besides."""
+        in_16_bits, in_32_bits = self.task.run.n_wider()
+        return {
+            "n_queries": len(self.inputs.query_rows), "domain_device": None, "n_in_16_bits": in_16_bits,
+            "n_in_32_bits": in_32_bits,
+        }  # fmt: skip

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import platform
-import sys
-import time
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import clalign
 from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
-from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
-from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
@@ -24,7 +18,8 @@ from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
-from clalign.errors import ClalignError, InputError, RunBusy
+from clalign.errors import InputError
+from clalign.execution.job import Task, compute_run, first_rate
 from clalign.execution.pipeline import Pace, Pipeline
 from clalign.execution.protocol import ProfileSearch
 from clalign.formats.profiles import repeated_names
@@ -35,15 +30,7 @@ from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceDatabase
 
-FIRST_RATE = 2e8
-"""Cells a second that the first batch is sized for if the device was never measured."""
-
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
-
-CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
-
-REFERENCE_RATE = 2e6
-"""The same for the reference."""
 
 
 def hmmsearch(
@@ -91,67 +78,43 @@ def hmmsearch(
 def run_search(
     run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext
 ) -> dict[str, Any]:
-    """Search, or go on with a search, until everything is in the run file.
+    """Search, or go on with a search; see `compute_run`."""
+    return compute_run(Task(run, spec, pick_device, context), ProfileWork.loaded)
 
-    Parameters
+
+@dataclass
+class ProfileWork:
+    """Profiles and the sequences that they are searched against.
+
+    Attributes
     ----------
-    run : RunFile
-        New, or left by an earlier worker; finished batches are not computed again.
-    spec : SearchSpec
-    pick_device : callable
-        Returns the device for the user's words.
-    context : JobContext
-        Told of the progress, and asked whether to stop.
-
-    Returns
-    -------
-    dict
-        The summary that the job ends with (``n_hits``, ``n_sequences``, ``cells``, ``seconds`` ...).
-
-    Raises
-    ------
-    ClalignError
-        What the user can act on; the state of the run is then ``failed``.
-    Cancelled
-        The state is then ``stopped``, and what is finished stays.
+    task : Task
+    profiles : list of Hmm
+    digest : str
+        SHA-256 of their file.
+    targets : SequenceDatabase
+    report : InputReport
+        Of the sequences.
+    searched : Targets
+        Which of them are searched.
+    texts : list of str
+        What to say of the alphabet.
     """
-    started = time.monotonic()
-    return in_run(run, lambda: _search(run, spec, pick_device, context, started))
 
+    task: Task[SearchSpec]
+    profiles: list[Hmm]
+    digest: str
+    targets: SequenceDatabase
+    report: InputReport
+    searched: Targets
+    texts: list[str]
 
-def in_run(run: RunFile, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Do the work of a run as its only worker, keep in it what becomes of it, and return the summary."""
-    try:
-        with run.owned():
-            return _run_owned(run, work)
-    except RunBusy:
-        raise  # its state is the other worker's business
-    except ClalignError as error:
-        run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
-        raise
-
-
-def _run_owned(run: RunFile, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    run.set_facts(state="running", error=None)
-    try:
-        summary = work()
-    except ClalignError:
-        raise
-    except BaseException:
-        # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
-        run.set_facts(state="stopped")
-        raise
-    run.set_facts(state="done", finished=summary)
-    run.seal()
-    return summary
-
-
-def _search(
-    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, started: float
-) -> dict[str, Any]:
-    is_begun = run.fact("database") is not None
-    files = at_hand(run, spec, context) if is_begun else spec
-    with opening_of(lambda: pick_device(spec.device), context) as opening:
+    @classmethod
+    def loaded(cls, task: Task[SearchSpec]) -> ProfileWork:
+        """Read the input of a search, which must be that of the run if it has begun."""
+        run, spec, context = task.run, task.spec, task.context
+        is_begun = run.fact("database") is not None
+        files = at_hand(run, spec, context) if is_begun else spec
         profiles, digest = load_library(files.profiles, context.check)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
@@ -159,78 +122,57 @@ def _search(
         if is_begun:
             check_unchanged(run, files, report, digest)
         database, report, texts = of_the_profiles_kind(spec, profiles, database, report, is_begun)
-        targets = targets_of(spec, database, profiles, report)
+        return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
-        def tell_cautions(device: Device) -> None:
-            told = [*texts, *_cautions(spec, profiles, device), *targets.left_out.texts]
-            _tell_cautions(run, report, told, context)
+    def store(self, device: Device) -> dict[str, Any]:
+        """Store the cards of the profiles, and return the facts of the input."""
+        del device
+        spec = self.task.spec
+        cards = [card_of_search(hmm, spec, self.searched) for hmm in self.profiles]
+        self.task.run.set_profiles(cards)
+        return {
+            "direction": spec.direction, "profiles_digest": self.digest, "n_targets": cards[0]["n_targets"]
+        }  # fmt: skip
 
-        tell_once = cache(tell_cautions)
+    def cautions(self, device: Device) -> Iterator[str]:
+        """Yield what the user should know of the input."""
+        del device
+        if not self.report.n_residues:
+            yield f"{self.report.path}: {NO_RESIDUES}"
+        yield from self.texts
+        yield from _cautions(self.task.spec, self.profiles)
+        yield from self.searched.left_out.texts
 
-        def work(session: Session) -> dict[str, Any]:
-            has_envelopes = any(hmm.origin == "hmmer3" for hmm in profiles)
-            with DomainHost(session, pick_device, context.check, has_envelopes) as host:
-                _store_inputs(run, spec, report, profiles, digest, targets, session.device)
-                tell_once(session.device)
-                pace = _compute(run, spec, profiles, targets, session, host, context)
-                seconds = {**_rounded(session.seconds_by_kernel), **_rounded(host.seconds_by_kernel())}
-            return {
-                **facts_of_pace(pace),
+    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
+        """Compute what the run lacks, domains of HMMER3 profiles beside it on the processor."""
+        task = self.task
+        has_envelopes = any(hmm.origin == "hmmer3" for hmm in self.profiles)
+        with DomainHost(session, task.pick_device, task.context.check, has_envelopes) as host:
+            pace = self._compute(session, host)
+            seconds = {name: round(value, 6) for name, value in host.seconds_by_kernel().items()}
+            return pace, {
                 "kernel_seconds": seconds,
-                "device": session.device.name,
                 "domain_device": None if host.device is None else host.device.name,
             }
 
-        summary = opening.work(work, context.check, partial(warn, run, context))
-    return {
-        "run": str(run.path),
-        "n_hits": run.n_hits(),
-        "n_sequences": len(database),
-        "n_residues": database.n_residues,
-        "seconds": time.monotonic() - started,
-        **summary,
-    }
+    def _compute(self, session: Session, host: DomainHost) -> Pace:
+        device, database, task = session.device, self.searched.database, self.task
+        lengths = [hmm.length for hmm in self.profiles]
+        pace = Pace(
+            first_rate(device), residue_limit(device), typical_length(lengths),
+            float(database.n_residues) * sum(lengths), *task.run.work_done(),
+        )  # fmt: skip
 
+        def search_of(number: int) -> ProfileSearch:
+            return prepare_search(self.profiles[number], number, task.spec, self.searched, host)
 
-def facts_of_pace(pace: Pace) -> dict[str, float]:
-    """Return what the summary of a search says of its speed."""
-    return {"cells": pace.done_cells, "device_seconds": pace.device_seconds, "gcups": pace.gcups}
+        cutter = BatchCutter(database, pace.residues, keep=len(lengths) > 1 and fits(database, device))
+        Pipeline(task.run, search_of, range(len(lengths)), cutter, session, pace, task.context).compute()
+        return pace
 
-
-def warn(run: RunFile, context: JobContext, text: str) -> None:
-    """Tell something the user must know, and keep it with the run."""
-    run.add_message("warning", text)
-    context.warn(text)
-
-
-def _rounded(seconds: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 6) for name, value in seconds.items()}
-
-
-def _compute(
-    run: RunFile,
-    spec: SearchSpec,
-    profiles: list[Hmm],
-    targets: Targets,
-    session: Session,
-    host: DomainHost,
-    context: JobContext,
-) -> Pace:
-    """Compute what the run lacks; return what became known of the speed."""
-    device, database = session.device, targets.database
-    lengths = [hmm.length for hmm in profiles]
-    rate = device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
-    pace = Pace(
-        rate, residue_limit(device), typical_length(lengths), float(database.n_residues) * sum(lengths),
-        *run.work_done(),
-    )  # fmt: skip
-
-    def search_of(number: int) -> ProfileSearch:
-        return prepare_search(profiles[number], number, spec, targets, host)
-
-    cutter = BatchCutter(database, pace.residues, keep=len(profiles) > 1 and fits(database, device))
-    Pipeline(run, search_of, range(len(profiles)), cutter, session, pace, context).compute()
-    return pace
+    def summary(self) -> dict[str, Any]:
+        """Nothing that every summary has not."""
+        return {}
 
 
 def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profiles_digest: str) -> None:
@@ -261,38 +203,6 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 
 
-def _store_inputs(
-    run: RunFile,
-    spec: SearchSpec,
-    report: InputReport,
-    profiles: list[Hmm],
-    profiles_digest: str,
-    targets: Targets,
-    device: Device,
-) -> None:
-    cards = [card_of_search(hmm, spec, targets) for hmm in profiles]
-    run.set_profiles(cards)
-    run.set_facts(
-        spec=spec.to_dict(),
-        direction=spec.direction,
-        database=report.to_dict(),
-        profiles_digest=profiles_digest,
-        device=device.to_dict(),
-        n_targets=cards[0]["n_targets"],
-        packing=PACKING,
-        versions=versions(),
-    )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the program and of what it computes with."""
-    found = {"clalign": clalign.__version__, "python": platform.python_version(), "platform": sys.platform}
-    for package, name in (("numpy", "__version__"), ("pyopencl", "VERSION_TEXT")):
-        if package in sys.modules:  # reading it from the installed files takes as long as all of the start
-            found[package] = str(getattr(sys.modules[package], name))
-    return found
-
-
 def of_the_profiles_kind(
     spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport, is_begun: bool = False
 ) -> tuple[SequenceDatabase, InputReport, list[str]]:
@@ -317,14 +227,7 @@ def of_the_profiles_kind(
     return database, report, [f"{found.text} If that is wrong, say with --alphabet what the sequences are."]
 
 
-def _tell_cautions(run: RunFile, report: InputReport, texts: list[str], context: JobContext) -> None:
-    changed = run.fact("seen_digest") not in (None, report.digest)
-    none = [f"{report.path}: {NO_RESIDUES}"] if not report.n_residues else []
-    for text in [*[CHANGED_TEXT] * changed, *none, *texts]:
-        warn(run, context, text)
-
-
-def _cautions(spec: SearchSpec, profiles: list[Hmm], device: Device) -> list[str]:
+def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
     texts = []
     repeated = repeated_names(profiles)
     if repeated:
@@ -341,8 +244,6 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm], device: Device) -> list[str
             " --compute_compo."
         )
         texts.append(f"No composition (COMPO) in {_listed(without)}: {words}")
-    if device.kind == "reference":
-        texts.append("Running on the NumPy reference, which is slow and meant for checking.")
     return texts
 
 
