@@ -76,7 +76,16 @@ class Engine:
     judges: bool = False
 
     def part(self, name: str) -> Any:
-        """Return one of the parts of the engine."""
+        """Return one of the parts of the engine.
+
+        Raises
+        ------
+        OptionError
+            If it has no such part.
+        """
+        if name not in self.at:
+            can = {"verify": "verified", "explain": "explained"}.get(name, f"asked for {name}")
+            raise OptionError(f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "")
         module, _, attribute = self.at[name].partition(":")
         return getattr(import_module(module), attribute)
 

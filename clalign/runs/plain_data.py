@@ -158,7 +158,7 @@ _ALPHABET = one_of("amino", "dna", "rna")
 
 _ANY_CARD = {
     "name": line, "accession": line, "description": line, "length": place, "alphabet": _ALPHABET,
-    "origin": one_of("hmmer2", "hmmer3", "pairwise"), "report_score?": any_number, "include_score?": any_number,
+    "origin": line, "report_score?": any_number, "include_score?": any_number,
     "n_targets?": size, "histogram_report_score?": any_number, "histogram_pass_score?": any_number,
     "histogram_bin?": width, "histogram_unit?": positive, "cells_per_residue?": finite,
 }  # fmt: skip
@@ -232,7 +232,7 @@ def parsed_card(value: Any, path: Path) -> dict[str, Any]:
         If it is none.
     """
     data: dict[str, Any] = parsed(value, "a card", path, _ANY_CARD)
-    wrong = misfit(data, _CARDS[data["origin"]], "a card") or _odd_length(data)
+    wrong = misfit(data, _CARDS.get(data["origin"], _ANY_CARD), "a card") or _odd_length(data)
     if wrong is not None:
         raise DamagedRun(path, f"{wrong} is not what it should be")
     return data

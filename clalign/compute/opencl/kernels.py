@@ -36,7 +36,8 @@ _INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE
 
 @cache
 def assemble(name: str) -> str:
-    """Return the text of ``kernels_cl/<name>.cl`` with its includes pasted in."""
+    """Return the text of a kernel file with its includes pasted in: ``name``, or ``package:name`` elsewhere."""
+    package, _, file = name.rpartition(":")
     root = files("clalign.kernels_cl")
 
     def paste(text: str, source: str) -> str:
@@ -50,7 +51,7 @@ def assemble(name: str) -> str:
             position = found.end()
         return "".join([*parts, text[position:]])
 
-    return paste(root.joinpath(f"{name}.cl").read_text("utf-8"), f"{name}.cl")
+    return paste((files(package) if package else root).joinpath(f"{file}.cl").read_text("utf-8"), f"{file}.cl")
 
 
 def options(defines: Mapping[str, object]) -> list[str]:

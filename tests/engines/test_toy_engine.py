@@ -1,0 +1,85 @@
+"""An engine of another package, from this folder, is one of clalign's without a change of clalign."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from clalign.databases.loading import load_database
+from clalign.runs.run_file import open_run
+
+TOY = Path(__file__).parent / "toy"
+PROTEINS = files("clalign.resources") / "examples" / "swissprot_sample.fasta.gz"
+MOTIF = "GK"
+
+
+def clalign(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(TOY)}
+    command = [sys.executable, "-P", "-m", "clalign", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("toy") / "motif.clalign"
+    done = clalign("motif", "--motif", MOTIF, "--device", "cpu", "--run", str(path), "-o", os.devnull, str(PROTEINS))
+    assert done.returncode == 0, done.stderr
+    assert "Searched" in done.stderr
+    return path
+
+
+def expected() -> dict[str, int]:
+    database, _ = load_database(str(PROTEINS))
+    counts = {record.name: len(re.findall(f"(?={MOTIF})", record.text)) for record in database}
+    return {name: n for name, n in counts.items() if n}
+
+
+def test_the_command_line_has_it() -> None:
+    assert "count a motif in every sequence" in clalign("--help").stdout
+    assert "--least X" in clalign("motif", "--help").stdout
+    assert "--motif" in clalign("motif", str(PROTEINS)).stderr
+
+
+def test_a_run_holds_what_it_has_found_on_a_device(counted: Path) -> None:
+    with open_run(counted) as run:
+        assert {hit.name: hit.raw for hit in run.hits()} == expected()
+        assert run.fact("engine") == "motif"
+        assert run.fact("device")["kind"] == "cpu"
+        edges, counts = run.histogram(0)
+        assert int(counts.sum()) == run.fact("database")["n_sequences"]
+        assert edges[0] == 0.0
+
+
+def test_a_run_is_exported(counted: Path) -> None:
+    lines = clalign("export", str(counted)).stdout.splitlines()
+    assert {name: int(n) for name, n in (line.split("\t") for line in lines)} == expected()
+    fasta = clalign("export", "--fasta", "-", str(counted)).stdout
+    assert len(re.findall("^>", fasta, re.MULTILINE)) == len(expected())
+    refused = clalign("export", "--sam", "-", str(counted))
+    assert "A run of `clalign motif` has no --sam." in refused.stderr
+
+
+def test_a_run_is_continued(counted: Path) -> None:
+    done = clalign("resume", str(counted))
+    assert done.returncode == 0
+    assert "complete already" in done.stderr
+
+
+def test_what_it_cannot_do_is_said(counted: Path) -> None:
+    done = clalign("verify", str(counted))
+    assert "Runs of `clalign motif` cannot be verified." in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_run_of_an_engine_that_is_gone_is_refused_in_words(counted: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "clalign", "export", str(counted)], capture_output=True, text=True, check=False
+    )
+    assert "was made by the engine motif, which is not installed" in done.stderr
+    assert done.returncode == 1

@@ -1,0 +1,18 @@
+"""A toy engine: how often a motif occurs in every sequence."""
+
+from clalign.engines.engine import Engine
+
+ENGINE = Engine(
+    name="motif",
+    job="motif",
+    commands={"motif": "count a motif in every sequence"},
+    query="motif",
+    queries="motifs",
+    at={
+        "commands": "motif_engine.counting:COMMANDS",
+        "spec": "motif_engine.counting:MotifSpec",
+        "compute": "motif_engine.counting:count",
+        "source": "motif_engine.counting:MotifSource",
+        "writers": "motif_engine.counting:WRITERS",
+    },
+)

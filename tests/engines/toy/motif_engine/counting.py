@@ -1,0 +1,196 @@
+"""What is asked, how it is counted, and how the counts are written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.batching import BatchCutter, residue_limit
+from clalign.compute.sessions import Check, Session, nothing_to_check
+from clalign.databases.loading import load_database
+from clalign.databases.reports import InputReport
+from clalign.engines.commands import Command, Input, Output
+from clalign.engines.engine import Writer
+from clalign.engines.export import Source, write_fasta, write_lines
+from clalign.errors import OptionError
+from clalign.execution.job import Task, compute_run, first_rate
+from clalign.execution.pipeline import Pace, Pipeline
+from clalign.execution.protocol import Scored
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
+from clalign.values.alphabets import encode
+from clalign.values.devices import Device
+from clalign.values.hits import Hit, Scores
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
+from clalign.values.specs import INPUT, REPORT, Spec, option
+
+Codes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class MotifSpec(Spec):
+    """Which motif is counted in which sequences."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("targets",)
+
+    targets: str
+    device: str = "auto"
+    motif: str = option("", "--motif", "Motif", "residues to count", INPUT)
+    least: int = option(1, "--least", "Least count", "report {found} with at least so many", REPORT, positive=True)
+    alphabet: str = "amino"
+    sequence_format: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not self.motif:
+            raise OptionError("No motif is given.", "Name it with --motif.")
+
+    @property
+    def command(self) -> str:
+        """``motif``."""
+        return "motif"
+
+
+COMMANDS = {
+    "motif": Command(
+        description="Count a motif in every sequence.",
+        examples=("clalign motif --motif GKT proteins.fasta",),
+        inputs=(Input("targets", "SEQDB", "sequences"),),
+        outputs=(
+            Output("text", "-o", "write the counts"),
+            Output("fasta", "--fasta", "write the sequences that have it, whole"),
+        ),
+        found="sequences",
+    )
+}
+
+
+class MotifStage:
+    """Counts of a motif in each sequence of a batch."""
+
+    name = "motif"
+
+    def reference(self, batch: SequenceBatch, model: Codes, check: Check = nothing_to_check) -> npt.NDArray[np.int32]:
+        """Count with Python."""
+        wanted, counts = model.tobytes(), []
+        for start, end in zip(batch.offsets[:-1].tolist(), batch.offsets[1:].tolist(), strict=True):
+            check()
+            text = batch.codes[start:end].tobytes()
+            counts.append(sum(text.startswith(wanted, at) for at in range(len(text))))
+        return np.array(counts, np.int32)
+
+    def start(self, session: Any, batch: SequenceBatch, model: Codes) -> Callable[[], npt.NDArray[np.int32]]:
+        """Start counting on an OpenCL session; return what waits for the counts."""
+        residues, offsets = session.residues(batch)
+        counts = session.results(4 * len(batch))
+        session.launch(
+            "motif_engine:motif_item", "count_motif", {"M": len(model)}, len(batch), 1,
+            residues, offsets, session.upload(model), counts,
+        )  # fmt: skip
+        fetched: Callable[[], npt.NDArray[np.int32]] = session.fetch(counts, len(batch), np.int32)
+        return fetched
+
+
+MOTIF = MotifStage()
+
+
+@dataclass
+class MotifSearch:
+    """The motif against one database."""
+
+    codes: Codes
+    database: SequenceDatabase
+    least: int
+
+    @property
+    def length(self) -> int:
+        """Comparisons for each residue."""
+        return len(self.codes)
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+        """Start counting in a batch."""
+        wait = session.start(MOTIF, batch, self.codes)
+        return lambda: Scored(Scores(batch.targets, wait()), bin_width=1)
+
+    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+        """Return what lists the sequences that have it."""
+        del session, context
+        counts = zip(scored.scores.targets.tolist(), scored.scores.values.tolist(), strict=True)
+        return lambda: tuple(self._hit(row, count) for row, count in counts if count >= self.least)
+
+    def _hit(self, row: int, count: int) -> Hit:
+        place, length = int(self.database.order[row]), self.database.length(row)
+        return Hit(row, place, *self.database.header(row), length, float(count), 0.0, math.nan, count, (), 0)
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return the sequence with the most."""
+        return {"name": self.database.header(row)[0], "score": float(raw), "evalue": None}
+
+
+@dataclass
+class MotifWork:
+    """The motif and the sequences."""
+
+    task: Task[MotifSpec]
+    targets: SequenceDatabase
+    report: InputReport
+
+    @classmethod
+    def loaded(cls, task: Task[MotifSpec]) -> MotifWork:
+        """Read the sequences."""
+        spec = task.spec
+        return cls(task, *load_database(spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format))
+
+    def store(self, device: Device) -> dict[str, Any]:
+        """Store the one query."""
+        del device
+        motif = self.task.spec.motif
+        card = {"name": motif, "accession": "", "description": "", "length": len(motif), "alphabet": "amino",
+                "origin": "motif", "histogram_bin": 1, "histogram_unit": 1.0}  # fmt: skip
+        self.task.run.set_profiles([card])
+        return {"n_targets": len(self.targets)}
+
+    def cautions(self, device: Device) -> list[str]:
+        """Nothing."""
+        del device
+        return []
+
+    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
+        """Count in what the run lacks."""
+        task, codes = self.task, encode(self.task.spec.motif)
+        device, run = session.device, task.run
+        total = float(self.targets.n_residues) * len(codes)
+        pace = Pace(first_rate(device), residue_limit(device), len(codes), total, *run.work_done())
+        cutter = BatchCutter(self.targets, pace.residues, keep=False)
+        search = MotifSearch(codes, self.targets, task.spec.least)
+        Pipeline(run, lambda number: search, [0], cutter, session, pace, task.context).compute()
+        return pace, {}
+
+    def summary(self) -> dict[str, Any]:
+        """Nothing more."""
+        return {}
+
+
+def count(run: RunFile, spec: MotifSpec, pick_device: Callable[[str], Device], context: JobContext) -> dict[str, Any]:
+    """Count, or go on with it."""
+    return compute_run(Task(run, spec, pick_device, context), MotifWork.loaded)
+
+
+class MotifSource(Source):
+    """A run with what the writers ask of it."""
+
+    def found(self) -> Iterator[Hit]:
+        """Yield the sequences, those with the most first."""
+        yield from self.stored(self.keys.of_query(0))
+
+
+def write_text(source: MotifSource, stream: TextIO) -> int:
+    """Write name and count of each sequence."""
+    return write_lines(stream, (f"{hit.name}\t{hit.raw}" for hit in source.found()))
+
+
+WRITERS: dict[str, Writer] = {"text": write_text, "fasta": write_fasta}
