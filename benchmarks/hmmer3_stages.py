@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
 from clalign.formats.profiles import load_profiles
-from clalign.stages.hmmer3.chosen import all_rows, length_buffers
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
+from clalign.stages.hmmer3.row_lists import all_rows, length_buffers
 from clalign.stages.hmmer3.ssv import SSV
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.alphabets import decode

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.formats.matrices import load_matrix
 from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE

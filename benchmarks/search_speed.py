@@ -34,7 +34,7 @@ def kernel_rates(profile_path: Path, database_path: Path, device_words: str, rep
     """Return the rates of the scoring kernel over the whole database, copies to the device included."""
     from clalign.compute.batching import batch_end, residue_limit
     from clalign.compute.opencl.choice import pick_device
-    from clalign.compute.sessions import open_session
+    from clalign.compute.opening import open_session
     from clalign.databases.loading import load_database
     from clalign.formats.profiles import load_profiles
     from clalign.stages.plan7.viterbi import VITERBI

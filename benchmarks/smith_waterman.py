@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.formats.matrices import load_matrix
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.alphabets import decode

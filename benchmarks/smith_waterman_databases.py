@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.formats.matrices import load_matrix
 from clalign.reference.smith_waterman import pair_score
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN, SmithWatermanStage

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.labs.published_ladder import FAMILIES
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage

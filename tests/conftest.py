@@ -216,7 +216,8 @@ def amd_compiler() -> str:
 def loose_device(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
     """The sessions that are opened, the first of which computes nothing: its device has just failed."""
     from clalign.compute import opening
-    from clalign.compute.sessions import ReferenceSession, open_session
+    from clalign.compute.opening import open_session
+    from clalign.compute.sessions import ReferenceSession
     from clalign.errors import DeviceError
 
     opened: list[Session] = []

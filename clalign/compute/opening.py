@@ -8,7 +8,14 @@ from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
-from clalign.compute.sessions import Check, Session, open_session
+from clalign.compute.sessions import (
+    Building,
+    Check,
+    ReferenceSession,
+    Session,
+    nobody_told,
+    nothing_to_check,
+)
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.jobs import JobContext, building
 from clalign.values.devices import Device
@@ -108,3 +115,26 @@ class Opening:
 def opening_of(pick: Callable[[], Device], context: JobContext) -> Opening:
     """Return the opening of a device for a job, which is told when a compiler takes long."""
     return Opening(lambda: open_session(pick(), context.check, partial(building, context)))
+
+
+def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
+    """Open a device; pyopencl is only loaded if it is an OpenCL one.
+
+    Parameters
+    ----------
+    device : Device
+    check : callable
+        Called by long computations; it may raise `Cancelled`.
+    building : callable
+        Told again and again while a kernel is being compiled for long, and once when that is over.
+
+    Raises
+    ------
+    DeviceError
+        If the driver refuses.
+    """
+    if device.kind == "reference":
+        return ReferenceSession(device, check)
+    from clalign.compute.opencl.session import OpenCLSession
+
+    return OpenCLSession(device, check, building)

@@ -1,4 +1,4 @@
-"""An opened device, and the protocol by which stages run on it.
+"""Opened devices, and the stages that run on them.
 
 A *stage* is one algorithm with two ways to run it: its kernel on an OpenCL session, and its plain
 numpy reference. The reference session runs the latter, so the reference can be picked like any
@@ -8,20 +8,32 @@ other device and every result can be computed again on it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from clalign.values.devices import Device
+from clalign.values.sequences import SequenceBatch
 
-Result_co = TypeVar("Result_co", covariant=True)
+Batch = TypeVar("Batch")
+Model = TypeVar("Model")
 Result = TypeVar("Result")
-
+Batch_contra = TypeVar("Batch_contra", contravariant=True)
+Model_contra = TypeVar("Model_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+Number = TypeVar("Number", bound=np.generic)
+Kept = TypeVar("Kept")
 
 Check = Callable[[], None]
 
 Building = Callable[[float, bool], None]
 """Told, in a thread of its own, for how many seconds a compiler is at work, and in the end that this is over."""
+
+Shape = int | tuple[int, ...]
 
 
 def nothing_to_check() -> None:
@@ -32,17 +44,49 @@ def nobody_told(seconds: float, is_over: bool) -> None:
     """Let a compiler work in silence."""
 
 
-class Stage(Protocol[Result_co]):
-    """One algorithm on a batch."""
+class Buffer(Protocol):
+    """Memory of a device. A stage hands it back to the session that it has it from; what it holds the stage says."""
 
     @property
-    def name(self) -> str:
-        """The name of the algorithm, of its kernel file and of its reference."""
+    def size(self) -> int:
+        """Bytes."""
 
-    def start(self, session: Any, batch: Any, model: Any) -> Callable[[], Result_co]:
-        """Enqueue the kernel on an OpenCL session; return what waits for the result and returns it."""
 
-    def reference(self, batch: Any, model: Any, check: Check = nothing_to_check) -> Result_co:
+Argument = Buffer | np.generic
+"""Of a kernel."""
+
+
+class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
+    """One algorithm on a batch.
+
+    Parameters
+    ----------
+    shape : str, optional
+        The kernel's: ``vector``, ``lanes`` or ``item``, as far as there are such; by default what suits the device.
+    defines : dict, optional
+        Compile-time choices that replace the default ones.
+    """
+
+    name: ClassVar[str]
+    """The name of the algorithm, of its kernel file and of its reference."""
+
+    gpu_shape: ClassVar[str] = "lanes"
+    """The kernel's shape for all devices but CPUs, which take ``vector``."""
+
+    def __init__(self, shape: str | None = None, **defines: int) -> None:
+        self.shape = shape
+        self.defines = defines
+
+    def shape_on(self, device: Device) -> str:
+        """Return the shape that is asked for, or the one that suits a device."""
+        return self.shape or ("vector" if device.kind == "cpu" else self.gpu_shape)
+
+    @abstractmethod
+    def start(self, session: KernelSession, batch: Batch_contra, model: Model_contra) -> Callable[[], Result_co]:
+        """Enqueue the kernels; return what waits for the result and returns it."""
+
+    @abstractmethod
+    def reference(self, batch: Batch_contra, model: Model_contra, check: Check = nothing_to_check) -> Result_co:
         """Compute the same with numpy; `check` is called often and may raise `Cancelled`."""
 
 
@@ -69,10 +113,10 @@ class Session(Protocol):
     def copy_seconds(self) -> float:
         """Time that copies between host and device took, since the session was opened."""
 
-    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+    def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run a stage on a batch."""
 
-    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+    def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
         """Begin a stage on a batch; the device works while the host does something else.
 
         Returns
@@ -81,17 +125,65 @@ class Session(Protocol):
             Waits for the result and returns it. Call it once, in the thread that owns the session.
         """
 
-    def beside(self) -> Session:
-        """Return a session on the same device whose work does not wait for what was started on this one."""
+    def second_queue(self) -> Self:
+        """Open a second command queue on the same device."""
 
-    def join(self, other: Any) -> None:
-        """Count the time of what a session beside this one has done."""
+    def join(self, other: Self) -> None:
+        """Count the time of what a second queue has done."""
 
-    def __enter__(self) -> Session: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+class KernelSession(Session, Protocol):
+    """An opened OpenCL device, as stages see it (`clalign.compute.opencl.session`)."""
+
+    def upload(self, array: npt.NDArray[Any]) -> Buffer:
+        """Return a buffer with a copy of an array, which is not to be changed after this."""
+
+    def share(self, array: npt.NDArray[Any]) -> Buffer:
+        """Return a buffer, only to be read, with the content of an array that never changes."""
+
+    def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
+        """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""
+
+    def allocate(self, n_bytes: int) -> Buffer:
+        """Return a buffer with undefined content."""
+
+    def results(self, n_bytes: int) -> Buffer:
+        """Return a buffer for what a kernel writes and `fetch` returns."""
+
+    def scratch(self, name: str, n_bytes: int) -> Buffer:
+        """Return a buffer of at least so many bytes for what a launch needs while it runs."""
+
+    def zeros(self, n_bytes: int) -> Buffer:
+        """Return a buffer of zeros, which the kernels launched after this may write."""
+
+    def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
+        """Return the content of a buffer, after everything launched before."""
+
+    def fetch(
+        self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
+    ) -> Callable[[], npt.NDArray[Number]]:
+        """Return what waits for all that was launched until now and returns the content of a buffer."""
+
+    def launch(
+        self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
+        *arguments: Argument, offset: int = 0,
+    ) -> None:  # fmt: skip
+        """Enqueue a kernel."""
+
+    def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
+        """Return what `make` built for this very key object, building it again only if it had to go."""
+
+    def demand(self, is_so: bool | np.bool_, what: str) -> None:
+        """Raise `DeviceError` unless something is so that must be so of every result."""
+
+    def finish(self) -> None:
+        """Wait for everything launched."""
 
 
 class ReferenceSession:
@@ -108,11 +200,11 @@ class ReferenceSession:
         """Time that all results took."""
         return sum(self.seconds_by_kernel.values())
 
-    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+    def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run the reference of a stage."""
         return self.start(stage, batch, model)()
 
-    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+    def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
         """Return what computes the reference of a stage when it is asked for the result."""
 
         def result() -> Result:
@@ -125,40 +217,17 @@ class ReferenceSession:
 
         return result
 
-    def beside(self) -> ReferenceSession:
+    def second_queue(self) -> Self:
         """Return this session: nothing of it runs before it is asked for."""
         return self
 
-    def join(self, other: Any) -> None:
+    def join(self, other: Self) -> None:
         """Do nothing: all that is computed is counted here."""
 
-    def __enter__(self) -> ReferenceSession:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         pass
-
-
-def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
-    """Open a device; pyopencl is only loaded if it is an OpenCL one.
-
-    Parameters
-    ----------
-    device : Device
-    check : callable
-        Called by long computations; it may raise `Cancelled`.
-    building : callable
-        Told again and again while a kernel is being compiled for long, and once when that is over.
-
-    Raises
-    ------
-    DeviceError
-        If the driver refuses.
-    """
-    if device.kind == "reference":
-        return ReferenceSession(device, check)
-    from clalign.compute.opencl.session import OpenCLSession
-
-    return OpenCLSession(device, check, building)

@@ -148,7 +148,7 @@ class Pipeline:
 
     def compute(self) -> None:
         """Search until everything is in the run file; with smaller batches if the device's memory is short."""
-        with self.session.beside() as self._tracer, ThreadPoolExecutor(PACKERS) as self._packer:
+        with self.session.second_queue() as self._tracer, ThreadPoolExecutor(PACKERS) as self._packer:
             while True:
                 try:
                     self._compute(self._tracer)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 import clalign
 from clalign.compute.batching import batch_end, residue_limit
-from clalign.compute.sessions import Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
 from clalign.errors import DeviceError, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.comparison_documents import break_even, judged

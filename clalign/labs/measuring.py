@@ -6,9 +6,10 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from clalign.compute.sessions import Result, Stage, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
 from clalign.errors import ClalignError, DeviceError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext
 from clalign.labs.occupancy import occupancy
@@ -39,7 +40,7 @@ def differs(reason: str) -> Row:
 
 
 class Witness:
-    """A session that remembers the kernels of interest it launched, and counts those of the sessions beside it.
+    """A session that remembers the kernels of interest it launched, and counts those of its other queues, too.
 
     Parameters
     ----------
@@ -53,36 +54,36 @@ class Witness:
         For each file of kernels, the entry, macros and work-group of the last kernel of interest.
     """
 
-    def __init__(self, session: Any, entry: Entry) -> None:
-        self._session = session
+    def __init__(self, session: Session, entry: Entry) -> None:
+        self._session = cast("KernelSession", session)
         self._entry = entry
-        self._beside: list[Any] = []
+        self._queues: list[KernelSession] = []
         self.launched: dict[str, tuple[str, dict[str, object], int]] = {}
 
     def launch(
-        self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None, *more: Any,
-        **options: Any,
+        self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None, *more: Argument,
+        **options: int,
     ) -> None:  # fmt: skip
         """Enqueue a kernel and remember it."""
         if entry.startswith(self._entry):
             self.launched[source] = (entry, dict(defines), group or 1)
         self._session.launch(source, entry, defines, n_items, group, *more, **options)
 
-    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+    def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Return what a stage computes."""
-        result = stage.start(self, batch, model)()
+        result = stage.start(cast("KernelSession", self), batch, model)()
         self._session.finish()
         return result
 
-    def beside(self) -> Any:
-        """Return a session beside this one."""
-        self._beside.append(self._session.beside())
-        return self._beside[-1]
+    def second_queue(self) -> KernelSession:
+        """Open a second command queue on the same device."""
+        self._queues.append(self._session.second_queue())
+        return self._queues[-1]
 
     @property
     def kernel_seconds(self) -> float:
-        """Time of the kernels, of those on sessions beside this one, too."""
-        return float(sum(session.kernel_seconds for session in (self._session, *self._beside)))
+        """Time of the kernels, of those in its other queues, too."""
+        return float(sum(session.kernel_seconds for session in (self._session, *self._queues)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
@@ -146,7 +147,9 @@ class Bench:
             self.reopen()
             return not_run(_first_line(error))
 
-    def first_run(self, stage: Stage[Result], source: str | None, batch: Any, model: Any) -> tuple[Result, Row, float]:
+    def first_run(
+        self, stage: Stage[Batch, Model, Result], source: str | None, batch: Batch, model: Model
+    ) -> tuple[Result, Row, float]:
         """Return the result of a stage, what is known of its kernel (see `UNKNOWN`), and the time of its copies.
 
         Without a source it is the last kernel of interest.
@@ -170,7 +173,7 @@ class Bench:
         }
         return result, known, copies
 
-    def times(self, stage: Stage[Any], batch: Any, model: Any, runs: int | None = None) -> Times:
+    def times(self, stage: Stage[Batch, Model, Any], batch: Batch, model: Model, runs: int | None = None) -> Times:
         """Time a stage that has run before on this batch."""
         session = self.session
         found: list[tuple[float, float, float]] = []

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
@@ -74,7 +73,7 @@ def peak_loads(device: Device) -> list[PeakLoad]:
     return [peak_load(n_items, width) for width in widths]
 
 
-class PeakStage:
+class PeakStage(Stage[PeakLoad, object, Ints]):
     """Chains of additions and maxima in every lane."""
 
     name = "peak"
@@ -86,18 +85,19 @@ class PeakStage:
         del model
         return peak_values(batch.n_items, batch.width, batch.rounds, batch.start, batch.steps, check)
 
-    def start(self, session: Any, batch: PeakLoad, model: object) -> Callable[[], Ints]:
+    def start(self, session: KernelSession, batch: PeakLoad, model: object) -> Callable[[], Ints]:
         """Start the chains on an OpenCL session; return what waits for the lanes' results."""
         del model
         results = session.allocate(4 * batch.n_lanes)
-        group = min(GROUP, session.device.max_work_group)
         session.launch(
-            "peak_item", "peak_rate", {"WIDTH": batch.width}, batch.n_items,
-            group if session.device.kind != "cpu" and batch.n_items % group == 0 else 1,
+            "peak_item", "peak_rate", {"WIDTH": batch.width}, batch.n_items, self._group(session.device, batch.n_items),
             session.upload(batch.start), session.upload(batch.steps), np.int32(batch.rounds), results,
         )  # fmt: skip
-        fetched: Callable[[], Ints] = session.fetch(results, batch.n_lanes, np.int32)
-        return fetched
+        return session.fetch(results, batch.n_lanes, np.int32)
+
+    def _group(self, device: Device, n_items: int) -> int:
+        group = min(GROUP, device.max_work_group)
+        return group if device.kind != "cpu" and n_items % group == 0 else 1
 
 
 PEAK = PeakStage()

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clalign.compute.sessions import ReferenceSession, Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import Example, load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3_domains import define_domains

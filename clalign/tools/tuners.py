@@ -9,23 +9,23 @@ from __future__ import annotations
 import statistics
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
+from clalign.compute.tuning import Candidates, Tuning
 from clalign.errors import ClalignError
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import JobContext
-from clalign.stages.hmmer3 import ssv_tuning
 from clalign.stages.hmmer3.ssv import SsvStage
-from clalign.stages.pairwise import smith_waterman_tuning
+from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
-from clalign.stages.plan7 import viterbi_tuning
+from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.stages.plan7.viterbi import ViterbiStage
+from clalign.stages.plan7.viterbi_tuning import ViterbiTuning
 from clalign.values.devices import Device
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
@@ -60,41 +60,6 @@ MEAN_RESIDUES = 354
 
 FIRST_GCUPS = {"cpu": 4.0, "gpu": 200.0, "accelerator": 20.0}
 
-Candidates = tuple[tuple[str, str, tuple[int, ...]], ...]
-"""Choice, shape that it is for, values."""
-
-GPU_CANDIDATES: Candidates = (
-    ("strip_nodes", "item", (8, 12, 16, 20, 24)),
-    ("strip_group", "item", (32, 64, 128, 256)),
-    ("strip_groups", "item", (2, 4, 8)),
-    ("lanes_group", "lanes", (32, 64, 128, 256)),
-)
-CPU_CANDIDATES: Candidates = (
-    ("vector_lanes", "vector", (8, 16)),
-    ("vector_sequences", "vector", (1, 2, 3)),
-)
-
-SSV_GPU_CANDIDATES: Candidates = (
-    ("nodes", "item", (16, 24, 32, 40, 48)),
-    ("group", "item", (32, 64, 128, 256)),
-    ("groups", "item", (2, 4, 8)),
-)
-SSV_CPU_CANDIDATES: Candidates = (("sequences", "vector", (1, 2, 3)),)
-
-PAIR_GPU_CANDIDATES: Candidates = (
-    ("rows", "item", (16, 24, 32, 40, 48)),
-    ("group", "item", (32, 64, 128, 256)),
-    ("groups", "item", (2, 4, 8)),
-    ("lane_rows", "lanes", (8, 16, 24, 32)),
-    ("lane_groups", "lanes", (2, 4, 8)),
-    ("long_percent", "item", (40, 60, 75, 100)),
-    ("longest_percent", "item", (25, 50, 75, 150)),
-)
-PAIR_CPU_CANDIDATES: Candidates = (
-    ("vector_bits", "vector", (256, 512, 1024)),
-    ("columns", "vector", (1, 2, 4)),
-)
-
 CROSSOVER = (4, 8, 16, 32, 64, 128)
 """Sequences a compute unit at which `item` and `lanes` are compared."""
 
@@ -113,13 +78,9 @@ class Tuner(ABC):
         Told of every trial (`partial`, with a ``row``), and asked whether to stop.
     """
 
+    choices: ClassVar[type[Tuning]]
     family: ClassVar[str]
     """What the names of choices begin with where trials are told, and nothing else does."""
-    prefix: ClassVar[str]
-    """What they begin with where they are kept."""
-    words: ClassVar[dict[str, str]]
-    """What each choice is called."""
-    tuning_of: ClassVar[Callable[[Device], Any]]
     stage: ClassVar[type[Any]]
     lengths: ClassVar[tuple[int, ...]] = NODES
     """Of the models."""
@@ -132,7 +93,7 @@ class Tuner(ABC):
     def __init__(self, device: Device, context: JobContext) -> None:
         self.device = device
         self.context = context
-        self.tuning = type(self).tuning_of(device)
+        self.tuning = self.choices.of(device)
         self.rows: list[Row] = []
         self.n_before = self.n_after = 0
         rng = np.random.default_rng(SEED)
@@ -144,7 +105,7 @@ class Tuner(ABC):
         self.models = self._models(rng)
         self.truth: list[npt.NDArray[Any]] = []
 
-    def find(self) -> Any:
+    def find(self) -> Tuning:
         """Return the fastest choices that were met; their trials are in `rows`."""
         before = self.tuning
         self._show_progress()
@@ -169,9 +130,9 @@ class Tuner(ABC):
                 found.append(values)
         return found
 
-    @abstractmethod
     def _candidates(self) -> Candidates:
         """Return each choice, the shape that it is for, and the values that are tried."""
+        return self.choices.candidates(self.device)
 
     def _values(self, result: Any) -> npt.NDArray[Any]:
         """Return the scores of what a stage returned."""
@@ -188,7 +149,7 @@ class Tuner(ABC):
         """Number of trials; there are fewer if a crossing is found early."""
         return sum(len({*values, getattr(self.tuning, name)}) for name, _, values in self._candidates())
 
-    def _confirm(self, before: Any) -> None:
+    def _confirm(self, before: Tuning) -> None:
         """Go back to the choices before unless those found are faster where both take turns."""
         if self.tuning == before:
             return
@@ -255,16 +216,15 @@ class Tuner(ABC):
         self.context.partial(row=row)
         self._show_progress()
 
-    def _device(self, tuning: Any) -> Device:
-        return replace(self.device, tuning={self.prefix + name: value for name, value in asdict(tuning).items()})
+    def _device(self, tuning: Tuning) -> Device:
+        kept = {self.choices.prefix + name: value for name, value in asdict(tuning).items()}
+        return replace(self.device, tuning=kept)
 
 
 class ViterbiTuner(Tuner):
     """Right is what the plain kernel says, which serves every model."""
 
-    family, prefix = "", viterbi_tuning.PREFIX
-    words = viterbi_tuning.WORDS
-    tuning_of = viterbi_tuning.tuning_of
+    choices, family = ViterbiTuning, ""
     stage = ViterbiStage
 
     def _models(self, rng: np.random.Generator) -> list[Any]:
@@ -274,9 +234,6 @@ class ViterbiTuner(Tuner):
         plain = ViterbiStage("vector" if self.device.kind == "cpu" else "lanes", PLAIN=1)
         with open_session(self.device, self.context.check) as session:
             return [self._values(session.run(plain, self.batch, model)) for model in self.models]
-
-    def _candidates(self) -> Candidates:
-        return CPU_CANDIDATES if self.device.kind == "cpu" else GPU_CANDIDATES
 
     def _values(self, result: Any) -> npt.NDArray[Any]:
         values: npt.NDArray[Any] = result.values
@@ -309,24 +266,19 @@ class ViterbiTuner(Tuner):
                 if rates["item"] <= rates["lanes"]:
                     break
                 found = share
-        self.tuning = replace(self.tuning, strip_least=found)
+        self.tuning = replace(self.tuning, **{"strip_least": found})
 
 
 class SsvTuner(Tuner):
     """SSV of HMMER3's profiles."""
 
-    family = prefix = ssv_tuning.PREFIX
-    words = ssv_tuning.WORDS
-    tuning_of = ssv_tuning.ssv_tuning_of
+    choices, family = SsvTuning, SsvTuning.prefix
     stage = SsvStage
     speed = SSV_SPEED
 
     def _models(self, rng: np.random.Generator) -> list[Any]:
         lengths = SSV_CPU_NODES if self.device.kind == "cpu" else self.lengths
         return [random_local_profile(rng, nodes) for nodes in lengths]
-
-    def _candidates(self) -> Candidates:
-        return SSV_CPU_CANDIDATES if self.device.kind == "cpu" else SSV_GPU_CANDIDATES
 
 
 class PairTuner(Tuner):
@@ -336,9 +288,7 @@ class PairTuner(Tuner):
     a large one.
     """
 
-    family = prefix = smith_waterman_tuning.PREFIX
-    words = smith_waterman_tuning.WORDS
-    tuning_of = smith_waterman_tuning.pair_tuning_of
+    choices, family = PairTuning, PairTuning.prefix
     stage = SmithWatermanStage
     lengths = QUERY_LENGTHS
     speed = PAIR_SPEED
@@ -349,9 +299,6 @@ class PairTuner(Tuner):
         begin = int(self.batch.offsets[(len(self.batch) - 1) // 2])
         parts = [self.batch.codes[begin : begin + length] for length in self.lengths]
         return [PairwiseQuery(Sequence("query", "", codes), scoring) for codes in parts]
-
-    def _candidates(self) -> Candidates:
-        return PAIR_CPU_CANDIDATES if self.device.kind == "cpu" else PAIR_GPU_CANDIDATES
 
     def _values(self, result: Any) -> npt.NDArray[Any]:
         values: npt.NDArray[Any] = result.scores.values

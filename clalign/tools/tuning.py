@@ -12,7 +12,7 @@ from clalign.values.devices import Device
 
 TUNERS: tuple[type[Tuner], ...] = (ViterbiTuner, SsvTuner, PairTuner)
 
-WORDS = {tuner.family + name: words for tuner in TUNERS for name, words in tuner.words.items()}
+WORDS = {tuner.family + name: words for tuner in TUNERS for name, words in tuner.choices.words().items()}
 """What each choice is called."""
 
 
@@ -43,7 +43,7 @@ def tune(device: Device, context: JobContext) -> dict[str, Any]:
         tuner.n_before, tuner.n_after = len(rows), sum(other.n_trials for other in tuners[place + 1 :])
         choices = asdict(tuner.find())
         found |= {tuner.family + name: value for name, value in choices.items()}
-        kept |= {tuner.prefix + name: value for name, value in choices.items()}
+        kept |= {tuner.choices.prefix + name: value for name, value in choices.items()}
         rows += tuner.rows
     keep_tuning(device_key(device), kept)
     return {"device": device.name, "tuning": found, "before": choices_of(device), "rows": rows}
@@ -51,7 +51,7 @@ def tune(device: Device, context: JobContext) -> dict[str, Any]:
 
 def choices_of(device: Device) -> dict[str, int]:
     """Return all choices for a device, by the names that trials are told with."""
-    return {kind.family + name: value for kind in TUNERS for name, value in asdict(kind.tuning_of(device)).items()}
+    return {kind.family + name: value for kind in TUNERS for name, value in asdict(kind.choices.of(device)).items()}
 
 
 def forget(device: Device) -> dict[str, Any]:

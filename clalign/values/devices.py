@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 from clalign.errors import DeviceNotFound
 
 DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
-Choices = TypeVar("Choices")
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
 
 
@@ -70,6 +69,12 @@ class Device:
         """Whether a job may run on it."""
         return self.health == "ready"
 
+    @property
+    def maker(self) -> str:
+        """``nvidia``, ``amd`` or ``intel``, by the vendor's name; empty for others."""
+        vendor = self.vendor.lower().replace("advanced micro", "amd")
+        return next((maker for maker in ("nvidia", "amd", "intel") if maker in vendor), "")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the device as plain data."""
         return asdict(self)
@@ -82,25 +87,6 @@ class Device:
     def judged(self, health: Health, problem: str = "", gcups: float = 0.0) -> Device:
         """Return the device with the verdict of a self-test."""
         return replace(self, health=health, problem=problem, gcups=gcups)
-
-    def tuned(self, prefix: str, choices: Choices, by_vendor: dict[str, Choices]) -> Choices:
-        """Return choices (a dataclass of whole numbers), those in their place that were found on this device.
-
-        Parameters
-        ----------
-        prefix : str
-            What their names begin with in `tuning`.
-        choices : dataclass
-            Those of CPUs and of vendors that are not known.
-        by_vendor : dict
-            Those of other devices, by a word of the vendor's name in lower case.
-        """
-        if self.kind != "cpu":
-            vendor = self.vendor.lower()
-            choices = next((known for word, known in by_vendor.items() if word in vendor), choices)
-        known = {f.name for f in fields(choices)}  # type: ignore[arg-type]
-        found = {name.removeprefix(prefix): value for name, value in self.tuning.items() if name.startswith(prefix)}
-        return replace(choices, **{name: int(value) for name, value in found.items() if name in known})  # type: ignore[type-var]
 
 
 REFERENCE = Device(

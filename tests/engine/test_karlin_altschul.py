@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.formats.matrices import load_matrix
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.alphabets import N_CODES, code_of

@@ -73,7 +73,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
     def faulty(rung: PairRung, device: Device) -> Any:
         stage = usual(rung, device)
-        stage.extra = {"SABOTAGE": int(rung.name == name)}
+        stage.defines = {"SABOTAGE": int(rung.name == name)}
         return stage
 
     monkeypatch.setattr(PairRung, "stage", faulty)

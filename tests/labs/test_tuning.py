@@ -13,11 +13,11 @@ from clalign.compute.opencl.tunings import keep_tuning, read_tunings, tunings_pa
 from clalign.errors import DeviceError, OptionError, OutputError
 from clalign.jobs import QuietContext
 from clalign.stages.hmmer3.ssv import SsvStage
-from clalign.stages.hmmer3.ssv_tuning import ssv_tuning_of
+from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
-from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.stages.plan7.viterbi import ViterbiStage
-from clalign.stages.plan7.viterbi_tuning import PREFIX, tuning_of
+from clalign.stages.plan7.viterbi_tuning import ViterbiTuning
 from clalign.tools import tuners
 from clalign.tools.tuners import PairTuner, SsvTuner, Tuner, ViterbiTuner
 from clalign.tools.tuning import WORDS, choices_of, forget, tune
@@ -54,25 +54,25 @@ def test_found_choices_are_kept_and_used(cpu: Device) -> None:
 def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     from clalign.compute.opencl import discover
 
-    keep_tuning(discover.device_key(cpu), {PREFIX + "vector_sequences": 3})
+    keep_tuning(discover.device_key(cpu), {ViterbiTuning.prefix + "vector_sequences": 3})
     (device,) = discover._tuned([cpu])
-    assert tuning_of(device).vector_sequences == 3
+    assert ViterbiTuning.of(device).vector_sequences == 3
     keep_tuning(discover.device_key(cpu), {"ssv.sequences": 3, "ssv.unknown": 4, "sequences": 5})
     (device,) = discover._tuned([cpu])
-    assert ssv_tuning_of(device) == replace(ssv_tuning_of(cpu), sequences=3)
-    assert tuning_of(device) == tuning_of(cpu)
+    assert SsvTuning.of(device) == replace(SsvTuning.of(cpu), sequences=3)
+    assert ViterbiTuning.of(device) == ViterbiTuning.of(cpu)
     keep_tuning(discover.device_key(cpu), {"pair.columns": 4})
     (device,) = discover._tuned([cpu])
-    assert pair_tuning_of(device) == replace(pair_tuning_of(cpu), columns=4)
+    assert PairTuning.of(device) == replace(PairTuning.of(cpu), columns=4)
 
 
 def test_vendors_of_gpus_have_choices_of_their_own(cpu: Device) -> None:
-    of_cpu = pair_tuning_of(cpu)
-    assert pair_tuning_of(replace(cpu, vendor="NVIDIA Corporation")) == of_cpu
+    of_cpu = PairTuning.of(cpu)
+    assert PairTuning.of(replace(cpu, vendor="NVIDIA Corporation")) == of_cpu
     gpu = replace(cpu, kind="gpu", vendor="NVIDIA Corporation")
-    assert pair_tuning_of(gpu) != of_cpu
-    assert pair_tuning_of(replace(gpu, tuning={"pair.rows": 8})) == replace(pair_tuning_of(gpu), rows=8)
-    assert pair_tuning_of(replace(gpu, vendor="nobody")) == of_cpu
+    assert PairTuning.of(gpu) != of_cpu
+    assert PairTuning.of(replace(gpu, tuning={"pair.rows": 8})) == replace(PairTuning.of(gpu), rows=8)
+    assert PairTuning.of(replace(gpu, vendor="nobody")) == of_cpu
 
 
 def test_every_choice_has_words_of_its_own(cpu: Device) -> None:
@@ -85,12 +85,14 @@ def test_a_choice_that_changes_scores_is_never_taken(cpu: Device, monkeypatch: p
 
     def wrong_for_one(self, session, batch, model):
         collect = start(self, session, batch, model)
-        if tuning_of(session.device).vector_sequences != 1 or self.defines:
+        if ViterbiTuning.of(session.device).vector_sequences != 1 or self.defines:
             return collect
         return lambda: Scores(batch.targets, collect().values + 1)
 
     monkeypatch.setattr(ViterbiStage, "start", wrong_for_one)
-    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: 9.0 / tuning_of(session.device).vector_sequences)
+    monkeypatch.setattr(
+        Tuner, "_rate", lambda self, session, *_: 9.0 / ViterbiTuning.of(session.device).vector_sequences
+    )
     tuner = ViterbiTuner(cpu, QuietContext())
     tuner.tuning = replace(tuner.tuning, vector_sequences=3)
     assert tuner.find().vector_sequences == 2
@@ -102,10 +104,10 @@ def test_a_choice_that_changes_ssv_scores_is_never_taken(cpu: Device, monkeypatc
 
     def wrong_for_one(self, session, batch, model):
         collect = start(self, session, batch, model)
-        return lambda: collect() + (ssv_tuning_of(session.device).sequences == 3)
+        return lambda: collect() + (SsvTuning.of(session.device).sequences == 3)
 
     monkeypatch.setattr(SsvStage, "start", wrong_for_one)
-    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(ssv_tuning_of(session.device).sequences))
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(SsvTuning.of(session.device).sequences))
     tuner = SsvTuner(cpu, QuietContext())
     tuner.tuning = replace(tuner.tuning, sequences=1)
     assert tuner.find().sequences == 2
@@ -132,7 +134,7 @@ def test_strips_of_ssv_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest
     monkeypatch.setattr(Tuner, "lengths", (5, 9))
     monkeypatch.setattr(Tuner, "most_sequences", 8)
     candidates = (("nodes", "item", (4, 8)), ("group", "item", (32,)))
-    monkeypatch.setattr(tuners, "SSV_GPU_CANDIDATES", candidates)
+    monkeypatch.setattr(Tuner, "_candidates", lambda self: candidates)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
     tuner = SsvTuner(replace(cpu, kind="gpu", vendor="nobody"), QuietContext())
     tuner.find()
@@ -148,13 +150,13 @@ def test_a_choice_that_changes_scores_of_pairs_is_never_taken(cpu: Device, monke
 
         def result():
             found = collect()
-            wrong = found.scores.values + (pair_tuning_of(session.device).columns == 4)
+            wrong = found.scores.values + (PairTuning.of(session.device).columns == 4)
             return replace(found, scores=Scores(batch.targets, wrong))
 
         return result
 
     monkeypatch.setattr(SmithWatermanStage, "start", wrong_for_four)
-    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(pair_tuning_of(session.device).columns))
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(PairTuning.of(session.device).columns))
     tuner = PairTuner(cpu, QuietContext())
     tuner.tuning = replace(tuner.tuning, columns=1)
     assert tuner.find().columns == 2
@@ -204,12 +206,12 @@ def test_strips_of_pairs_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pyte
     monkeypatch.setattr(PairTuner, "lengths", (9, 20))
     monkeypatch.setattr(PairTuner, "most_sequences", 8)
     candidates = (("rows", "item", (8, 16)), ("lane_rows", "lanes", (4,)), ("long_percent", "item", (50,)))
-    monkeypatch.setattr(tuners, "PAIR_GPU_CANDIDATES", candidates)
+    monkeypatch.setattr(Tuner, "_candidates", lambda self: candidates)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
     launch = OpenCLSession.launch
 
     def without_room(self, file, kernel, defines, *rest, **more):
-        if file == "smith_waterman_item" and pair_tuning_of(self.device).rows == 8:
+        if file == "smith_waterman_item" and PairTuning.of(self.device).rows == 8:
             raise DeviceError("The kernel does not fit the device.", "Take another.")
         return launch(self, file, kernel, defines, *rest, **more)
 
@@ -239,7 +241,7 @@ def test_progress_runs_through_all_kernels(cpu: Device) -> None:
 def test_strips_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trials of a GPU, run on the CPU as if it were one; small shares keep it short."""
     monkeypatch.setattr(Tuner, "lengths", (5, 9))
-    monkeypatch.setattr(tuners, "GPU_CANDIDATES", (("strip_nodes", "item", (4, 8)),))
+    monkeypatch.setattr(Tuner, "_candidates", lambda self: (("strip_nodes", "item", (4, 8)),))
     monkeypatch.setattr(tuners, "CROSSOVER", (2,))
     monkeypatch.setattr(Tuner, "most_sequences", 8)
     monkeypatch.setattr(Tuner, "_confirm", lambda self, before: None)
@@ -266,14 +268,14 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: py
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(OutputError, match="could not be kept"):
-        keep_tuning("a device", {PREFIX + "vector_sequences": 3})
+        keep_tuning("a device", {ViterbiTuning.prefix + "vector_sequences": 3})
 
 
 def test_choices_that_are_no_faster_in_turns_are_given_up(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a trial found may have been chance."""
     tuner = ViterbiTuner(cpu, QuietContext())
     before = tuner.tuning
-    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(tuning_of(session.device).vector_lanes))
+    monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(ViterbiTuning.of(session.device).vector_lanes))
     tuner.tuning = replace(before, vector_lanes=4 * before.vector_lanes // 8, vector_sequences=1)
     slower = tuner.tuning
     monkeypatch.setattr(ViterbiStage, "start", lambda self, session, batch, model: lambda: None)

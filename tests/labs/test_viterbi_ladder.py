@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
 from clalign.jobs import Job
 from clalign.labs import viterbi_ladder as lab

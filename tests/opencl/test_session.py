@@ -20,7 +20,7 @@ from clalign.compute.opencl.build_reports import parse_log
 from clalign.compute.opencl.choice import all_devices
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.opencl.transfers import SMALL_BYTES, is_over
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.jobs import Job, building
 from clalign.stages.plan7.viterbi import VITERBI
@@ -58,7 +58,7 @@ def test_results_in_any_order_of_collecting(session: OpenCLSession) -> None:
     profile = random_profile(rng, 25)
     batches = [random_batch(rng, profile, 9, 60) for _ in range(4)]
     waiting = [session.start(VITERBI, batch, profile) for batch in batches]
-    tracing = [session.beside().start(VITERBI_TRACE, batch, profile) for batch in batches]
+    tracing = [session.second_queue().start(VITERBI_TRACE, batch, profile) for batch in batches]
     for batch, wait, paths in reversed(list(zip(batches, waiting, tracing, strict=True))):
         assert (wait().values == VITERBI.reference(batch, profile).values).all()
         assert paths() == VITERBI_TRACE.reference(batch, profile)
@@ -94,7 +94,7 @@ def test_the_reference_computes_when_it_is_asked() -> None:
         assert wait().values.tolist() == VITERBI.reference(batch, profile).values.tolist()
         assert asked
         assert session.kernel_seconds > 0
-        assert session.beside() is session
+        assert session.second_queue() is session
 
 
 def test_large_arrays_arrive_whole(session: OpenCLSession) -> None:
@@ -132,8 +132,8 @@ def test_a_cpu_reads_residues_where_they_are(opened: Device) -> None:
     with OpenCLSession(opened) as session:
         shared = session.share(codes)
         assert shared.flags & cl.mem_flags.USE_HOST_PTR
-        session.resident("codes", codes, lambda: shared)
-        assert session._residents.n_bytes == 0
+        session.cached("codes", codes, lambda: shared)
+        assert session._cache.n_bytes == 0
 
 
 def test_what_stays_on_the_device(session: OpenCLSession) -> None:
@@ -141,34 +141,34 @@ def test_what_stays_on_the_device(session: OpenCLSession) -> None:
     made: list[int] = []
 
     def ask(i: int) -> Any:
-        return session.resident("table", keys[i], lambda: made.append(i) or [session.upload(np.zeros(1000, np.uint8))])
+        return session.cached("table", keys[i], lambda: made.append(i) or [session.upload(np.zeros(1000, np.uint8))])
 
     first = ask(0)
     assert ask(0) is first
-    assert session.resident("other", keys[0], lambda: 7) == 7
+    assert session.cached("other", keys[0], lambda: 7) == 7
     assert made == [0]
-    session._residents.budget = 2500
+    session._cache.budget = 2500
     for i in (1, 0, 2):  # 1 was used before 0, so it goes when 2 comes
         ask(i)
     assert made == [0, 1, 2]
     assert ask(0) is first
     ask(1)
     assert made == [0, 1, 2, 1]
-    assert session._residents.n_bytes <= 2500
+    assert session._cache.n_bytes <= 2500
 
 
 def test_buffers_within_values_count(session: OpenCLSession) -> None:
     key = np.zeros(0)
-    layout = session.resident("layout", key, lambda: Held(("x", session.allocate(5000))))
+    layout = session.cached("layout", key, lambda: Held(("x", session.allocate(5000))))
     assert layout.buffers[1].size >= 5000
-    assert session._residents.n_bytes >= 5000
+    assert session._cache.n_bytes >= 5000
 
 
 def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None:
     """A session beside this one may be left alone then, and its buffers be given to others."""
     rng = np.random.default_rng(10)
     profile = random_profile(rng, 60)
-    beside = session.resident("beside", profile, session.beside)
+    beside = session.cached("beside", profile, session.second_queue)
     beside.start(VITERBI, random_batch(rng, profile, 500, 400, same_length=True), profile)
     (event, *_), *_ = beside._launched
     with pytest.raises(OutOfDeviceMemory), session._translated():
@@ -178,7 +178,7 @@ def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None
 
 def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession) -> None:
     """Queues may share results, and the one that they were made in may still be busy with something else."""
-    beside, gate = session.beside(), cl.UserEvent(session._context)
+    beside, gate = session.second_queue(), cl.UserEvent(session._context)
     cl.enqueue_marker(session._queue, wait_for=[gate])
     try:
         shared = session.results(40)
@@ -206,7 +206,7 @@ def test_scratch_memory_is_kept_for_its_queue(session: OpenCLSession) -> None:
     assert kept.size >= 8192
     assert session.scratch("edges", 8000) is kept
     assert session.scratch("others", 5000) is not kept
-    with session.beside() as beside:
+    with session.second_queue() as beside:
         assert beside.scratch("edges", 5000) is not kept
 
 
@@ -216,19 +216,19 @@ def test_scratch_memory_is_not_rounded_up_beyond_the_largest_buffer(session: Ope
 
 
 def test_another_object_at_the_same_address_is_another_key(session: OpenCLSession) -> None:
-    values = [session.resident("number", object(), lambda i=i: i) for i in range(50)]
+    values = [session.cached("number", object(), lambda i=i: i) for i in range(50)]
     assert values == list(range(50))
     batches = (SequenceBatch.from_texts(["A" * (i + 1)]) for i in range(50))
-    assert [session.resident("length", b, lambda b=b: int(b.offsets[-1])) for b in batches] == list(range(1, 51))
+    assert [session.cached("length", b, lambda b=b: int(b.offsets[-1])) for b in batches] == list(range(1, 51))
 
 
 def test_what_belongs_to_a_batch_goes_with_it(session: OpenCLSession) -> None:
     batch = SequenceBatch.from_texts(["ACD"])
     session.residues(batch)
-    assert len(session._residents) == 1
-    assert session._residents.n_bytes >= 3 or session.device.kind == "cpu"
+    assert len(session._cache) == 1
+    assert session._cache.n_bytes >= 3 or session.device.kind == "cpu"
     del batch
-    assert len(session._residents) == session._residents.n_bytes == 0
+    assert len(session._cache) == session._cache.n_bytes == 0
 
 
 def test_a_batch_used_again_is_not_copied_again(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,12 +271,12 @@ def test_errors_of_the_driver_when_collecting(
 
         return wait
 
-    session.resident("kept", profile, lambda: 1)
+    session.cached("kept", profile, lambda: 1)
     monkeypatch.setattr(session._transfers, "download", refuse)
     wait = session.start(VITERBI, random_batch(rng, profile, 3, 10), profile)
     with pytest.raises(kind, match="clWaitForEvents"):
         wait()
-    assert (len(session._residents) == 0) == (kind is OutOfDeviceMemory), "room is made for another try"
+    assert (len(session._cache) == 0) == (kind is OutOfDeviceMemory), "room is made for another try"
 
 
 def test_memory_that_only_the_kernel_missed(session: OpenCLSession) -> None:
@@ -341,7 +341,7 @@ def test_times_are_counted(session: OpenCLSession) -> None:
         session.run(VITERBI, batch, profile)
     after = session.kernel_seconds
     assert 0 < after < 60
-    with session.beside() as beside:
+    with session.second_queue() as beside:
         beside.run(VITERBI_TRACE, batch, profile)
         assert beside.kernel_seconds > 0
     assert session.kernel_seconds == after

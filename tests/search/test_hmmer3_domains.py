@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.compute.sessions import Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
 from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.formats.profiles import load_profiles
 from clalign.values.devices import Device

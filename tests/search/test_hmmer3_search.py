@@ -16,7 +16,8 @@ import pytest
 
 from clalign.cli.processes import WorkerProcess
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import ReferenceSession, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import ReferenceSession
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export

@@ -10,7 +10,8 @@ import pytest
 from clalign.compute import opening
 from clalign.compute.batching import MIN_CELLS
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import ReferenceSession, Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import profile_search
 from clalign.engines.plan7.profile_search import run_search
@@ -130,8 +131,8 @@ class Watching(ReferenceSession):
 
         return collect
 
-    def beside(self) -> Session:
-        return self.inner.beside()
+    def second_queue(self) -> Session:
+        return self.inner.second_queue()
 
 
 def test_the_next_batch_is_started_before_one_is_collected(

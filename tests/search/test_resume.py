@@ -15,7 +15,8 @@ import pytest
 from clalign.cli.processes import WorkerProcess
 from clalign.compute import opening
 from clalign.compute.opencl.choice import pick_device
-from clalign.compute.sessions import ReferenceSession, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import ReferenceSession
 from clalign.databases.examples import load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7 import profile_search

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from clalign.compute.sessions import Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
 from clalign.values.devices import Device
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
-from clalign.stages.hmmer3.chosen import Chosen, length_buffers
+from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile, swissprot_batch
@@ -60,7 +60,7 @@ def test_chosen_rows(session: Session) -> None:
     profile = random_local_profile(rng, 33)
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = Chosen(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
+    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
     scores = BIAS_FILTER.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
     found = session.download(scores, 7, np.float32)[:5]
     assert np.abs(found - BIAS_FILTER.reference(batch, profile)[rows[:5]]).max() < TOLERANCE

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.chosen import Chosen, length_buffers
 from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
+from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
@@ -97,7 +97,7 @@ def test_chosen_rows(session: Session) -> None:
     profile = random_local_profile(rng, 33)
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = Chosen(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
+    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
     scores = FORWARD.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
     found = session.download(scores, 7, np.float32)[:5]
     assert np.abs(found - FORWARD.reference(batch, profile)[rows[:5]]).max() < TOLERANCE

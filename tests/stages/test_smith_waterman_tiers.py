@@ -10,7 +10,7 @@ import pytest
 
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.compute.sessions import open_session
+from clalign.compute.opening import open_session
 from clalign.formats.matrices import load_matrix
 from clalign.stages.pairwise import smith_waterman_gpu
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.chosen import Chosen, length_buffers
+from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
 from clalign.stages.hmmer3.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
 from clalign.values.alphabets import AMINO
@@ -230,7 +230,7 @@ def test_chosen_rows(session: Session) -> None:
     profile = random_local_profile(rng, 33)
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = Chosen(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
+    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
     scores = VITERBI_FILTER.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
     found = session.download(scores, 7, np.float32)[:5]
     assert (found == VITERBI_FILTER.reference(batch, profile)[rows[:5]]).all()

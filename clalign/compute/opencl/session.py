@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,24 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
+from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.discover import driver_device
 from clalign.compute.opencl.kernels import build
-from clalign.compute.opencl.residents import Residents
-from clalign.compute.opencl.transfers import DamagedCopy, Shape, Transfers, is_over, marked_size, new_buffer, span_of
-from clalign.compute.sessions import Building, Check, Result, Stage, nobody_told, nothing_to_check
+from clalign.compute.opencl.transfers import DamagedCopy, Transfers, is_over, marked_size, new_buffer, span_of
+from clalign.compute.sessions import (
+    Batch,
+    Buffer,
+    Building,
+    Check,
+    Kept,
+    Model,
+    Number,
+    Result,
+    Shape,
+    Stage,
+    nobody_told,
+    nothing_to_check,
+)
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
@@ -41,13 +54,11 @@ _OUT_OF_MEMORY = {
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
 
-RESIDENT_SHARE = 0.5
+CACHE_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
 
 SMALL_ZEROS = 4096
 """Up to so many zeros a CPU gets from the host at once."""
-
-Resident = TypeVar("Resident")
 
 
 def has_own_memory(device: Device) -> bool:
@@ -66,11 +77,11 @@ class OpenCLSession:
         self.device = device
         self.check = check
         self._building = building
-        self._residents = Residents(int(device.memory_bytes * RESIDENT_SHARE), self._size_of)
+        self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
         self._seconds_of: dict[str, float] = {}
-        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a session beside this one still has to tell
+        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a second queue still has to tell
         self._busy = BusyTime()
         self._is_owner = True
         self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
@@ -84,7 +95,7 @@ class OpenCLSession:
             self._transfers = Transfers(self._context, self._pool, in_place=not apart)
         self._sessions.add(self)
 
-    def run(self, stage: Stage[Result], batch: Any, model: Any) -> Result:
+    def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run a stage's kernel on a batch.
 
         Raises
@@ -96,7 +107,7 @@ class OpenCLSession:
         """
         return self.start(stage, batch, model)()
 
-    def start(self, stage: Stage[Result], batch: Any, model: Any) -> Callable[[], Result]:
+    def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
         """Enqueue a stage's kernels and return what waits for the result; both raise as `run` does."""
         collect = stage.start(self, batch, model)
         with self._translated():
@@ -128,8 +139,8 @@ class OpenCLSession:
         if not is_so:
             raise self.wrong(what)
 
-    def beside(self) -> OpenCLSession:
-        """Return a session on the same context with a queue of its own, which is to be closed first."""
+    def second_queue(self) -> OpenCLSession:
+        """Open a second command queue on the same device, which is to be closed first."""
         other = copy.copy(self)
         with self._translated():
             other._queue = self._new_queue()
@@ -139,7 +150,7 @@ class OpenCLSession:
         return other
 
     def join(self, other: OpenCLSession) -> None:
-        """Count the time of those kernels of a session beside this one that are done; wait for none."""
+        """Count the time of those kernels of a second queue that are done; wait for none."""
         other._count_kernels()
         for source, seconds in other._seconds_of.items():
             self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
@@ -172,7 +183,7 @@ class OpenCLSession:
 
     def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
         """Return the letter codes and the offsets of a batch, kept for when it is used again."""
-        return self.resident("residues", batch, lambda: (self.share(batch.codes), self.share(batch.offsets)))
+        return self.cached("residues", batch, lambda: (self.share(batch.codes), self.share(batch.offsets)))
 
     def allocate(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer with undefined content."""
@@ -197,12 +208,12 @@ class OpenCLSession:
     def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
         """Return a buffer of at least so many bytes for what a launch needs while it runs.
 
-        It is kept under its name for the next launch in this session's queue; a session beside this one has its own.
+        It is kept under its name for the next launch in this session's queue; a second queue has its own.
         """
         size = 1 << max(10, (n_bytes - 1).bit_length())
         if self.device.max_buffer_bytes and size > self.device.max_buffer_bytes:
             size = n_bytes
-        return self.resident(f"scratch {name} of {size}", self, lambda: self.allocate(size))
+        return self.cached(f"scratch {name} of {size}", self, lambda: self.allocate(size))
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
@@ -215,13 +226,13 @@ class OpenCLSession:
             cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
         return buffer
 
-    def download(self, buffer: cl.Buffer, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
         """Return the content of a buffer, after everything launched before."""
         return self.fetch(buffer, shape, dtype)()
 
     def fetch(
-        self, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
-    ) -> Callable[[], npt.NDArray[Any]]:
+        self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
+    ) -> Callable[[], npt.NDArray[Number]]:
         """Return what waits for all that was launched until now and returns the content of a buffer.
 
         A shape that the host does not know yet is asked for then.
@@ -229,7 +240,7 @@ class OpenCLSession:
         with self._translated():
             wait = self._transfers.download(self._queue, buffer, shape, dtype)
 
-        def fetched() -> npt.NDArray[Any]:
+        def fetched() -> npt.NDArray[Number]:
             with self._translated():
                 return wait()
 
@@ -269,7 +280,7 @@ class OpenCLSession:
                 global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
             )  # fmt: skip
         if not self._is_owner:
-            # Some drivers hold commands back until somebody waits; then it would not run beside anything.
+            # Some drivers hold commands back until somebody waits; then it would not run at the same time as anything.
             with self._translated():
                 self._queue.flush()
         # Memory of the host that the kernel reads must stay until it is done.
@@ -351,13 +362,12 @@ class OpenCLSession:
         if not self._is_owner:
             self._spans += spans
 
-    def resident(self, name: str, key: object, make: Callable[[], Resident]) -> Resident:
+    def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what `make` built for this very key object, building it again only if it had to go.
 
         The object is held as long as what belongs to it; the least recently used goes first.
         """
-        resident: Resident = self._residents.find(name, key, make)
-        return resident
+        return self._cache.find(name, key, make)
 
     @staticmethod
     def _size_of(leaf: Any) -> int:
@@ -374,7 +384,7 @@ class OpenCLSession:
         return codes
 
     def _settle(self) -> None:
-        """Wait for this session and those beside it: what they use may be given to others when they are left alone."""
+        """Wait for all queues of the device: what they use may be given to others when they are left alone."""
         for session in list(self._sessions):
             with contextlib.suppress(cl.Error):
                 session._queue.finish()
@@ -390,7 +400,7 @@ class OpenCLSession:
             name = self.device.name
             if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
                 self._settle()
-                self._residents.give_way()
+                self._cache.give_way()
                 if hasattr(self, "_transfers"):  # not while the device is being opened
                     self._transfers.give_way()
                 if self._pool is not None:
@@ -414,5 +424,5 @@ class OpenCLSession:
             self._queue.finish()
         self._launched.clear()
         if self._is_owner:
-            self._residents.clear()
+            self._cache.clear()
             self._kernels.clear()

@@ -12,8 +12,7 @@ import pyopencl as cl
 from pyopencl.tools import MemoryPool
 
 from clalign.compute.opencl.busy_time import Span
-
-Shape = int | tuple[int, ...]
+from clalign.compute.sessions import Buffer, Number, Shape
 
 MARK = np.uint32(0x7FE5A5A5)
 """What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
@@ -144,8 +143,8 @@ class Transfers:
         return [*self._uploads, *self._fills]
 
     def download(
-        self, queue: cl.CommandQueue, buffer: cl.Buffer, shape: Shape | Callable[[], Shape], dtype: npt.DTypeLike
-    ) -> Callable[[], npt.NDArray[Any]]:
+        self, queue: cl.CommandQueue, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
+    ) -> Callable[[], npt.NDArray[Number]]:
         """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
 
         The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
@@ -155,7 +154,7 @@ class Transfers:
         self._fills = [event for event in self._fills if not is_over(event)]
         computed = [cl.enqueue_marker(queue), *self._fills]  # what no kernel writes is to be marked all the same
 
-        def fetched() -> npt.NDArray[Any]:
+        def fetched() -> npt.NDArray[Number]:
             wanted = shape() if callable(shape) else shape
             n_bytes = int(np.prod(wanted, dtype=np.int64)) * np.dtype(dtype).itemsize
             if not n_bytes:
@@ -164,7 +163,7 @@ class Transfers:
             if n_bytes + n_behind > buffer.size:
                 raise DamagedCopy(f"it counts {n_bytes:,} bytes of results, but there is room for {buffer.size:,}")
             queue.flush()  # or another queue could wait for it forever
-            found, again = self._read_twice(buffer, n_bytes + n_behind, computed)
+            found, again = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
             if not np.array_equal(found, again):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from clalign.compute.opening import Opening
-from clalign.compute.sessions import Check, Session, open_session
+from clalign.compute.opening import Opening, open_session
+from clalign.compute.sessions import Check, Session
 from clalign.errors import DeviceError
 from clalign.values.devices import Device
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session, open_session
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, read_again

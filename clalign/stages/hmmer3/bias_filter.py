@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
-from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.compute.geometry import in_turns
+from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
+from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
 from clalign.values.sequences import SequenceBatch
 
@@ -23,14 +23,8 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"bias_filter_item": ({"BLO
 """Choices that are compiled for other vendors in the tests."""
 
 
-class BiasFilterStage(ChosenStage):
-    """The bias filter's score of every sequence of a batch in nats.
-
-    Parameters
-    ----------
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class BiasFilterStage(ScoringStage):
+    """The bias filter's score of every sequence of a batch in nats."""
 
     name = "bias_filter"
 
@@ -43,18 +37,14 @@ class BiasFilterStage(ChosenStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
-    ) -> Any:
+        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+    ) -> Buffer:
         """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        device = session.device
-        group = 1 if device.kind == "cpu" else min(GROUP, device.max_work_group)
-        most = 1 if device.kind == "cpu" else ITEMS // group
-        n_groups = max(1, min(device.n_compute_units * most, -(-chosen.most // group)))
-        ratios = session.resident("composition", profile, lambda: session.upload(composition_odds(profile)))
+        ratios = session.cached("composition", profile, lambda: session.upload(composition_odds(profile)))
         steps = composition_steps(profile.length)
         scores = session.allocate(4 * chosen.most)
         session.launch(
-            "bias_filter_item", "bias_filter", self.defines, n_groups * group, group,
+            "bias_filter_item", "bias_filter", self.defines, *in_turns(session.device, chosen.most, GROUP, ITEMS),
             *session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count,
             ratios, steps.leave, steps.stay, session.zeros(4), scores,
         )  # fmt: skip

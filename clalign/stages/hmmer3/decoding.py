@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions, teams_for
 from clalign.values.envelopes import Decoded, Region
 from clalign.values.local_profiles import LocalProfile
@@ -20,22 +19,10 @@ VARIANTS = {f"decoding_{shape}": defines for shape, defines in TEAM_VARIANTS.ite
 """Choices that are compiled for other vendors in the tests."""
 
 
-class DecodingStage:
-    """Forward score, expected number of domains and regions of every target of a batch.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``vector`` or ``lanes``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class DecodingStage(Stage[SequenceBatch, LocalProfile, list[Decoded]]):
+    """Forward score, expected number of domains and regions of every target of a batch."""
 
     name = "decoding"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> list[Decoded]:
         """Decode target after target with the plain reference."""
@@ -44,12 +31,12 @@ class DecodingStage:
         odds = striped_odds(model)
         return [decode(batch.residues(row), odds, check) for row in range(len(batch))]
 
-    def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], list[Decoded]]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], list[Decoded]]:
         """Start decoding the batch on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
-        teams = teams_for(session, self.name, self.shape, self.defines)
+        teams = teams_for(self, session.device)
         found, _ = portions(session, teams, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS))
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
@@ -70,7 +57,7 @@ class DecodingStage:
 
 
 def _demand_possible(
-    session: Any,
+    session: KernelSession,
     batch: SequenceBatch,
     scores: npt.NDArray[np.float32],
     expected: npt.NDArray[np.float32],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions, teams_for
 from clalign.values.alignments import DomainPath
@@ -28,22 +28,10 @@ MOST_TEXT = 2**31 - 1
 """Characters of all alignments of a batch: what an index of the kernel can hold."""
 
 
-class EnvelopeStage:
-    """Each part of a batch taken as one domain; None where single precision does not hold its probabilities.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``vector`` or ``lanes``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
+    """Each part of a batch taken as one domain; None where single precision does not hold its probabilities."""
 
     name = "envelope"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
 
     def reference(self, batch: Parts, model: LocalProfile, check: Check = nothing_to_check) -> Answers:
         """Score and align part after part with the plain reference."""
@@ -55,12 +43,12 @@ class EnvelopeStage:
             for n in range(len(batch))
         ]
 
-    def start(self, session: Any, batch: Parts, model: LocalProfile) -> Callable[[], Answers]:
+    def start(self, session: KernelSession, batch: Parts, model: LocalProfile) -> Callable[[], Answers]:
         """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         n, vectors = len(batch), n_vectors(model.length)
-        teams = teams_for(session, self.name, self.shape, self.defines)
+        teams = teams_for(self, session.device)
         found, left = portions(session, teams, batch.lengths, lambda longest: _scratch(longest, vectors))
         kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
         ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
@@ -70,8 +58,14 @@ class EnvelopeStage:
                 "Search smaller parts of the file.",
             )
         text_at = np.concatenate([[0], ends]).astype(np.int32)
-        sizes = [(n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), (int(text_at[-1]), np.uint8)]
-        sizes.append(sizes[-1])
+        text = int(text_at[-1]), np.uint8
+        sizes: list[tuple[int, Any]] = [
+            (n * 2, np.float32),
+            (n * len(kinds), np.float32),
+            (n * 3, np.int32),
+            text,
+            text,
+        ]
         out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
         table, places = session.upload(part_table(batch)), session.upload(text_at)
         tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
@@ -98,7 +92,7 @@ class EnvelopeStage:
 
 
 def _demand_possible(
-    session: Any,
+    session: KernelSession,
     parts: Parts,
     model: LocalProfile,
     text_at: npt.NDArray[np.int32],

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import in_turns
+from clalign.compute.sessions import Argument, Buffer, KernelSession
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
-from clalign.stages.hmmer3.chosen import Chosen, LengthBuffers, length_buffers, length_terms_of
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
+from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
 from clalign.stages.hmmer3.ssv import SSV, SsvCells, bytes_of
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.filters import FilterLimits, least_difference
@@ -106,11 +107,11 @@ def least_scores(model: FilterModel) -> Least:
 class Cascade:
     """The filters on one batch."""
 
-    def __init__(self, session: Any, batch: SequenceBatch, model: FilterModel) -> None:
+    def __init__(self, session: KernelSession, batch: SequenceBatch, model: FilterModel) -> None:
         self.session, self.batch, self.model = session, batch, model
         self.profile = model.profile
         self.terms: LengthBuffers = length_buffers(session, batch)
-        self.least: Least = session.resident("least scores", model, lambda: least_scores(model))
+        self.least: Least = session.cached("least scores", model, lambda: least_scores(model))
         n = len(batch)
         self.msv = session.results(4 * n)
         self.bias, self.viterbi, self.forward = (session.allocate(4 * n) for _ in range(3))
@@ -127,11 +128,11 @@ class Cascade:
         )  # fmt: skip
         return self.fetching(passed, found)
 
-    def after_bytes(self, cells: SsvCells) -> Chosen:
+    def after_bytes(self, cells: SsvCells) -> RowList:
         """Enqueue what follows SSV, MSV where it is needed; return what passes."""
         scores = bytes_of(self.session, self.profile)
         passed, open_ = self.new_list(), self.new_list()
-        nats = self.session.resident("nats of levels", EVERYTHING, self.nats)
+        nats = self.session.cached("nats of levels", EVERYTHING, self.nats)
         numbers = (np.int32(scores.begin), np.int32(scores.bias), self.least.msv)
         of_length = (self.terms.byte_move, self.terms.null, nats)
         results = (self.msv, passed.rows, passed.count)
@@ -143,7 +144,7 @@ class Cascade:
         self.select("after_msv", open_.most, open_.rows, open_.count, levels, *of_length, *numbers, *results)
         return passed
 
-    def after_bias(self, passed: Chosen) -> Chosen:
+    def after_bias(self, passed: RowList) -> RowList:
         """Enqueue the bias and the Viterbi filter; return what passes both."""
         to_viterbi, to_forward = self.new_list(), self.new_list()
         is_used = self.model.limits.bias
@@ -162,25 +163,22 @@ class Cascade:
         )  # fmt: skip
         return to_forward
 
-    def new_list(self) -> Chosen:
+    def new_list(self) -> RowList:
         """Return an empty list with room for every sequence."""
         n = len(self.batch)
-        return Chosen(self.session.allocate(4 * n), self.session.zeros(4), n)
+        return RowList(self.session.allocate(4 * n), self.session.zeros(4), n)
 
-    def select(self, entry: str, most: int, *arguments: Any) -> None:
+    def select(self, entry: str, most: int, *arguments: Argument) -> None:
         """Enqueue a kernel that looks through a list."""
-        device = self.session.device
-        group = 1 if device.kind == "cpu" else min(SELECT_GROUP, device.max_work_group)
-        per_unit = 1 if device.kind == "cpu" else SELECT_ITEMS // group
-        n_groups = max(1, min(device.n_compute_units * per_unit, -(-most // group)))
-        self.session.launch("filters_item", entry, {}, n_groups * group, group, *arguments)
+        geometry = in_turns(self.session.device, most, SELECT_GROUP, SELECT_ITEMS)
+        self.session.launch("filters_item", entry, {}, *geometry, *arguments)
 
-    def nats(self) -> Any:
+    def nats(self) -> Buffer:
         """Return the scores of all levels on the device."""
         levels = np.arange(N_LEVELS) - LEVEL_ZERO
         return self.session.upload(np.array([nats_of(int(level), 0) for level in levels], np.float32))
 
-    def fetching(self, passed: Chosen, found: Any) -> Callable[[], Filtered]:
+    def fetching(self, passed: RowList, found: Buffer) -> Callable[[], Filtered]:
         """Return what waits for the results."""
         session, n = self.session, len(self.batch)
         fetch_count = session.fetch(passed.count, 1, np.uint32)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel
 from clalign.values.filters import Passage
 from clalign.values.sequences import SequenceBatch
@@ -16,12 +15,12 @@ from clalign.values.sequences import SequenceBatch
 __all__ = ["FILTERS", "PASSED_FORWARD", "FilterModel", "Filtered", "FiltersStage"]
 
 
-class FiltersStage:
+class FiltersStage(Stage[SequenceBatch, FilterModel, Filtered]):
     """All filters on every sequence of a batch; the lists of what passes never leave the device."""
 
     name = "filters"
 
-    def start(self, session: Any, batch: SequenceBatch, model: FilterModel) -> Callable[[], Filtered]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: FilterModel) -> Callable[[], Filtered]:
         """Enqueue all filters; nothing waits for the host between them."""
         if len(batch) == 0:
             return lambda: NO_TARGETS

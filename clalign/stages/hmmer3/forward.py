@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
-from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core
+from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
-from clalign.stages.plan7.viterbi_shapes import LOCAL_SHARE, lane_backend
+from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 
@@ -21,8 +20,6 @@ Choices = Mapping[str, int]
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
-
-GROUPS_PER_UNIT = 16
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "forward_lanes": (
@@ -35,16 +32,8 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 
-class ForwardStage(ChosenStage):
-    """The Forward score of every sequence of a batch in nats, to a few units of the last place of a float.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``lanes`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class ForwardStage(ScoringStage):
+    """The Forward score of every sequence of a batch in nats, to a few units of the last place of a float."""
 
     name = "forward"
 
@@ -57,10 +46,10 @@ class ForwardStage(ChosenStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
-    ) -> Any:
+        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+    ) -> Buffer:
         """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        shape = self.shape_on(session.device)
         launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
         head = (*session.residues(batch), terms.move, chosen.rows, chosen.count)
         scores = session.allocate(4 * chosen.most)
@@ -69,31 +58,28 @@ class ForwardStage(ChosenStage):
 
 
 def launch_vector(
-    session: Any, profile: LocalProfile, most: int, head: tuple[Any, ...], choices: Choices, scores: Any
+    session: KernelSession, profile: LocalProfile, most: int, head: tuple[Buffer, ...], choices: Choices, scores: Buffer
 ) -> None:
     """Enqueue the shape for CPUs."""
     vectors = -(-profile.length // VECTOR_LANES)
     defines = {"VECTORS": max(4, 1 << (vectors - 1).bit_length()), **choices}
     session.launch(
-        "forward_vector", "forward", defines, max(1, session.device.n_compute_units), 1,
+        "forward_vector", "forward", defines, *one_a_core(session.device),
         *head, np.int32(vectors), *striped_tables(session, profile), session.zeros(4), scores,
     )  # fmt: skip
 
 
 def launch_lanes(
-    session: Any, profile: LocalProfile, most: int, head: tuple[Any, ...], choices: Choices, scores: Any
+    session: KernelSession, profile: LocalProfile, most: int, head: tuple[Buffer, ...], choices: Choices, scores: Buffer
 ) -> None:
     """Enqueue the shape for GPUs."""
     device, defines = session.device, {**lane_backend(session.device), **choices}
     lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
-    group = lanes if defines["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group)
-    needed = (8 * nodes + 1) * lanes * 4
-    is_local = int(needed <= LOCAL_SHARE * device.local_bytes)
-    defines = {"NODES": nodes, "GROUP": group, "LOCAL_STEPS": is_local, **defines}
-    group = defines["GROUP"]
-    n_groups = max(1, min(-(-most // (group // lanes)), device.n_compute_units * GROUPS_PER_UNIT))
+    is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
+    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), "LOCAL_STEPS": is_local, **defines}
+    geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
     session.launch(
-        "forward_lanes", "forward", defines, n_groups * group, group,
+        "forward_lanes", "forward", defines, *geometry,
         *head, session.zeros(4), *lanes_tables(session, profile, lanes), scores,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -61,23 +62,21 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
     return np.concatenate([steps, entering[None]]), np.stack(crossings).astype(np.float32), emissions
 
 
-def striped_tables(session: Any, profile: LocalProfile) -> list[Any]:
+def striped_tables(session: KernelSession, profile: LocalProfile) -> list[Buffer]:
     """Return the tables of ``common/striped_forward.h`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         steps, crossings, emissions = forward_tables(profile, VECTOR_LANES)
         return [session.upload(a) for a in (steps.transpose(2, 0, 1), crossings, emissions.transpose(0, 2, 1))]
 
-    tables: list[Any] = session.resident("striped forward", profile, make)
-    return tables
+    return session.cached("striped forward", profile, make)
 
 
-def lanes_tables(session: Any, profile: LocalProfile, lanes: int) -> list[Any]:
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> list[Buffer]:
     """Return the tables of ``forward_lanes.cl`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         steps, crossings, emissions = forward_tables(profile, lanes)
         return [session.upload(a) for a in (steps.transpose(0, 2, 1), crossings, emissions.transpose(0, 2, 1))]
 
-    tables: list[Any] = session.resident(f"forward lanes {lanes}", profile, make)
-    return tables
+    return session.cached(f"forward lanes {lanes}", profile, make)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.stages.plan7.viterbi_shapes import lane_backend
+from clalign.compute.geometry import lane_backend
+from clalign.compute.sessions import Argument, Buffer, KernelSession, Stage
+from clalign.values.devices import Device
 from clalign.values.envelopes import Parts
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.striped_odds import StripedOdds, striped_odds
@@ -32,22 +34,20 @@ TEAM_VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Whole = npt.NDArray[np.int32]
 
 
-def odds_of(session: Any, model: LocalProfile) -> StripedOdds:
+def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
     """Return the striped odds of a profile, computed once a session."""
-    odds: StripedOdds = session.resident("striped odds", model, lambda: striped_odds(model))
-    return odds
+    return session.cached("striped odds", model, lambda: striped_odds(model))
 
 
-def odds_tables(session: Any, model: LocalProfile) -> list[Any]:
+def odds_tables(session: KernelSession, model: LocalProfile) -> list[Buffer]:
     """Return steps and emissions (``common/local_rows.h``) on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         odds = odds_of(session, model)
         steps = (odds.begin, odds.mm, odds.im, odds.dm, odds.md, odds.mi, odds.ii, odds.dd)
         return [session.upload(np.stack(steps, axis=1)), session.upload(odds.emissions)]
 
-    tables: list[Any] = session.resident("local odds", model, make)
-    return tables
+    return session.cached("local odds", model, make)
 
 
 def part_table(parts: Parts) -> Whole:
@@ -80,7 +80,7 @@ class Portion:
     n_teams: int
     scratch: tuple[int, ...]
 
-    def buffers(self, session: Any) -> list[Any]:
+    def buffers(self, session: KernelSession) -> list[Buffer]:
         """Return the scratch buffers."""
         return [session.allocate(self.n_teams * size) for size in self.scratch]
 
@@ -106,24 +106,23 @@ class Teams:
     defines: dict[str, int]
     most: int
 
-    def launch(self, session: Any, entry: str, portion: Portion, *arguments: Any) -> None:
+    def launch(self, session: KernelSession, entry: str, portion: Portion, *arguments: Argument) -> None:
         """Enqueue the kernel for a portion."""
         group = 1 if self.shape == "vector" else portion.lanes
         defines = {**self.defines, "LANES": portion.lanes}
         session.launch(f"{self.name}_{self.shape}", entry, defines, portion.n_teams * group, group, *arguments)
 
 
-def teams_for(session: Any, name: str, shape: str | None, defines: dict[str, int]) -> Teams:
+def teams_for(stage: Stage[Any, Any, Any], device: Device) -> Teams:
     """Return the layout that suits a device, or the one that is asked for."""
-    units = max(1, session.device.n_compute_units)
-    chosen = shape or ("vector" if session.device.kind == "cpu" else "lanes")
-    if chosen == "vector":
-        return Teams(name, chosen, defines, units)
-    return Teams(name, chosen, {**lane_backend(session.device), **defines}, units * TEAMS_A_UNIT)
+    units, shape = max(1, device.n_compute_units), stage.shape_on(device)
+    if shape == "vector":
+        return Teams(stage.name, shape, stage.defines, units)
+    return Teams(stage.name, shape, {**lane_backend(device), **stage.defines}, units * TEAMS_A_UNIT)
 
 
 def portions(
-    session: Any, teams: Teams, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
+    session: KernelSession, teams: Teams, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
 ) -> tuple[list[Portion], Whole]:
     """Cut problems into portions whose scratch memory fits the device.
 

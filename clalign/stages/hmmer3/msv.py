@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
-from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core
+from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
+from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.ssv import bytes_of
-from clalign.stages.plan7.viterbi_shapes import lane_backend
 from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
 from clalign.values.sequences import SequenceBatch
@@ -33,19 +32,9 @@ VECTOR_LANES = 16
 
 LANES_GROUP = 128
 
-GROUPS_PER_UNIT = 16
 
-
-class MsvStage(ChosenStage):
-    """The 8-bit score of state J of every sequence of a batch (uint8[n]); exact.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``lanes`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class MsvStage(ScoringStage):
+    """The 8-bit score of state J of every sequence of a batch (uint8[n]); exact."""
 
     name = "msv"
     dtype = np.uint8
@@ -62,10 +51,10 @@ class MsvStage(ChosenStage):
         return levels
 
     def enqueue(
-        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
-    ) -> Any:
+        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+    ) -> Buffer:
         """Enqueue the kernel on chosen rows; return a buffer of uint8[chosen.most]."""
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        shape = self.shape_on(session.device)
         launch = {"vector": _launch_vector, "lanes": _launch_lanes}[shape]
         levels, scores = session.allocate(chosen.most), bytes_of(session, profile)
         head = (*session.residues(batch), chosen.rows, chosen.count, terms.byte_move)
@@ -77,7 +66,7 @@ class MsvStage(ChosenStage):
 MSV = MsvStage()
 
 
-def _costs(session: Any, profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
+def _costs(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
     """Return the costs padded to so many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
     costs = np.full((N_CODES, lanes * nodes), NEVER_BYTE, np.uint8)
     costs[:, : profile.length] = bytes_of(session, profile).costs[:, 1:]
@@ -85,21 +74,31 @@ def _costs(session: Any, profile: LocalProfile, lanes: int, nodes: int) -> npt.N
 
 
 def _launch_vector(
-    session: Any, profile: LocalProfile, choices: Choices, head: tuple[Any, ...], numbers: tuple[Any, ...], levels: Any
+    session: KernelSession,
+    profile: LocalProfile,
+    choices: Choices,
+    head: tuple[Buffer, ...],
+    numbers: tuple[np.int32, ...],
+    levels: Buffer,
 ) -> None:
     vectors = -(-profile.length // VECTOR_LANES)
-    table = session.resident(
+    table = session.cached(
         "msv vector", profile,
         lambda: session.upload(_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)),
     )  # fmt: skip
     session.launch(
-        "msv_vector", "msv_score", {"VECTORS": vectors, **choices}, max(1, session.device.n_compute_units), 1,
+        "msv_vector", "msv_score", {"VECTORS": vectors, **choices}, *one_a_core(session.device),
         *head, *numbers, table, session.zeros(4), levels,
     )  # fmt: skip
 
 
 def _launch_lanes(
-    session: Any, profile: LocalProfile, choices: Choices, head: tuple[Any, ...], numbers: tuple[Any, ...], levels: Any
+    session: KernelSession,
+    profile: LocalProfile,
+    choices: Choices,
+    head: tuple[Buffer, ...],
+    numbers: tuple[np.int32, ...],
+    levels: Buffer,
 ) -> None:
     device = session.device
     defines = {**lane_backend(device), **choices}
@@ -107,15 +106,14 @@ def _launch_lanes(
     nodes = -(-profile.length // lanes)
     fours = -(-nodes // 4)
 
-    def make() -> Any:
+    def make() -> Buffer:
         costs = np.full((N_CODES, lanes, 4 * fours), NEVER_BYTE, np.uint8)
         costs[:, :, :nodes] = _costs(session, profile, lanes, nodes)
         return session.upload(costs.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3))
 
-    group = lanes if defines["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group)
-    defines = {"NODES": nodes, "GROUP": group, **defines}
+    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), **defines}
     group = defines["GROUP"]
     session.launch(
         "msv_lanes", "msv_score", defines, device.n_compute_units * GROUPS_PER_UNIT * group, group,
-        *head, *numbers, session.resident(f"msv lanes {lanes}", profile, make), levels,
+        *head, *numbers, session.cached(f"msv lanes {lanes}", profile, make), levels,
     )  # fmt: skip

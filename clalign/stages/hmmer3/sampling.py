@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.local_tables import (
     N_SLOTS,
     TEAM_VARIANTS,
@@ -35,6 +35,10 @@ N_COLUMNS, LEAST_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/clusters.h``)."""
 
 
+Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.int32]]
+"""Ratios of residues, numbers of segments and of envelopes (int32[n, 2]), and the envelopes (int32[n, most, 3])."""
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SamplingModel:
     """A profile, and the seed from which the random numbers of every region start; 0 for a random one."""
@@ -43,22 +47,10 @@ class SamplingModel:
     seed: int
 
 
-class SamplingStage:
-    """The envelopes that random paths through each part of a batch show, and the null2 scores.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``vector`` or ``lanes``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
+    """The envelopes that random paths through each part of a batch show, and the null2 scores."""
 
     name = "sampling"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
         """Sample part after part with the plain reference."""
@@ -71,7 +63,7 @@ class SamplingStage:
             for n in range(len(batch))
         ]  # fmt: skip
 
-    def start(self, session: Any, batch: Parts, model: SamplingModel) -> Callable[[], list[Resolved]]:
+    def start(self, session: KernelSession, batch: Parts, model: SamplingModel) -> Callable[[], list[Resolved]]:
         """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
@@ -95,18 +87,19 @@ class SamplingStage:
         return collect
 
     def _start(
-        self, session: Any, batch: Parts, profile: LocalProfile, states: npt.NDArray[np.uint32], most: int
-    ) -> tuple[Callable[[], list[Any]], npt.NDArray[np.int32]]:
+        self, session: KernelSession, batch: Parts, profile: LocalProfile, states: npt.NDArray[np.uint32], most: int
+    ) -> tuple[Callable[[], Found], npt.NDArray[np.int32]]:
         n, vectors, m = len(batch), n_vectors(profile.length), profile.length
 
         def scratch(longest: int) -> tuple[int, ...]:
             cells = 3 * (longest + 1) * vectors * 4
             return cells, (longest + 1) * N_SLOTS, N_COLUMNS * most, max(longest, m) + 1
 
-        teams = teams_for(session, self.name, self.shape, self.defines)
+        teams = teams_for(self, session.device)
         found, left = portions(session, teams, batch.lengths, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
-        sizes = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (3 * n * (most // LEAST_SAMPLES), np.int32)]
+        listed = 3 * n * (most // LEAST_SAMPLES)
+        sizes: list[tuple[int, Any]] = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (listed, np.int32)]
         out = [session.results(size * 4) for size, _ in sizes]
         table = session.upload(part_table(batch))
         places = [session.upload(each) for each in (residue_at, states)]
@@ -119,16 +112,16 @@ class SamplingStage:
             )  # fmt: skip
         factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
 
-        def collect() -> list[Any]:
+        def collect() -> Found:
             found = factors(), counts().reshape(n, 2), envelopes().reshape(n, -1, 3)
             _demand_possible(session, batch, np.setdiff1d(np.arange(n), left), *found)
-            return [*found]
+            return found
 
         return collect, left
 
 
 def _demand_possible(
-    session: Any,
+    session: KernelSession,
     parts: Parts,
     done: npt.NDArray[np.int64],
     factors: npt.NDArray[np.float32],
@@ -152,14 +145,14 @@ def _demand_possible(
     session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are no numbers")
 
 
-def node_sums(session: Any, profile: LocalProfile) -> Any:
+def node_sums(session: KernelSession, profile: LocalProfile) -> Buffer:
     """Return the ratios of all letters, summed over the nodes up to each (float32[M + 1, N_CODES]), on a device."""
 
-    def make() -> Any:
+    def make() -> Buffer:
         ratios = ratios_by_node(profile, odds_of(session, profile)).astype(np.float64)
         return session.upload(np.concatenate([np.zeros((1, N_CODES)), np.cumsum(ratios, axis=0)]).astype(np.float32))
 
-    return session.resident("sums over nodes", profile, make)
+    return session.cached("sums over nodes", profile, make)
 
 
 def resolved(

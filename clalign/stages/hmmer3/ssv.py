@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
-from clalign.stages.hmmer3.ssv_tuning import ssv_tuning_of
+from clalign.compute.geometry import one_a_core, one_each
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
 from clalign.values.sequences import SequenceBatch
@@ -43,14 +43,13 @@ class SsvCells:
         1 for sequences that were not scored, since they hold rare letters.
     """
 
-    extremes: Any
-    unscored: Any
+    extremes: Buffer
+    unscored: Buffer
 
 
-def bytes_of(session: Any, profile: LocalProfile) -> ByteScores:
+def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
     """Return the 8-bit scores of a profile, made once."""
-    scores: ByteScores = session.resident("byte scores", profile, lambda: byte_scores(profile))
-    return scores
+    return session.cached("byte scores", profile, lambda: byte_scores(profile))
 
 
 def gains_of(scores: ByteScores) -> npt.NDArray[np.int8]:
@@ -59,22 +58,11 @@ def gains_of(scores: ByteScores) -> npt.NDArray[np.int8]:
     return np.maximum(gains, -MOST_COST).astype(np.int8)
 
 
-class SsvStage:
-    """The best cell of SSV of every sequence of a batch, 256 added, `MOST_EXTREME` at most; exact.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``item`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
+    """The best cell of SSV of every sequence of a batch, 256 added, `MOST_EXTREME` at most; exact."""
 
     name = "ssv"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
+    gpu_shape = "item"
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
         """Score the batch with the plain reference."""
@@ -87,7 +75,7 @@ class SsvStage:
             values[row] = min(ssv_extreme(batch.residues(row), scores), MOST_EXTREME)
         return values
 
-    def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Extremes]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Extremes]:
         """Start scoring the batch; rows that the shape leaves out get 0."""
         if len(batch) == 0:
             return lambda: np.empty(0, np.int32)
@@ -96,23 +84,23 @@ class SsvStage:
         unscored = session.fetch(cells.unscored, len(batch), np.int32)
         return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
 
-    def enqueue(self, session: Any, batch: SequenceBatch, profile: LocalProfile) -> SsvCells:
+    def enqueue(self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile) -> SsvCells:
         """Enqueue the kernels on a batch that is not empty."""
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        shape = self.shape_on(session.device)
         return {"vector": _enqueue_vector, "item": _enqueue_item}[shape](session, batch, profile, self.defines)
 
 
 SSV = SsvStage()
 
 
-def _enqueue_vector(session: Any, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
-    tuning = ssv_tuning_of(session.device)
+def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
+    tuning = SsvTuning.of(session.device)
     lanes = choices.get("LANES", 32 if profile.length > tuning.narrow_nodes else 16)
     vectors = -(-profile.length // lanes)
     sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
     defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
 
-    def make() -> Any:
+    def make() -> Buffer:
         gains = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
         gains[:, : profile.length] = gains_of(bytes_of(session, profile))
         return session.upload(gains.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
@@ -120,10 +108,10 @@ def _enqueue_vector(session: Any, batch: SequenceBatch, profile: LocalProfile, c
     n = len(batch)
     extremes = session.allocate(4 * n)
     session.launch(
-        "ssv_vector", "ssv_score", defines, max(1, session.device.n_compute_units), 1, *session.residues(batch),
-        np.uint32(n), session.resident(f"ssv gains {lanes}", profile, make), session.zeros(4), extremes,
+        "ssv_vector", "ssv_score", defines, *one_a_core(session.device), *session.residues(batch),
+        np.uint32(n), session.cached(f"ssv gains {lanes}", profile, make), session.zeros(4), extremes,
     )  # fmt: skip
-    return SsvCells(extremes, session.resident("nothing unscored", batch, lambda: session.zeros(4 * n)))
+    return SsvCells(extremes, session.cached("nothing unscored", batch, lambda: session.zeros(4 * n)))
 
 
 def letter_classes(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
@@ -160,11 +148,11 @@ class PairLayout:
 
     n_pieces: int
     longest: int
-    words: Any
-    bases: Any
-    lengths: Any
-    targets: Any
-    unscored: Any
+    words: Buffer
+    bases: Buffer
+    lengths: Buffer
+    targets: Buffer
+    unscored: Buffer
 
 
 def pieces_of(
@@ -189,10 +177,10 @@ def pieces_of(
 
 
 def _pair_layout(
-    session: Any, batch: SequenceBatch, profile: LocalProfile, classes: npt.NDArray[np.uint8]
+    session: KernelSession, batch: SequenceBatch, profile: LocalProfile, classes: npt.NDArray[np.uint8]
 ) -> PairLayout:
     """Return the layout of a batch for models up to so long, made once a batch."""
-    tuning = ssv_tuning_of(session.device)
+    tuning = SsvTuning.of(session.device)
     overlap = max(tuning.least_overlap, 1 << (profile.length - 1).bit_length())
     alphabet = profile.hmm.alphabet
 
@@ -205,21 +193,19 @@ def _pair_layout(
         buffers = session.upload(lengths), session.upload(targets)
         unscored = session.zeros(4 * n)
         if len(starts):
-            group = min(64, session.device.max_work_group)
             session.launch(
-                "ssv_item", "lay_out", {"CLASSES": alphabet.size + 2}, -(-len(starts) // (2 * group)) * group, group,
+                "ssv_item", "lay_out", {"CLASSES": alphabet.size + 2}, *one_each(session.device, -(-len(starts) // 2)),
                 session.residues(batch)[0], session.upload(classes), session.upload(starts), *buffers,
                 np.uint32(len(starts)), bases, words, unscored,
             )  # fmt: skip
         return PairLayout(len(starts), int(lengths.max(initial=0)), words, bases, *buffers, unscored)
 
     kind = "nucleic" if alphabet.is_nucleic else "amino"
-    layout: PairLayout = session.resident(f"{kind} pairs {overlap}", batch, make)
-    return layout
+    return session.cached(f"{kind} pairs {overlap}", batch, make)
 
 
-def _enqueue_item(session: Any, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
-    device, tuning = session.device, ssv_tuning_of(session.device)
+def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
+    device, tuning = session.device, SsvTuning.of(session.device)
     classes = letter_classes(profile.hmm.alphabet)
     layout = _pair_layout(session, batch, profile, classes)
     n_classes = profile.hmm.alphabet.size + 2
@@ -247,12 +233,12 @@ def _enqueue_item(session: Any, batch: SequenceBatch, profile: LocalProfile, cho
 
 
 def _pair_table(
-    session: Any, profile: LocalProfile, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
-) -> Any:
+    session: KernelSession, profile: LocalProfile, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
+) -> Buffer:
     """Return the gains of all pairs of letters on a device, made there once a model and width of a strip."""
     nodes, n_classes = defines["NODES"], defines["CLASSES"]
 
-    def make() -> Any:
+    def make() -> Buffer:
         by_letter = gains_of(bytes_of(session, profile))
         gains = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
         for number in range(n_classes - 1):
@@ -261,11 +247,10 @@ def _pair_table(
                 gains[: profile.length, number] = by_letter[letters[0]]
         n_words = n_strips * n_classes**2 * nodes // 2
         table = session.allocate(4 * n_words)
-        group = min(64, session.device.max_work_group)
         session.launch(
-            "ssv_item", "pair_gains", {"NODES": nodes, "CLASSES": n_classes}, -(-n_words // group) * group, group,
+            "ssv_item", "pair_gains", {"NODES": nodes, "CLASSES": n_classes}, *one_each(session.device, n_words),
             session.upload(gains), np.uint32(n_words), table,
         )  # fmt: skip
         return table
 
-    return session.resident(f"ssv pairs {nodes}", profile, make)
+    return session.cached(f"ssv pairs {nodes}", profile, make)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
-from clalign.stages.hmmer3.chosen import Chosen, ChosenStage, LengthBuffers
+from clalign.compute.geometry import LOCAL_SHARE, Geometry, in_groups, lane_backend, lanes_group, one_a_core
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
+from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_tables import (
     LONGEST,
     PairSteps,
@@ -22,7 +22,6 @@ from clalign.stages.hmmer3.viterbi_filter_tables import (
     striped_tables,
     words,
 )
-from clalign.stages.plan7.viterbi_shapes import LOCAL_SHARE, lane_backend
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
@@ -39,8 +38,6 @@ FEW_VECTORS = 4
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
-
-GROUPS_PER_UNIT = 16
 
 PIECE_SHARE = 1.5
 """Pieces of long sequences are so many times as long as their overlap."""
@@ -74,16 +71,8 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 
-class ViterbiFilterStage(ChosenStage):
-    """The Viterbi filter's score of every sequence of a batch in nats; exact on every device.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``lanes`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class ViterbiFilterStage(ScoringStage):
+    """The Viterbi filter's score of every sequence of a batch in nats; exact on every device."""
 
     name = "viterbi_filter"
 
@@ -96,10 +85,10 @@ class ViterbiFilterStage(ChosenStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
-    ) -> Any:
+        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+    ) -> Buffer:
         """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        shape = self.shape_on(session.device)
         launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
         scores = session.allocate(4 * chosen.most)
         codes, offsets = session.residues(batch)
@@ -108,7 +97,7 @@ class ViterbiFilterStage(ChosenStage):
         return scores
 
 
-def launch_vector(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+def launch_vector(session: KernelSession, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for CPUs."""
     lanes = choices.get("LANES", VECTOR_LANES)
     vectors = -(-profile.length // lanes)
@@ -117,7 +106,7 @@ def launch_vector(session: Any, profile: LocalProfile, rows: _Rows, choices: Cho
     room = vectors if fixed else 1 << (vectors - 1).bit_length()
     defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
     session.launch(
-        "viterbi_filter_vector", "viterbi_filter", defines, max(1, session.device.n_compute_units), 1,
+        "viterbi_filter_vector", "viterbi_filter", defines, *one_a_core(session.device),
         *rows.head, np.int32(vectors), *striped_tables(session, profile, lanes, plain), session.zeros(4), rows.scores,
     )  # fmt: skip
 
@@ -127,19 +116,19 @@ class _Rows:
     """The rows of a batch that are to be scored, on a device, and where their scores go."""
 
     batch: SequenceBatch
-    codes: Any
-    offsets: Any
-    moves: Any
-    chosen: Chosen
-    scores: Any
+    codes: Buffer
+    offsets: Buffer
+    moves: Buffer
+    chosen: RowList
+    scores: Buffer
 
     @property
-    def head(self) -> tuple[Any, ...]:
+    def head(self) -> tuple[Buffer, ...]:
         """What most kernels begin with."""
         return self.codes, self.offsets, self.moves, self.chosen.rows, self.chosen.count
 
 
-def launch_lanes(session: Any, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+def launch_lanes(session: KernelSession, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
     device, given = session.device, dict(choices)
     plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
@@ -170,22 +159,26 @@ def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, 
     needed = 16 * N_CODES * -(-nodes // 8) * lanes if choices.get("SKEWED") else 32 * nodes * lanes
     return {
         "NODES": nodes,
-        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(LANES_GROUP, device.max_work_group),
+        "GROUP": lanes_group(device, choices, LANES_GROUP),
         "LOCAL_TABLE": int(needed <= LOCAL_SHARE * device.local_bytes - 4 * lanes),
         **choices,
     }
 
 
-def _geometry(device: Device, form: Choices, n_turns: int) -> tuple[int, int]:
+def _geometry(device: Device, form: Choices, n_turns: int) -> Geometry:
     """Return how many work-items are to take so many turns, and how many of them are a work-group."""
-    group = form["GROUP"]
-    n_groups = -(-n_turns // (group // form["LANES"]))
-    return max(1, min(n_groups, device.n_compute_units * GROUPS_PER_UNIT)) * group, group
+    return in_groups(device, form["GROUP"], -(-n_turns // (form["GROUP"] // form["LANES"])))
 
 
 def _launch_skewed(
-    session: Any, profile: LocalProfile, rows: _Rows, form: Choices, pairs: PairSteps, counters: Any, again: Any
-) -> tuple[Any, Any]:
+    session: KernelSession,
+    profile: LocalProfile,
+    rows: _Rows,
+    form: Choices,
+    pairs: PairSteps,
+    counters: Buffer,
+    again: Buffer,
+) -> tuple[Buffer, Buffer]:
     """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
 
     Returns the buffers of the pieces and of each place's span of them.
@@ -199,7 +192,7 @@ def _launch_skewed(
     pieces, spans, bests = (session.allocate(n_bytes) for n_bytes in (16 * most_pieces, 8 * most, 4 * most))
     geometry = _geometry(session.device, form, -(-most_pieces // 2))
 
-    def launch(entry: str, *arguments: Any) -> None:
+    def launch(entry: str, *arguments: Argument) -> None:
         session.launch("viterbi_filter_lanes", entry, form, *geometry, *arguments)
 
     least, listed = np.int32(pairs.least), (rows.chosen.rows, rows.chosen.count)

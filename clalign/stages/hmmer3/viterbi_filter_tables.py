@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.values.local_profiles import (
     NEVER_WORD,
     WORD_BASE,
@@ -25,10 +26,9 @@ Wide = npt.NDArray[np.int64]
 HIGHEST_WORD = 32767
 
 
-def words(session: Any, profile: LocalProfile) -> WordScores:
+def words(session: KernelSession, profile: LocalProfile) -> WordScores:
     """Return `word_scores` of a model, computed once a session."""
-    scores: WordScores = session.resident("word scores", profile, lambda: word_scores(profile))
-    return scores
+    return session.cached("word scores", profile, lambda: word_scores(profile))
 
 
 def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
@@ -77,10 +77,10 @@ def striped_steps(scores: WordScores, plain: bool) -> tuple[Wide, Wide]:
     ]
 
 
-def striped_tables(session: Any, profile: LocalProfile, lanes: int, plain: bool) -> list[Any]:
+def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, plain: bool) -> list[Buffer]:
     """Return the tables of ``common/striped_words.h`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         scores, per_lane = words(session, profile), -(-profile.length // lanes)
         steps, gains = striped_steps(scores, plain)
         first_of_next = spread(gains, lanes, per_lane)[1:, 0]
@@ -90,14 +90,13 @@ def striped_tables(session: Any, profile: LocalProfile, lanes: int, plain: bool)
             session.upload(array) for array in (spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions)
         ]
 
-    tables: list[Any] = session.resident(f"striped words {lanes} {plain}", profile, make)
-    return tables
+    return session.cached(f"striped words {lanes} {plain}", profile, make)
 
 
-def lanes_tables(session: Any, profile: LocalProfile, lanes: int) -> list[Any]:
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> list[Buffer]:
     """Return the tables of the form of ``viterbi_filter_lanes.cl`` that serves every model, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         scores, per_lane = words(session, profile), -(-profile.length // lanes)
         steps, gains = striped_steps(scores, plain=True)
         reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
@@ -107,8 +106,7 @@ def lanes_tables(session: Any, profile: LocalProfile, lanes: int) -> list[Any]:
         arrays = (spread(steps, lanes, per_lane).transpose(0, 2, 1).astype(np.int32), reach, emissions)
         return [session.upload(array) for array in arrays]
 
-    tables: list[Any] = session.resident(f"word lanes {lanes}", profile, make)
-    return tables
+    return session.cached(f"word lanes {lanes}", profile, make)
 
 
 LONGEST = 100_000
@@ -215,16 +213,15 @@ def _trusted(from_delete: Wide, on: Wide, match: Wide) -> int:
     return HIGHEST_WORD - max(*excesses, excess, left + max(0, int(match.max())))
 
 
-def pairs_of(session: Any, profile: LocalProfile) -> PairSteps | None:
+def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
     """Return `pair_steps` of a model, computed once a session."""
-    pairs: PairSteps | None = session.resident("pairs", profile, lambda: pair_steps(words(session, profile)))
-    return pairs
+    return session.cached("pairs", profile, lambda: pair_steps(words(session, profile)))
 
 
-def skewed_tables(session: Any, profile: LocalProfile, pairs: PairSteps, lanes: int) -> list[Any]:
+def skewed_tables(session: KernelSession, profile: LocalProfile, pairs: PairSteps, lanes: int) -> list[Buffer]:
     """Return the tables of the skewed form of ``viterbi_filter_lanes.cl`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         m, nodes = profile.length, -(-profile.length // lanes)
         eights = -(-nodes // 8)
         steps = np.full((lanes * nodes, 8), pairs.lowest, np.int64)
@@ -238,5 +235,4 @@ def skewed_tables(session: Any, profile: LocalProfile, pairs: PairSteps, lanes: 
         by_eights = packed.reshape(-1, lanes, eights, 8).transpose(0, 2, 1, 3)
         return [session.upload(twice.astype(np.uint32)), session.upload(by_eights)]
 
-    tables: list[Any] = session.resident(f"skewed words {lanes}", profile, make)
-    return tables
+    return session.cached(f"skewed words {lanes}", profile, make)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairwise.smith_waterman_gpu import start_gpu
 from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.stages.pairwise.smith_waterman_vector import start_vector
@@ -20,22 +19,11 @@ SCORE_BITS = 29
 """Of the widest scores, besides the sign; NEVER in ``common/affine_ints.h`` is below all of them."""
 
 
-class SmithWatermanStage:
-    """The best score of a query and every sequence of a batch, in any mode; exact on every device.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``vector``, for CPUs, ``item``, or ``lanes`` for all targets; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):
+    """The best score of a query and every sequence of a batch, in any mode; exact on every device."""
 
     name = "smith_waterman"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
+    gpu_shape = "item"
 
     def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = nothing_to_check) -> PairScores:
         """Score the batch with the plain reference."""
@@ -47,7 +35,7 @@ class SmithWatermanStage:
             values[row] = pair_score(model, batch.residues(row))
         return PairScores(Scores(batch.targets, values))
 
-    def start(self, session: Any, batch: SequenceBatch, model: PairwiseQuery) -> Callable[[], PairScores]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: PairwiseQuery) -> Callable[[], PairScores]:
         """Start scoring the batch.
 
         Raises
@@ -55,7 +43,7 @@ class SmithWatermanStage:
         OptionError
             If scores may not fit 32 bits.
         """
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "item")
+        shape = self.shape_on(session.device)
         if batch.n_cells(model.length) == 0:
             scores = [model.scoring.unpaired(model.length + n) for n in batch.lengths.tolist()]
             return lambda: PairScores(Scores(batch.targets, np.array(scores, np.int32)))

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import LOCAL_SHARE, lane_backend, lanes_group, one_each
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_pieces import Pieces, pieces_of
-from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.stages.pairwise.smith_waterman_vector import possible_scores
-from clalign.stages.plan7.viterbi_shapes import LOCAL_SHARE, lane_backend
 from clalign.values.alphabets import AMINO, DNA, N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.hits import PairScores, Scores
@@ -97,18 +97,18 @@ class _Layout:
 
     n: int
     longest: int
-    rows: Any
-    bases: Any
-    words: Any
-    rare: Any
-    n_rare: Any
+    rows: Buffer
+    bases: Buffer
+    words: Buffer
+    rare: Buffer
+    n_rare: Buffer
     long: Rows
     longest_ones: Rows
     by_few: float
 
 
 def start_gpu(
-    session: Any, batch: SequenceBatch, model: PairwiseQuery, shape: str, choices: Choices
+    session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, shape: str, choices: Choices
 ) -> Callable[[], PairScores]:
     """Start scoring a batch; return what waits for the scores and returns them.
 
@@ -136,8 +136,8 @@ def start_gpu(
         ("long", layout.long, None, FEW_LANES),
     ):
         if len(rows):
-            beside = session.resident(f"queue of the {name}", session, session.beside)
-            outcomes.append(_Outcome(beside, batch, rows, in_pieces, None if in_pieces else by_items.scores))
+            queue = session.cached(f"queue of the {name}", session, session.second_queue)
+            outcomes.append(_Outcome(queue, batch, rows, in_pieces, None if in_pieces else by_items.scores))
             longest_of.append(_launch_long(query, outcomes[-1], rows, choices, among))
     if layout.n:
         _launch_item(query, layout, by_items, choices)
@@ -159,7 +159,7 @@ def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices,
             return _listed(session, outcome.batch, rows)
         return _listed(session, pieces.batch, np.argsort(-pieces.batch.lengths, kind="stable").astype(np.int32))
 
-    listed = session.resident("listed", rows if pieces is None else pieces, make)
+    listed = session.cached("listed", rows if pieces is None else pieces, make)
     _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, among)
     return int(listed.longest)
 
@@ -173,11 +173,11 @@ class _Outcome:
 
     def __init__(
         self,
-        session: Any,
+        session: KernelSession,
         batch: SequenceBatch,
         rows: Rows | None = None,
         pieces: Pieces | None = None,
-        scores: Any = None,
+        scores: Buffer | None = None,
     ) -> None:
         self.session, self.rows, self.pieces = session, rows, pieces
         self.batch = pieces.batch if pieces else batch
@@ -190,13 +190,13 @@ class _Outcome:
 class _Listed:
     """Rows on a device that lanes are to score, and how many; at most so many they are, and so long."""
 
-    rows: Any
-    count: Any
+    rows: Buffer
+    count: Buffer
     most: int
     longest: int
 
 
-def _listed(session: Any, batch: SequenceBatch, rows: Rows) -> _Listed:
+def _listed(session: KernelSession, batch: SequenceBatch, rows: Rows) -> _Listed:
     """Return rows that the host knows."""
     n, longest = len(rows), int(batch.lengths[rows].max(initial=1))
     return _Listed(session.upload(rows), session.upload(np.array([n], np.uint32)), max(1, n), longest)
@@ -213,8 +213,8 @@ def _collected(query: _Query, outcomes: list[_Outcome]) -> Callable[[], PairScor
         for place, outcome in enumerate(outcomes)
         if outcome.pieces
     ]
-    without_residues = session.resident("rows without residues", batch, lambda: np.flatnonzero(batch.lengths == 0))
-    empty = -model.scoring.gaps.of(model.length) if model.scoring.mode == "global" else 0
+    without_residues = session.cached("rows without residues", batch, lambda: np.flatnonzero(batch.lengths == 0))
+    empty = model.scoring.unpaired(model.length)
 
     def collect() -> PairScores:
         n_again = [int(count()[0]) for count in counts]  # then all queues are done
@@ -235,7 +235,7 @@ def _collected(query: _Query, outcomes: list[_Outcome]) -> Callable[[], PairScor
 class _Query:
     """A query and what its kernels take of its scoring."""
 
-    def __init__(self, session: Any, model: PairwiseQuery) -> None:
+    def __init__(self, session: KernelSession, model: PairwiseQuery) -> None:
         scoring = model.scoring
         matrix = scoring.matrix
         self.model = model
@@ -257,14 +257,14 @@ def _limits(lengths: Rows, device: Device, shape: str) -> tuple[float, float]:
     Whatever takes two of them must not take longer than a share of the time of all; items and few lanes have their
     own shares.
     """
-    tuning = pair_tuning_of(device)
+    tuning = PairTuning.of(device)
     n_items = device.n_compute_units * tuning.groups * min(tuning.group, device.max_work_group)
     even = float(lengths.sum(dtype=np.int64)) / 2 / n_items
     by_items = 0.0 if shape == "lanes" else max(tuning.long_percent / 100 * even, tuning.least_long)
     return by_items, max(tuning.longest_percent / 100 * even * min(FEW_LANES), by_items)
 
 
-def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, shape: str) -> _Layout:
+def _layout_of(session: KernelSession, batch: SequenceBatch, matrix: SubstitutionMatrix, shape: str) -> _Layout:
     """Return the layout of a batch for the classes of a matrix, made once a batch."""
     classes, device = letter_classes(matrix), session.device
     n_classes = _n_classes(classes)
@@ -280,9 +280,8 @@ def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, s
         bases = session.upload((np.cumsum(n_words) - n_words).astype(np.uint32))
         rare, n_rare, chosen = session.allocate(4 * len(batch)), session.zeros(4), session.upload(rows)
         if len(rows):
-            group = min(64, device.max_work_group)
             session.launch(
-                "smith_waterman_item", "lay_out", {"CLASSES": n_classes}, -(-len(rows) // (2 * group)) * group, group,
+                "smith_waterman_item", "lay_out", {"CLASSES": n_classes}, *one_each(device, -(-len(rows) // 2)),
                 session.residues(batch)[0], session.upload(classes), session.residues(batch)[1], chosen,
                 np.uint32(len(rows)), bases, words, rare, n_rare,
             )  # fmt: skip
@@ -290,8 +289,7 @@ def _layout_of(session: Any, batch: SequenceBatch, matrix: SubstitutionMatrix, s
         long, longest_ones = falling[(ordered > by_items) & (ordered <= by_few)], falling[ordered > by_few]
         return _Layout(len(rows), longest, chosen, bases, words, rare, n_rare, long, longest_ones, by_few)
 
-    layout: _Layout = session.resident(f"pairs of {classes.tobytes().hex()} {shape}", batch, make)
-    return layout
+    return session.cached(f"pairs of {classes.tobytes().hex()} {shape}", batch, make)
 
 
 def _strips(length: int, most: int, step: int, overhead: float) -> tuple[int, int]:
@@ -307,7 +305,7 @@ def _strips(length: int, most: int, step: int, overhead: float) -> tuple[int, in
 
 def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Choices) -> None:
     session = outcome.session
-    device, tuning = session.device, pair_tuning_of(session.device)
+    device, tuning = session.device, PairTuning.of(session.device)
     classes = letter_classes(query.model.scoring.matrix)
     n_strips, rows = _strips(query.model.length, choices.get("ROWS", tuning.rows), 8, STRIP_OVERHEAD)
     defines = {
@@ -329,26 +327,27 @@ def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Cho
     )  # fmt: skip
 
 
-def _pair_table(session: Any, query: _Query, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int) -> Any:
+def _pair_table(
+    session: KernelSession, query: _Query, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
+) -> Buffer:
     """Return the gains of all pairs of letters on a device, made there once a query and height of a strip."""
     rows, n_classes = defines["ROWS"], defines["CLASSES"]
 
-    def make() -> Any:
+    def make() -> Buffer:
         profile = query.model.profile
         gains = np.full((n_strips * rows, n_classes + 1), -query.bias, np.int8)
         for number in range(n_classes):
             gains[: len(profile), number] = profile[:, np.flatnonzero(classes == number)[0]]
         n_words = n_strips * (n_classes * (n_classes + 1) + 1) * rows // 2
         table = session.allocate(4 * n_words)
-        group = min(64, session.device.max_work_group)
         chosen = {name: defines[name] for name in ("ROWS", "CLASSES", "PRODUCTS", "COMPUTE_CAPABILITY")}
         session.launch(
-            "smith_waterman_item", "pair_gains", chosen, -(-n_words // group) * group, group,
+            "smith_waterman_item", "pair_gains", chosen, *one_each(session.device, n_words),
             session.upload(gains), np.uint32(n_words), table,
         )  # fmt: skip
         return table
 
-    return session.resident(f"pair gains {rows} {n_classes}", query.model, make)
+    return session.cached(f"pair gains {rows} {n_classes}", query.model, make)
 
 
 def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tuple[int, int]:
@@ -392,7 +391,7 @@ def _launch_lanes(
 ) -> None:
     """Enqueue lanes for listed rows; how many these are only the device may know."""
     session, wide = outcome.session, choices["WIDE"]
-    device, tuning = session.device, pair_tuning_of(session.device)
+    device, tuning = session.device, PairTuning.of(session.device)
     defines = {**lane_backend(device), "MODE": query.mode, "PRODUCTS": 0 if wide else query.products}
     at_once = 1 if wide else 2
     rows = choices.get("ROWS", tuning.wide_rows if wide else tuning.lane_rows)
@@ -401,7 +400,7 @@ def _launch_lanes(
     defines |= choices
     lanes, rows = lanes_that_fit(device.local_bytes, defines["LANES"], rows, at_once)
     n_strips, height = _strips(query.model.length, rows * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
-    group = lanes if defines["LANE_BACKEND"] == 0 else min(tuning.group, device.max_work_group)
+    group = lanes_group(device, {**defines, "LANES": lanes}, tuning.group)
     defines = {"GROUP": group, **defines, "LANES": lanes, "ROWS": height // lanes}
     per_lanes = 8 * listed.longest if n_strips > 1 else 0
     room = min(tuning.most_scratch, device.max_buffer_bytes or tuning.most_scratch)
@@ -421,10 +420,12 @@ def _launch_lanes(
     )  # fmt: skip
 
 
-def _lane_gains(session: Any, query: _Query, lanes: int, rows: int, n_strips: int, wide: int, products: int) -> Any:
+def _lane_gains(
+    session: KernelSession, query: _Query, lanes: int, rows: int, n_strips: int, wide: int, products: int
+) -> Buffer:
     """Return the gains of a query on a device in the layout of ``smith_waterman_lanes.cl``, made once."""
 
-    def make() -> Any:
+    def make() -> Buffer:
         profile, fours = query.model.profile.astype(np.int64), -(-rows // 16)
         gains = np.full((n_strips * lanes * rows, N_CODES), -query.bias, np.int64)
         gains[: len(profile)] = profile
@@ -435,4 +436,4 @@ def _lane_gains(session: Any, query: _Query, lanes: int, rows: int, n_strips: in
         factors = (1,) if wide else (1, 4 if products else 1)
         return session.upload(np.stack([table * factor for factor in factors], axis=1).astype(np.int8))
 
-    return session.resident(f"lane gains {lanes} {rows} {wide} {products}", query.model, make)
+    return session.cached(f"lane gains {lanes} {rows} {wide} {products}", query.model, make)

@@ -6,15 +6,14 @@ run, because what the copies cost is part of the ladder.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
@@ -108,7 +107,7 @@ class _Job:
     """What both kernels need: the pairs, what they score, and the size of a matrix that holds any of them."""
 
     batch: PairBatch
-    worth: tuple[np.int32, np.int32, np.int32]
+    score_params: tuple[np.int32, np.int32, np.int32]
     height: int
     width: int
 
@@ -117,14 +116,19 @@ class _Job:
         """Columns that the longest path could have."""
         return self.height + self.width
 
-    def arguments(self, session: Any, pairs: slice) -> list[Any]:
+    def arguments(self, session: KernelSession, pairs: slice) -> list[Argument]:
         """Return the first arguments of a kernel for some of the pairs."""
         batch = self.batch
         arrays = (
             batch.queries.codes, batch.queries.offsets, batch.targets.codes, batch.targets.offsets,
             batch.query_rows[pairs], batch.target_rows[pairs],
         )  # fmt: skip
-        return [*(session.upload(array) for array in arrays), *self.worth, np.int32(self.height), np.int32(self.width)]
+        return [
+            *(session.upload(array) for array in arrays),
+            *self.score_params,
+            np.int32(self.height),
+            np.int32(self.width),
+        ]
 
 
 def _job_of(batch: PairBatch, scoring: Scoring) -> _Job:
@@ -150,25 +154,16 @@ def _job_of(batch: PairBatch, scoring: Scoring) -> _Job:
     return _Job(batch, (match, mismatch, np.int32(gaps.first)), height, width)
 
 
-class _PairLadderStage(ABC):
-    """What the stages of this ladder share.
-
-    Parameters
-    ----------
-    defines : dict, optional
-        Macros that replace those of the choices.
-    """
+class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
+    """What the stages of this ladder share."""
 
     name = "smith_waterman_ladder"
-
-    def __init__(self, **defines: int) -> None:
-        self.extra = defines
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
         """Align the pairs with the plain reference."""
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
-    def start(self, session: Any, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
+    def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
         """Return what aligns the pairs on an OpenCL session.
 
         Raises
@@ -184,14 +179,14 @@ class _PairLadderStage(ABC):
         return collect
 
     @abstractmethod
-    def parts(self, session: Any, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
+    def parts(self, session: KernelSession, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
         """Yield the numbers (int32[n, N_ENDS]) and the paths of some pairs after the other."""
 
 
 class SequentialLadderStage(_PairLadderStage):
     """One work-item does everything: one core, if the device is a CPU."""
 
-    def parts(self, session: Any, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
+    def parts(self, session: KernelSession, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
         """Yield all pairs at once."""
         n = len(job.batch)
         matrix = job.height * job.width
@@ -200,7 +195,7 @@ class SequentialLadderStage(_PairLadderStage):
         step = max(1, CELLS_A_LAUNCH // matrix)
         for first in range(0, n, step):
             pairs = np.int32(first), np.int32(min(first + step, n))
-            session.launch(SEQUENTIAL_SOURCE, ENTRY, self.extra, 1, 1, *arguments, ends, paths, *pairs)
+            session.launch(SEQUENTIAL_SOURCE, ENTRY, self.defines, 1, 1, *arguments, ends, paths, *pairs)
             session.finish()
             session.check()
         yield _fetched(session, n, job.room, ends, paths)
@@ -217,10 +212,10 @@ class PairLadderStage(_PairLadderStage):
     """
 
     def __init__(self, choices: PairLadderChoices, **defines: int) -> None:
-        super().__init__(**defines)
+        super().__init__(None, **defines)
         self.choices = choices
 
-    def defines(self, height: int) -> dict[str, int]:
+    def macros(self, height: int) -> dict[str, int]:
         """Return the macros of the kernel for matrices of this height."""
         c = self.choices
         return {
@@ -229,7 +224,7 @@ class PairLadderStage(_PairLadderStage):
             "DEVICE_PATH": int(c.path == "device"),
             "HEIGHT": _rounded(height),
             "GROUP": 2 ** (c.group.bit_length() - 1),
-            **self.extra,
+            **self.defines,
         }
 
     def obstacle(self, device: Device, height: int) -> str | None:
@@ -242,7 +237,7 @@ class PairLadderStage(_PairLadderStage):
             return f"A work-group needs {local:,} bytes of local memory; {device.name} has {device.local_bytes:,}."
         return None
 
-    def parts(self, session: Any, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
+    def parts(self, session: KernelSession, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
         """Yield as many pairs at once as the device has room for."""
         obstacle = self.obstacle(session.device, job.height)
         if obstacle is not None:
@@ -254,13 +249,13 @@ class PairLadderStage(_PairLadderStage):
             session.check()
             yield self._part(session, job, slice(first, min(first + step, len(job.batch))))
 
-    def _part(self, session: Any, job: _Job, pairs: slice) -> tuple[Ends, list[str]]:
+    def _part(self, session: KernelSession, job: _Job, pairs: slice) -> tuple[Ends, list[str]]:
         c, n = self.choices, pairs.stop - pairs.start
         shape, cells = (n, job.height, job.width), n * job.height * job.width
         scores = session.zeros(4 * cells) if c.scores == "global" else session.allocate(1)
         directions = session.zeros(2 * cells)
         ends, paths = session.allocate(4 * N_ENDS * n), session.allocate(n * job.room)
-        defines = self.defines(job.height)
+        defines = self.macros(job.height)
         session.launch(
             SOURCE, ENTRY, defines, n * defines["GROUP"], defines["GROUP"], *job.arguments(session, pairs),
             scores, directions, ends, paths,
@@ -278,7 +273,7 @@ def _rounded(height: int) -> int:
     return -(-(height - 1) // ROUND) * ROUND + 1
 
 
-def _fetched(session: Any, n: int, room: int, ends: Any, paths: Any) -> tuple[Ends, list[str]]:
+def _fetched(session: KernelSession, n: int, room: int, ends: Buffer, paths: Buffer) -> tuple[Ends, list[str]]:
     """Return alignments that the device has finished."""
     found, letters = session.download(ends, (n, N_ENDS), np.int32), session.download(paths, (n, room), np.uint8)
     return found, [row[room - end[-1] :].tobytes().decode("ascii") for row, end in zip(letters, found, strict=True)]

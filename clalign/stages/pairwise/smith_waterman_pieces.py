@@ -8,11 +8,11 @@ the best of its pieces.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import Pairs, Traces
 from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import SequenceBatch
@@ -114,7 +114,9 @@ def cut(batch: SequenceBatch, rows: Rows, most: int, reach: int) -> Pieces:
     return Pieces(SequenceBatch(np.concatenate(codes), offsets, row_of.astype(np.int64)), firsts, most)
 
 
-def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQuery, wanted: float) -> Pieces | None:
+def pieces_of(
+    session: KernelSession, batch: SequenceBatch, rows: Rows, model: PairwiseQuery, wanted: float
+) -> Pieces | None:
     """Return chosen targets in pieces; None if they need not be cut, or cannot.
 
     Of a piece `wanted` residues are its own, the others it shares: longer ones would keep a device waiting for the
@@ -124,15 +126,12 @@ def pieces_of(session: Any, batch: SequenceBatch, rows: Rows, model: PairwiseQue
     reach = longest_reach(model.sequence.codes, model.scoring)
     if reach is None or not len(rows):
         return None
-    longest = session.resident("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
+    longest = session.cached("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
     shared = 1 << (reach - 1).bit_length()
     most = shared + max(int(wanted), int((LEAST_PIECE - 1) * shared), 1)
     if longest <= most:
         return None
-    pieces: Pieces = session.resident(
-        f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared)
-    )
-    return pieces
+    return session.cached(f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
 from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
 from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs
@@ -34,22 +33,10 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Alignments = list[PairAlignment]
 
 
-class SmithWatermanTraceStage:
-    """The best alignment of every pair of a batch, in any mode, with the reference's order of ties.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``lanes`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
+    """The best alignment of every pair of a batch, in any mode, with the reference's order of ties."""
 
     name = "smith_waterman_trace"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
         """Align the pairs with the plain reference."""
@@ -62,11 +49,11 @@ class SmithWatermanTraceStage:
             found.append(alignment_by_rows(query, batch.targets.residues(target_row), lambda cells: check()))
         return found
 
-    def start(self, session: Any, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:
+    def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:
         """Start aligning the pairs on an OpenCL session; return what waits for the alignments."""
         lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
         filled = np.flatnonzero((lengths[0] > 0) & (lengths[1] > 0))
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+        shape = self.shape_on(session.device)
         start_shape = {"vector": start_vector, "lanes": start_lanes}[shape]
         pairs = chosen_pairs(batch, filled)
         pieces = cut_pairs(pairs, model)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import lane_backend, lanes_group
+from clalign.compute.sessions import Argument, Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import (
     N_RESULTS,
     Pairs,
@@ -20,7 +21,6 @@ from clalign.stages.pairwise.smith_waterman_trace_plan import (
     possible_traces,
     scores_fit,
 )
-from clalign.stages.plan7.viterbi_shapes import lane_backend
 from clalign.values.scoring import Scoring
 
 LANE_ROWS = (4, 8, 12, 16)
@@ -50,7 +50,7 @@ MOST_SCORE_BITS = 25
 Choices = Mapping[str, int]
 
 
-def start_lanes(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
+def start_lanes(session: KernelSession, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
     """Start the shape for GPUs; return what waits for the alignments.
 
     Pairs are taken in portions whose edges and directions fit the memory; a portion is begun before the
@@ -77,12 +77,12 @@ def start_lanes(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) 
 class _Plan:
     """What all launches of a batch have in common."""
 
-    session: Any
+    session: KernelSession
     scoring: Scoring
     defines: dict[str, int]
-    sequences: tuple[Any, Any]
-    matrix: Any
-    worth: Any
+    sequences: tuple[Buffer, Buffer]
+    matrix: Buffer
+    score_params: Buffer
 
     @property
     def strip(self) -> int:
@@ -137,10 +137,10 @@ class _Plan:
             n_items = -(-len(tasks) * self.defines["LANES"] // group) * group
             self._launch(
                 "blocks", is_traced, n_items, group, *self.sequences, spans, bases_there, session.upload(tasks),
-                np.uint32(len(tasks)), np.int32(wave), self.matrix, self.worth, *scratch, results, gaps,
+                np.uint32(len(tasks)), np.int32(wave), self.matrix, self.score_params, *scratch, results, gaps,
             )  # fmt: skip
 
-        def each(entry: str, *arguments: Any) -> None:
+        def each(entry: str, *arguments: Argument) -> None:
             self._launch(entry, True, -(-n // WALK_GROUP) * WALK_GROUP, WALK_GROUP, *arguments)
 
         def begin() -> None:
@@ -169,19 +169,19 @@ class _Plan:
         fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
         return lambda: possible_traces(session, pairs, Traces(fetch_results(), ends, fetch_paths()))
 
-    def _launch(self, entry: str, is_traced: bool, n_items: int, group: int, *arguments: Any) -> None:
+    def _launch(self, entry: str, is_traced: bool, n_items: int, group: int, *arguments: Argument) -> None:
         defines = {**self.defines, "TRACED": int(is_traced)}
         self.session.launch("smith_waterman_trace_lanes", entry, defines, n_items, group, *arguments)
 
 
-def _plan(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> _Plan:
+def _plan(session: KernelSession, pairs: Pairs, scoring: Scoring, choices: Choices) -> _Plan:
     device = session.device
     backend = {**lane_backend(device), **choices}
     lanes = backend["LANES"]
-    group = lanes if backend["LANE_BACKEND"] == 0 else min(GROUP, device.max_work_group)
     ends = ends_of(scoring)
     defines = {
-        "ROWS": _lane_rows(pairs, lanes), "COLUMNS": COLUMNS, "GROUP": group, "ENDS": ends, **backend,
+        "ROWS": _lane_rows(pairs, lanes), "COLUMNS": COLUMNS, "GROUP": lanes_group(device, backend, GROUP),
+        "ENDS": ends, **backend,
     }  # fmt: skip
     gaps = scoring.gaps
     # Dearer than all that can be gained, gaps are never made.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import KernelSession
 from clalign.errors import OptionError
 from clalign.values.alphabets import N_CODES
 from clalign.values.pair_alignments import PairAlignment
@@ -95,7 +95,7 @@ class Traces:
         return list(map(PairAlignment, score, zip(i, to_i, strict=True), zip(j, to_j, strict=True), paths))
 
 
-def possible_traces(session: Any, pairs: Pairs, traces: Traces, most: int = 2**30) -> Traces:
+def possible_traces(session: KernelSession, pairs: Pairs, traces: Traces, most: int = 2**30) -> Traces:
     """Return what a device may have found of pairs: paths within the two sequences, from one end to the other.
 
     Where the score is above `most` it overflowed, and there is no path.

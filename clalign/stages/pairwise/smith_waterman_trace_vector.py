@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Argument, Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import (
     N_RESULTS,
     Kinds,
@@ -43,9 +44,10 @@ MOST_SCORE_BITS = 29
 """Sums of two numbers of so many bits fit an int."""
 
 Choices = Mapping[str, int]
+Whole = TypeVar("Whole", int, Rows)
 
 
-def start_vector(session: Any, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
+def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
     """Start the shape for CPUs; return what waits for the alignments.
 
     Scores have 8, 16 or 32 bits. Local ones are tried in few and computed again in more where they are too
@@ -88,7 +90,7 @@ def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
 class _Plan:
     """What all launches of a batch have in common."""
 
-    session: Any
+    session: KernelSession
     scoring: Scoring
     kinds: Kinds
     choices: Choices
@@ -140,17 +142,17 @@ class _Plan:
             "EQUAL": int(self.kinds.equal is not None), "ENDS": self.ends, "BLOCK": block, **self.choices,
         }  # fmt: skip
 
-    def worth(self, width: int) -> Any:
+    def score_params(self, width: int) -> Buffer:
         """Return what the kernel adds to scores."""
         first, next_ = self.costs(width)
         borders = (-first, -next_) if self.ends == 2 else (0, 0)
         return self.session.upload(np.array([-first, -next_, *(self.kinds.equal or (0, 0)), *borders], np.int32))
 
-    def sequences(self, pairs: Pairs) -> tuple[Any, Any]:
+    def sequences(self, pairs: Pairs) -> tuple[Buffer, Buffer]:
         """Return the letter codes of all queries and all targets."""
         return self.session.share(pairs.batch.queries.codes), self.session.share(pairs.batch.targets.codes)
 
-    def matrix(self) -> Any:
+    def matrix(self) -> Buffer:
         """Return what letters score, target by query."""
         return self.session.upload(np.ascontiguousarray(self.kinds.matrix.T))
 
@@ -169,7 +171,7 @@ class _Plan:
             "smith_waterman_trace_vector", "smith_waterman_trace", defines, n_items, 1,
             *self.sequences(pairs), session.upload(spans), session.upload(ends), np.uint32(n),
             session.upload(sizes.astype(np.int32)), session.zeros(4), session.upload(self.kinds.codes), self.matrix(),
-            self.worth(width), np.int32(self.most(width)),
+            self.score_params(width), np.int32(self.most(width)),
             session.scratch("groups", n_items * room * lanes * width // 8), np.uint64(room), results, paths,
         )  # fmt: skip
         fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
@@ -190,21 +192,21 @@ class _Plan:
         rows, columns = (int(-(-lengths[0] // block)) for lengths in pair.lengths)
         n_items, room = max(1, session.device.n_compute_units), _slots_room(block)
         ends = np.array([sum(int(lengths[0]) for lengths in pair.lengths)])
-        span, worth, matrix = session.upload(pair.spans), self.worth(width), self.matrix()
+        span, params, matrix = session.upload(pair.spans), self.score_params(width), self.matrix()
         edges = session.allocate(int(_room(rows, columns, block)) * width // 8)
         scratch = session.scratch("groups", n_items * room * lanes * width // 8)
         results, paths = session.results(4 * N_RESULTS), session.results(int(ends[0]))
         size = np.int32(rows), np.int32(columns)
 
-        def launch(entry: str, n_items: int, *arguments: Any) -> None:
+        def launch(entry: str, n_items: int, *arguments: Argument) -> None:
             session.launch("smith_waterman_trace_vector", entry, defines, n_items, 1, *arguments)
 
-        launch("prepare", 1, *self.sequences(pair), span, session.upload(self.kinds.codes), worth, *size, edges)
+        launch("prepare", 1, *self.sequences(pair), span, session.upload(self.kinds.codes), params, *size, edges)
         for wave in range(rows + columns - 1):
             session.check()
-            launch("fill_wave", n_items, span, matrix, worth, *size, edges, np.int32(wave), scratch, np.uint64(room))
+            launch("fill_wave", n_items, span, matrix, params, *size, edges, np.int32(wave), scratch, np.uint64(room))
         launch(
-            "trace_long", 1, span, session.upload(ends), matrix, worth, np.int32(self.most(width)), *size, edges,
+            "trace_long", 1, span, session.upload(ends), matrix, params, np.int32(self.most(width)), *size, edges,
             scratch, results, paths,
         )  # fmt: skip
         found = session.download(results, (1, N_RESULTS), np.int32)
@@ -236,10 +238,11 @@ def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.
     return places, needed.reshape(-1, lanes, 2).max(axis=1)
 
 
-def _room(rows: Any, columns: Any, block: int) -> Any:
+def _room(rows: Whole, columns: Whole, block: int) -> Whole:
     """Return the room, in scores of a pair, for so many blocks (see `lay_out_group` of the kernel)."""
     n, m = columns * block, rows * block
-    return m + n + 2 * (rows + 1) * (n + 1) + 2 * (columns + 1) * m + rows * columns
+    room: Whole = m + n + 2 * (rows + 1) * (n + 1) + 2 * (columns + 1) * m + rows * columns
+    return room
 
 
 def _slots_room(block: int) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
-from clalign.stages.pairwise.smith_waterman_tuning import pair_tuning_of
+from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.values.alphabets import N_CODES
 from clalign.values.hits import PairScores, Scores
 from clalign.values.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
@@ -69,40 +70,38 @@ def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
 class _Tables:
     """A query on a device: the number of each of its letters, and what letter codes score against them."""
 
-    letters: Any
-    scores: Any
+    letters: Buffer
+    scores: Buffer
     n_letters: int
 
 
-def _tables(session: Any, model: PairwiseQuery) -> _Tables:
+def _tables(session: KernelSession, model: PairwiseQuery) -> _Tables:
     def make() -> _Tables:
         codes, letters = np.unique(model.sequence.codes, return_inverse=True)
         scores = model.scoring.matrix.scores[codes]
         assert scores.shape[1] == N_CODES == 32  # the kernel's tables have so many
         return _Tables(session.upload(letters.astype(np.uint8)), session.upload(scores), len(codes))
 
-    tables: _Tables = session.resident("smith-waterman letters", model, make)
-    return tables
+    return session.cached("smith-waterman letters", model, make)
 
 
-def _order(session: Any, batch: SequenceBatch) -> tuple[Any, Any]:
+def _order(session: KernelSession, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
     """Return the rows that are not empty, the longest first, and how many they are, on a device."""
 
-    def make() -> tuple[Any, Any]:
+    def make() -> tuple[Buffer, Buffer]:
         order = np.argsort(-batch.lengths, kind="stable").astype(np.int32)
         order = order[: np.count_nonzero(batch.lengths)]
         return session.upload(order), session.upload(np.array([len(order)], np.uint32))
 
-    order: tuple[Any, Any] = session.resident("longest first", batch, make)
-    return order
+    return session.cached("longest first", batch, make)
 
 
 def start_vector(
-    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+    session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
     """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
-    n_lanes = max(1, session.device.n_compute_units) * pair_tuning_of(session.device).vector_bits // 8
-    everything = session.resident("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
+    n_lanes = max(1, session.device.n_compute_units) * PairTuning.of(session.device).vector_bits // 8
+    everything = session.cached("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
     pieces = pieces_of(session, batch, everything, model, PIECE_SHARE * batch.n_cells(1) / n_lanes)
     if pieces is None:
         return _start_whole(session, batch, model, choices)
@@ -122,7 +121,7 @@ def start_vector(
 
 
 def _start_whole(
-    session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
+    session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
     """Enqueue the kernels on targets as they are."""
     lengths = batch.lengths
@@ -148,7 +147,7 @@ def _start_whole(
     return result
 
 
-def possible_scores(session: Any, batch: SequenceBatch, model: PairwiseQuery, scores: Rows) -> Rows:
+def possible_scores(session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, scores: Rows) -> Rows:
     """Return scores that a device may have computed for a batch."""
     greatest = np.minimum(batch.lengths, model.length) * max(model.scoring.matrix.greatest, 0)
     lowest = 0 if model.scoring.is_floored else -(2**30)
@@ -156,10 +155,12 @@ def possible_scores(session: Any, batch: SequenceBatch, model: PairwiseQuery, sc
     return scores
 
 
-def _launch(session: Any, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Any) -> None:
+def _launch(
+    session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, choices: Choices, *rows: Buffer
+) -> None:
     """Enqueue the kernel; `rows` are the buffers of rows, their count, scores, rows to be scored again, their count."""
     listed, count, scores, again, n_again = rows
-    scoring, tables, tuning = model.scoring, _tables(session, model), pair_tuning_of(session.device)
+    scoring, tables, tuning = model.scoring, _tables(session, model), PairTuning.of(session.device)
     width = choices["WIDTH"]
     # A cost that is above all scores is as good as any such.
     most = MOST_SCORE if width == 8 else MOST_GAP_COST

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.plan7.viterbi_shapes import (
     VARIANTS,
     can_strip,
@@ -17,48 +16,21 @@ from clalign.stages.plan7.viterbi_shapes import (
     start_vector,
     strips_pay,
 )
-from clalign.stages.plan7.viterbi_tables import (
-    N_TRANSITIONS,
-    emission_table,
-    special_table,
-    transition_table,
-    vector_tables,
-)
 from clalign.values.hits import Scores
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch
 
-__all__ = [
-    "N_TRANSITIONS",
-    "VARIANTS",
-    "VITERBI",
-    "ViterbiStage",
-    "emission_table",
-    "special_table",
-    "transition_table",
-    "vector_tables",
-]
-
-VECTOR_LANES = 8
+__all__ = ["VARIANTS", "VITERBI", "ViterbiStage"]
 
 
-class ViterbiStage:
+class ViterbiStage(Stage[SequenceBatch, IntegerProfile, Scores]):
     """The Viterbi score of every sequence of a batch; exact on every device.
 
-    Parameters
-    ----------
-    shape : str, optional
-        ``item``, ``lanes`` or ``vector``; by default what suits the device, the model and the batch.
-        ``item`` falls back to ``lanes`` for the few models that it cannot serve.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
+    By default its shape is what suits the device, the model and the batch. ``item`` falls back to ``lanes`` for the
+    few models that it cannot serve.
     """
 
     name = "viterbi"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
@@ -68,7 +40,7 @@ class ViterbiStage:
         values = [viterbi_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
         return Scores(batch.targets, np.array(values, np.int32))
 
-    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
         """Start scoring the batch on an OpenCL session; return what waits for the scores."""
         if len(batch) == 0:
             return lambda: Scores(batch.targets, np.empty(0, np.int32))
@@ -78,7 +50,7 @@ class ViterbiStage:
         collect = launch(session, batch, model, choices)
         return lambda: Scores(batch.targets, collect())
 
-    def shape_for(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> str:
+    def shape_for(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> str:
         """Return the shape that this stage takes for a batch and a model on a session."""
         if self.shape == "item" and not can_strip(session, model):
             return "lanes"

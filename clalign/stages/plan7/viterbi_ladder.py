@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
-from clalign.stages.plan7.viterbi import N_TRANSITIONS, VITERBI, emission_table, special_table, transition_table
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.stages.plan7.viterbi_tables import N_TRANSITIONS, emission_table, special_table, transition_table
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.hits import Scores
@@ -48,7 +49,7 @@ MAX_SLOTS = 2**31 - 1
 
 LAUNCHES_BETWEEN_WAITS = 1000
 
-BESIDE = object()
+SECOND_QUEUE = object()
 """What a session keeps its second queue for."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
@@ -151,7 +152,7 @@ class _Layout:
     parts: tuple[_Part, ...]
 
 
-class ViterbiLadderStage:
+class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
     """The Viterbi score of every sequence of a batch, computed as the choices say.
 
     Parameters
@@ -164,14 +165,14 @@ class ViterbiLadderStage:
     name = "viterbi_ladder"
 
     def __init__(self, choices: LadderChoices = BASIC, **defines: int) -> None:
+        super().__init__(None, **defines)
         self.choices = choices
-        self.extra = defines
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
         """Score the batch with the plain reference."""
         return VITERBI.reference(batch, model, check)
 
-    def defines(self, n_nodes: int, n_letters: int) -> dict[str, int]:
+    def macros(self, n_nodes: int, n_letters: int) -> dict[str, int]:
         """Return the macros of the kernel for a model and the number of different letters."""
         c = self.choices
         return {
@@ -187,7 +188,7 @@ class ViterbiLadderStage:
             "SYMBOLS": n_letters,
             "NODE_STRIDE": _node_stride(c, n_nodes),
             "GROUP": c.group,
-            **self.extra,
+            **self.defines,
         }
 
     def obstacle(self, device: Device, n_nodes: int, n_letters: int) -> str | None:
@@ -216,7 +217,7 @@ class ViterbiLadderStage:
         words += 2 * n_letters * _node_stride(c, n_nodes) if c.emissions == "local" else 0
         return 4 * words
 
-    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
         """Start scoring the batch on an OpenCL session; return what waits for the scores.
 
         Raises
@@ -229,13 +230,15 @@ class ViterbiLadderStage:
             return lambda: Scores(batch.targets, values)
         c, limit = self.choices, _sequence_limit(session.device, self.choices, model.length)
         halves = 2 if c.copies == "overlapped" else 1
-        layout: _Layout = session.resident(
+        layout: _Layout = session.cached(
             f"ladder {c.sequences} {halves} {limit}", batch, lambda: _layout(batch, c.sequences, halves, limit)
         )
         obstacle = self.obstacle(session.device, model.length, len(layout.letters))
         if obstacle is not None:
             raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
-        queues = [session, session.resident("beside", BESIDE, session.beside)] if halves == 2 else [session]
+        queues = [session]
+        if halves == 2:
+            queues.append(session.cached("second queue", SECOND_QUEUE, session.second_queue))
         waits = []
         for number, part in enumerate(layout.parts):
             waits.append((part.rows, self._start_part(queues[number % len(queues)], part, layout.letters, model)))
@@ -250,7 +253,7 @@ class ViterbiLadderStage:
         return collect
 
     def _start_part(
-        self, session: Any, part: _Part, letters: npt.NDArray[np.int64], model: IntegerProfile
+        self, session: KernelSession, part: _Part, letters: npt.NDArray[np.int64], model: IntegerProfile
     ) -> Callable[[], Values]:
         c, n = self.choices, len(part.rows)
         stride = -(-n // WARP) * WARP if c.rows == "padded" else n
@@ -262,14 +265,13 @@ class ViterbiLadderStage:
             *(session.upload(array) for array in _tables(c, model, letters, n)),
             session.allocate(4 * slots), np.uint32(stride), np.int32(model.length),
         ]  # fmt: skip
-        defines, items = self.defines(model.length, len(letters)), -(-n // c.group) * c.group
+        defines, items = self.macros(model.length, len(letters)), -(-n // c.group) * c.group
         for number, rows in enumerate(_launches(c, int(part.lengths.max()), model.length), 1):
             session.launch(SOURCE, ENTRY, defines, items, c.group, *arguments, *map(np.int32, rows), scores)
             if number % LAUNCHES_BETWEEN_WAITS == 0:
                 session.finish()
                 session.check()
-        wait: Callable[[], Values] = session.fetch(scores, n, np.int32)
-        return wait
+        return session.fetch(scores, n, np.int32)
 
 
 def n_slots(n_nodes: int) -> int:

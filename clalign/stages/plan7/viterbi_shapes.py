@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, one_each
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.plan7.reweighting import ReweightedScores
 from clalign.stages.plan7.viterbi_tables import (
     N_TRANSITIONS,
@@ -19,18 +20,14 @@ from clalign.stages.plan7.viterbi_tables import (
     strip_tables,
     vector_tables,
 )
-from clalign.stages.plan7.viterbi_tuning import tuning_of
+from clalign.stages.plan7.viterbi_tuning import ViterbiTuning
 from clalign.values.alphabets import N_CODES
-from clalign.values.devices import Device
 from clalign.values.profiles import IMPOSSIBLE, IntegerProfile
 from clalign.values.sequences import SequenceBatch
 
 Values = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int32]
 Choices = Mapping[str, int]
-
-LOCAL_SHARE = 0.9
-"""Share of the local memory that tables may take."""
 
 STRIP_ROWS = 4
 """Residues a round of the strips (ROWS of the kernel)."""
@@ -40,9 +37,6 @@ LONG_BLOCK = 4
 
 ABOVE_SCORES = 2**30
 """No sequence and model that fit a device have such a score."""
-
-COMMON_PLATFORMS = ("clover", "rusticl")
-"""Their compilers are the same for every vendor's device and know nothing of its own instructions."""
 
 EASY_NODES = 32
 """Models shorter than this are met by chance in any long sequence."""
@@ -81,29 +75,17 @@ def empty_score(model: IntegerProfile) -> np.int32:
     return np.int32(max(IMPOSSIBLE + model.special.c_move, -(2**31)))
 
 
-def _possible(session: Any, values: Values) -> Values:
+def _possible(session: KernelSession, values: Values) -> Values:
     """Return scores that a device may have computed."""
     session.demand(values.max(initial=0) < ABOVE_SCORES, "a Viterbi score above all that there can be")
     return values
 
 
-def lane_backend(device: Device) -> dict[str, int]:
-    """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
-    vendor = device.vendor.lower()
-    if device.kind != "gpu" or device.platform.lower() in COMMON_PLATFORMS:
-        return {"LANE_BACKEND": 0, "LANES": 32}
-    if "nvidia" in vendor:
-        return {"LANE_BACKEND": 1, "LANES": 32, "COMPUTE_CAPABILITY": device.compute_capability}
-    if "intel" in vendor and "cl_intel_subgroups" in device.extensions:
-        return {"LANE_BACKEND": 2, "LANES": 16}
-    if "amd" in vendor or "advanced micro" in vendor:
-        return {"LANE_BACKEND": 3, "LANES": 32}
-    return {"LANE_BACKEND": 0, "LANES": 32}
-
-
-def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+def start_vector(
+    session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices
+) -> Callable[[], Values]:
     """Start the shape for CPUs; return what waits for the scores (int32[n])."""
-    tuning = tuning_of(session.device)
+    tuning = ViterbiTuning.of(session.device)
     lanes = choices.get("LANES", tuning.vector_lanes)
     defines = {
         "LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices,
@@ -117,7 +99,7 @@ def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choi
         entry, tables = "viterbi_score_reweighted", reweighted_vector_tables(session, model, scores, lanes)
     values = session.results(4 * len(batch))
     session.launch(
-        "viterbi_vector", entry, defines, max(1, session.device.n_compute_units), 1,
+        "viterbi_vector", entry, defines, *one_a_core(session.device),
         *session.residues(batch), np.uint32(len(batch)), *tables, session.zeros(4), values,
     )  # fmt: skip
     fetch = session.fetch(values, len(batch), np.int32)
@@ -125,12 +107,12 @@ def start_vector(session: Any, batch: SequenceBatch, model: IntegerProfile, choi
 
 
 def start_lanes(
-    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
+    session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
 ) -> Callable[[], Values]:
     """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
     lanes = _lanes(session, model, choices)
     scores = reweighted_scores(session, model)
-    narrow = lanes["NODES"] <= tuning_of(session.device).strip_nodes
+    narrow = lanes["NODES"] <= ViterbiTuning.of(session.device).strip_nodes
     defines = {**lanes, **choices}
     plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
     lengths = batch.lengths if rows is None else batch.lengths[rows]
@@ -151,21 +133,21 @@ def start_lanes(
 
 
 def _repair(
-    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows
+    session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows
 ) -> Callable[[], Values]:
     """Start the form that serves every model on the rows that need it; it does not wait for the next batch."""
-    beside = session.resident("repairs", EVERYTHING, session.beside)
-    fetch = _start_plain(beside, batch, model, choices, rows)
+    queue = session.cached("repairs", EVERYTHING, session.second_queue)
+    fetch = _start_plain(queue, batch, model, choices, rows)
 
     def collect() -> Values:
         values = fetch()
-        session.join(beside)
+        session.join(queue)
         return values
 
     return collect
 
 
-def _lanes(session: Any, model: IntegerProfile, choices: Choices | None = None) -> dict[str, int]:
+def _lanes(session: KernelSession, model: IntegerProfile, choices: Choices | None = None) -> dict[str, int]:
     """Return the lanes of a device and the nodes that each takes."""
     given = {name: value for name, value in (choices or {}).items() if name in ("LANES", "LANE_BACKEND")}
     backend = {**lane_backend(session.device), **given}
@@ -173,15 +155,14 @@ def _lanes(session: Any, model: IntegerProfile, choices: Choices | None = None) 
 
 
 def _start_plain(
-    session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None
+    session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None
 ) -> Callable[[], Values]:
-    device, tuning = session.device, tuning_of(session.device)
+    device, tuning = session.device, ViterbiTuning.of(session.device)
     lanes, nodes = choices["LANES"], choices["NODES"]
-    needed = (N_TRANSITIONS * nodes + 1) * lanes * 4
     defines: dict[str, int] = {
         "SEQUENCES": tuning.lanes_sequences if nodes <= 16 and rows is None else 1,
-        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning.lanes_group, device.max_work_group),
-        "LOCAL_TRANSITIONS": int(needed <= LOCAL_SHARE * device.local_bytes),
+        "GROUP": lanes_group(device, choices, tuning.lanes_group),
+        "LOCAL_TRANSITIONS": fits_local(device, (N_TRANSITIONS * nodes + 1) * lanes * 4),
         **choices,
     }
     tables = lanes_tables(session, model, lanes)
@@ -189,7 +170,7 @@ def _start_plain(
 
 
 def _start_skewed(
-    session: Any,
+    session: KernelSession,
     batch: SequenceBatch,
     model: IntegerProfile,
     scores: ReweightedScores,
@@ -199,8 +180,8 @@ def _start_skewed(
     device, lanes = session.device, choices["LANES"]
     fours = -(-choices["NODES"] // 4)
     defines: dict[str, int] = {
-        "GROUP": lanes if choices["LANE_BACKEND"] == 0 else min(tuning_of(device).lanes_group, device.max_work_group),
-        "LOCAL_EMISSIONS": int(16 * N_CODES * fours * lanes + 4 * lanes <= LOCAL_SHARE * device.local_bytes),
+        "GROUP": lanes_group(device, choices, ViterbiTuning.of(device).lanes_group),
+        "LOCAL_EMISSIONS": fits_local(device, 16 * N_CODES * fours * lanes + 4 * lanes),
         "SKEWED": 1,
         **choices,
     }
@@ -209,24 +190,24 @@ def _start_skewed(
 
 
 def _launch_lanes(
-    session: Any,
+    session: KernelSession,
     entry: str,
     defines: Choices,
     batch: SequenceBatch,
     rows: Rows | None,
-    tables: list[Any],
+    tables: list[Buffer],
     sequences: int,
 ) -> Callable[[], Values]:
     """Launch a form of the `lanes` shape, a group of lanes for so many sequences."""
     if rows is None:
-        chosen = session.resident("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
+        chosen = session.cached("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
     else:
         chosen = session.upload(rows)
     n, group = len(batch) if rows is None else len(rows), defines["GROUP"]
     values = session.results(4 * n)
-    n_groups = min(-(-n // (group // defines["LANES"] * sequences)), session.device.n_compute_units * 16)
+    geometry = in_groups(session.device, group, -(-n // (group // defines["LANES"] * sequences)))
     session.launch(
-        "viterbi_lanes", entry, defines, n_groups * group, group,
+        "viterbi_lanes", entry, defines, *geometry,
         *session.residues(batch), chosen, np.uint32(n), *tables, values,
     )  # fmt: skip
     fetch = session.fetch(values, n, np.int32)
@@ -256,10 +237,10 @@ class StripLayout:
     long: Rows
     empty: Rows
     longest: int
-    buffers: tuple[Any, ...]
+    buffers: tuple[Buffer, ...]
 
 
-def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayout:
+def strip_layout(session: KernelSession, batch: SequenceBatch, n_items: int) -> StripLayout:
     """Return the layout of a batch for so many work-items, made once a batch."""
 
     def make() -> StripLayout:
@@ -279,41 +260,42 @@ def strip_layout(session: Any, batch: SequenceBatch, n_items: int) -> StripLayou
         buffers = (words, session.upload(bases.astype(np.uint32)), session.upload(of_short))
         if len(short):
             session.launch(
-                "viterbi_item", "interleave", {}, -(-len(short) // 64) * 64, min(64, session.device.max_work_group),
+                "viterbi_item", "interleave", {}, *one_each(session.device, len(short)),
                 *session.residues(batch), session.upload(short), np.uint32(len(short)), buffers[1], words,
             )  # fmt: skip
         longest = int(of_short.max(initial=0))
         place = slice(n_long, n_filled) if is_sorted else short
         return StripLayout(short, place, order[:n_long], order[n_filled:], longest, buffers)
 
-    layout: StripLayout = session.resident(f"strips of {n_items}", batch, make)
-    return layout
+    return session.cached(f"strips of {n_items}", batch, make)
 
 
-def strips_pay(session: Any, batch: SequenceBatch, model: IntegerProfile) -> bool:
+def strips_pay(session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> bool:
     """Return whether the `item` shape can take this model and is the faster one for this batch."""
-    tuning = tuning_of(session.device)
+    tuning = ViterbiTuning.of(session.device)
     if len(batch) < tuning.strip_least * session.device.n_compute_units:
         return False
     return can_strip(session, model)
 
 
-def can_strip(session: Any, model: IntegerProfile) -> bool:
+def can_strip(session: KernelSession, model: IntegerProfile) -> bool:
     """Return whether the `item` shape serves this model."""
     scores = reweighted_scores(session, model)
     return scores is not None and scores.fits_16_bits
 
 
-def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choices: Choices) -> Callable[[], Values]:
+def start_item(
+    session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices
+) -> Callable[[], Values]:
     """Start the column strips; long sequences, and those for which J mattered, go to the `lanes` shape."""
     scores = reweighted_scores(session, model)
     assert scores is not None, "ask can_strip first"
-    tuning = tuning_of(session.device)
+    tuning = ViterbiTuning.of(session.device)
     group = choices.get("GROUP", min(tuning.strip_group, session.device.max_work_group))
     n_groups = session.device.n_compute_units * tuning.strip_groups
     layout = strip_layout(session, batch, n_groups * group)
-    beside = session.resident("beside", EVERYTHING, session.beside)
-    fetch_long = start_lanes(beside, batch, model, _for_long(scores), layout.long) if len(layout.long) else None
+    queue = session.cached("second queue", EVERYTHING, session.second_queue)
+    fetch_long = start_lanes(queue, batch, model, _for_long(scores), layout.long) if len(layout.long) else None
     fetch_short = _start_strips(session, model, scores, layout, n_groups, {**choices, "GROUP": group})
 
     def collect() -> Values:
@@ -328,7 +310,7 @@ def start_item(session: Any, batch: SequenceBatch, model: IntegerProfile, choice
             values[again] = fetch_again()
         if fetch_long is not None:
             values[layout.long] = fetch_long()
-            session.join(beside)
+            session.join(queue)
         return values
 
     return collect
@@ -344,7 +326,7 @@ def _for_long(scores: ReweightedScores) -> dict[str, int]:
 
 
 def _start_strips(
-    session: Any,
+    session: KernelSession,
     model: IntegerProfile,
     scores: ReweightedScores,
     layout: StripLayout,
@@ -355,7 +337,7 @@ def _start_strips(
     if n == 0:
         return lambda: np.empty(0, np.int32)
     device = session.device
-    most = choices.get("NODES", tuning_of(device).strip_nodes)
+    most = choices.get("NODES", ViterbiTuning.of(device).strip_nodes)
     n_strips = -(-model.length // most)
     nodes = -(-model.length // n_strips)
     defines = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.plan7.reweighting import NEVER, ReweightedScores, reweighted
 from clalign.values.alphabets import N_CODES
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
@@ -57,10 +58,10 @@ def crossings(leaving_delete: Table, n_steps: int) -> Table:
     return table
 
 
-def vector_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:
+def vector_tables(session: KernelSession, model: IntegerProfile, lanes: int) -> list[Buffer]:
     """Return the tables of the striped kernels (``common/striped.h``) on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         per_lane = -(-model.length // lanes)
         transitions = spread(transition_table(model), lanes, per_lane)
         emissions = spread(emission_table(model), lanes, per_lane)
@@ -68,28 +69,25 @@ def vector_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:
         arrays = [transitions.transpose(2, 0, 1), sums, emissions.transpose(0, 3, 1, 2), special_table(model)]
         return [session.upload(array) for array in arrays]
 
-    tables: list[Any] = session.resident(f"vector{lanes}", model, make)
-    return tables
+    return session.cached(f"vector{lanes}", model, make)
 
 
-def lanes_tables(session: Any, model: IntegerProfile, lanes: int) -> list[Any]:
+def lanes_tables(session: KernelSession, model: IntegerProfile, lanes: int) -> list[Buffer]:
     """Return the tables of ``viterbi_lanes.cl`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         per_lane = -(-model.length // lanes)
         transitions = spread(transition_table(model), lanes, per_lane)
         emissions = spread(emission_table(model), lanes, per_lane)
         arrays = [transitions.transpose(0, 2, 1), emissions.transpose(0, 1, 3, 2), special_table(model)]
         return [session.upload(array) for array in arrays]
 
-    tables: list[Any] = session.resident(f"viterbi_lanes{lanes}", model, make)
-    return tables
+    return session.cached(f"viterbi_lanes{lanes}", model, make)
 
 
-def reweighted_scores(session: Any, model: IntegerProfile) -> ReweightedScores | None:
+def reweighted_scores(session: KernelSession, model: IntegerProfile) -> ReweightedScores | None:
     """Return `reweighted` of a model, computed once a session."""
-    scores: ReweightedScores | None = session.resident("reweighted", model, lambda: reweighted(model))
-    return scores
+    return session.cached("reweighted", model, lambda: reweighted(model))
 
 
 def _steps(scores: ReweightedScores, n_nodes: int) -> Table:
@@ -113,22 +111,21 @@ def _halves(scores: ReweightedScores) -> Table:
     return halves
 
 
-def strip_tables(session: Any, model: IntegerProfile, scores: ReweightedScores, nodes: int) -> list[Any]:
+def strip_tables(session: KernelSession, model: IntegerProfile, scores: ReweightedScores, nodes: int) -> list[Buffer]:
     """Return the tables of ``viterbi_item.cl`` on a device, made once a model and width of a strip."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         n_strips = -(-model.length // nodes)
         emissions = spread(_halves(scores), n_strips, nodes, 0)
         return [session.upload(_steps(scores, n_strips * nodes)), session.upload(emissions.transpose(1, 0, 2))]
 
-    tables: list[Any] = session.resident(f"strips{nodes}", model, make)
-    return tables
+    return session.cached(f"strips{nodes}", model, make)
 
 
-def skewed_tables(session: Any, model: IntegerProfile, scores: ReweightedScores, lanes: int) -> list[Any]:
+def skewed_tables(session: KernelSession, model: IntegerProfile, scores: ReweightedScores, lanes: int) -> list[Buffer]:
     """Return the tables of the skewed form of ``viterbi_lanes.cl`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         nodes = -(-model.length // lanes)
         fours = -(-nodes // 4)
         emissions = np.zeros((N_CODES, lanes, 4 * fours), np.int32)
@@ -136,14 +133,15 @@ def skewed_tables(session: Any, model: IntegerProfile, scores: ReweightedScores,
         packed = emissions.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3)
         return [session.upload(_steps(scores, lanes * nodes)), session.upload(packed)]
 
-    tables: list[Any] = session.resident(f"skewed{lanes}", model, make)
-    return tables
+    return session.cached(f"skewed{lanes}", model, make)
 
 
-def reweighted_vector_tables(session: Any, model: IntegerProfile, scores: ReweightedScores, lanes: int) -> list[Any]:
+def reweighted_vector_tables(
+    session: KernelSession, model: IntegerProfile, scores: ReweightedScores, lanes: int
+) -> list[Buffer]:
     """Return the tables of the reweighted form of ``viterbi_vector.cl`` on a device, made once a model."""
 
-    def make() -> list[Any]:
+    def make() -> list[Buffer]:
         per_lane = -(-model.length // lanes)
         rows = (
             (scores.begin + scores.start, 2 * NEVER), (scores.match_to_match, NEVER), (scores.insert_to_match, NEVER),
@@ -155,5 +153,4 @@ def reweighted_vector_tables(session: Any, model: IntegerProfile, scores: Reweig
         arrays = [steps.transpose(2, 0, 1), emissions.transpose(0, 3, 1, 2), special]
         return [session.upload(array) for array in arrays]
 
-    tables: list[Any] = session.resident(f"reweighted_vector{lanes}", model, make)
-    return tables
+    return session.cached(f"reweighted_vector{lanes}", model, make)

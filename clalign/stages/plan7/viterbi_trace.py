@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.geometry import lane_backend, one_a_core
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.plan7.viterbi_shapes import lane_backend
 from clalign.stages.plan7.viterbi_tables import (
     emission_table,
     lanes_tables,
@@ -46,23 +45,10 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Paths = list[list[DomainPath] | None]
 
 
-class ViterbiTraceStage:
-    """The domains of the best path of every sequence of a batch, in HMMER2's order of ties.
-
-    Parameters
-    ----------
-    shape : str, optional
-        ``lanes``, ``item`` or ``vector``; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class ViterbiTraceStage(Stage[SequenceBatch, IntegerProfile, Paths]):
+    """The domains of the best path of every sequence of a batch, in HMMER2's order of ties."""
 
     name = "viterbi_trace"
-
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.lanes = defines.get("LANES", VECTOR_LANES)
-        self.defines = defines
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
         """Trace the batch with the plain reference."""
@@ -71,7 +57,7 @@ class ViterbiTraceStage:
         offsets = batch.offsets
         return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
 
-    def start(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
         """Start tracing the batch on an OpenCL session; return what waits for the paths.
 
         What does not fit the device's memory at once is traced part by part when the paths are asked
@@ -89,7 +75,12 @@ class ViterbiTraceStage:
         return lambda: self._in_parts(session, batch, model, limit)
 
     def _collected(
-        self, whole: Callable[[], Paths], session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int
+        self,
+        whole: Callable[[], Paths],
+        session: KernelSession,
+        batch: SequenceBatch,
+        model: IntegerProfile,
+        limit: int,
     ) -> Paths:
         """Return the paths of a batch that was started whole; in parts if it was too large after all."""
         try:
@@ -97,7 +88,7 @@ class ViterbiTraceStage:
         except OutOfDeviceMemory:
             return self._in_parts(session, batch, model, limit // 2)
 
-    def _in_parts(self, session: Any, batch: SequenceBatch, model: IntegerProfile, limit: int) -> Paths:
+    def _in_parts(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile, limit: int) -> Paths:
         paths: Paths = []
         first = 0
         while first < len(batch):
@@ -114,8 +105,8 @@ class ViterbiTraceStage:
             first = last
         return paths
 
-    def _start_part(self, session: Any, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
+    def _start_part(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
+        shape = self.shape_on(session.device)
         n, n_residues = len(batch), int(batch.offsets[-1])
         sequences = [session.share(batch.codes), session.share(batch.offsets)]
         width = self._width(session, model)
@@ -140,18 +131,22 @@ class ViterbiTraceStage:
 
         return collect
 
-    def _choices(self, session: Any) -> dict[str, int]:
+    def _choices(self, session: KernelSession) -> dict[str, int]:
         """Return the compile-time choices that a device wants and those that replace them."""
         return {**lane_backend(session.device), **self.defines}
 
-    def _width(self, session: Any, model: IntegerProfile) -> int:
+    @property
+    def _vector_lanes(self) -> int:
+        return self.defines.get("LANES", VECTOR_LANES)
+
+    def _width(self, session: KernelSession, model: IntegerProfile) -> int:
         """Return the directions in a row: the nodes, filled up to whole lanes."""
-        shape = self.shape or ("vector" if session.device.kind == "cpu" else "lanes")
-        lanes = {"vector": self.lanes, "lanes": self._choices(session)["LANES"], "item": 1}[shape]
+        shape = self.shape_on(session.device)
+        lanes = {"vector": self._vector_lanes, "lanes": self._choices(session)["LANES"], "item": 1}[shape]
         return lanes * -(-model.length // lanes)
 
     def _enqueue_lanes(
-        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+        self, session: KernelSession, n: int, model: IntegerProfile, sequences: list[Buffer], buffers: list[Buffer]
     ) -> None:
         choices = self._choices(session)
         lanes = choices["LANES"]
@@ -161,13 +156,13 @@ class ViterbiTraceStage:
         )  # fmt: skip
 
     def _enqueue_item(
-        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+        self, session: KernelSession, n: int, model: IntegerProfile, sequences: list[Buffer], buffers: list[Buffer]
     ) -> None:
-        def make() -> list[Any]:
+        def make() -> list[Buffer]:
             arrays = [transition_table(model).T, emission_table(model).transpose(0, 2, 1), special_table(model)]
             return [session.upload(array) for array in arrays]
 
-        tables = session.resident("viterbi_trace_item", model, make)
+        tables = session.cached("viterbi_trace_item", model, make)
         rows = session.allocate(n * 3 * model.length * 4)
         session.launch(
             "viterbi_trace_item", "viterbi_trace", self.defines, n, None,
@@ -175,13 +170,13 @@ class ViterbiTraceStage:
         )  # fmt: skip
 
     def _enqueue_vector(
-        self, session: Any, n: int, model: IntegerProfile, sequences: list[Any], buffers: list[Any]
+        self, session: KernelSession, n: int, model: IntegerProfile, sequences: list[Buffer], buffers: list[Buffer]
     ) -> None:
-        defines = {"LANES": self.lanes, "VECTORS": -(-model.length // self.lanes), **self.defines}
-        next_row = session.zeros(4)
+        lanes = self._vector_lanes
+        defines = {"LANES": lanes, "VECTORS": -(-model.length // lanes), **self.defines}
         session.launch(
-            "viterbi_trace_vector", "viterbi_trace", defines, max(1, session.device.n_compute_units), 1,
-            *sequences, np.uint32(n), *vector_tables(session, model, self.lanes), next_row, *buffers,
+            "viterbi_trace_vector", "viterbi_trace", defines, *one_a_core(session.device),
+            *sequences, np.uint32(n), *vector_tables(session, model, lanes), session.zeros(4), *buffers,
         )  # fmt: skip
 
 

@@ -1,65 +1,34 @@
-"""The numbers by which the Viterbi kernels are fitted to a device: a small table, or what `clalign tune` found."""
+"""The numbers by which the Viterbi kernels are fitted to a device."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
-from clalign.values.devices import Device
+from clalign.compute.tuning import Tuning, choice
 
 
 @dataclass(frozen=True, slots=True)
-class ViterbiTuning:
-    """Choices that change the speed and nothing else.
+class ViterbiTuning(Tuning):
+    """Measured: NVIDIA (H200). Choices for others follow from the registers that are there.
 
     Attributes
     ----------
     strip_nodes : int
         Most columns of a strip of the `item` shape; its state and its steps take 8 registers each.
-    strip_group, strip_groups : int
-        Work-items a group, and groups a compute unit.
     strip_least : int
         Sequences a compute unit from which `item` is faster than `lanes`.
-    lanes_group, lanes_sequences : int
-        Work-items a group of the `lanes` shape, and sequences that share the loads of its steps.
-    vector_lanes, vector_sequences : int
-        The same for the `vector` shape.
+    lanes_sequences, vector_sequences : int
+        Sequences that share the loads of the steps.
     """
 
-    strip_nodes: int = 12
-    strip_group: int = 64
-    strip_groups: int = 4
-    strip_least: int = 32
-    lanes_group: int = 128
-    lanes_sequences: int = 2
-    vector_lanes: int = 8
-    vector_sequences: int = 2
+    prefix: ClassVar[str] = "viterbi."
 
-
-WORDS = {
-    "strip_nodes": "nodes a strip",
-    "strip_group": "work-items a group of strips",
-    "strip_groups": "groups of strips a compute unit",
-    "strip_least": "sequences a compute unit from which strips are used",
-    "lanes_group": "work-items a group of lanes",
-    "lanes_sequences": "sequences that lanes share",
-    "vector_lanes": "lanes a vector",
-    "vector_sequences": "sequences at once",
-}
-"""What each choice is called."""
-
-DEFAULT = ViterbiTuning()
-
-BY_VENDOR = {
-    "nvidia": replace(DEFAULT, strip_nodes=24, strip_group=128),
-    "amd": replace(DEFAULT, strip_nodes=16, strip_group=64, lanes_group=64),
-    "advanced micro": replace(DEFAULT, strip_nodes=16, strip_group=64, lanes_group=64),
-    "intel": replace(DEFAULT, strip_nodes=8, lanes_group=64),
-}
-"""Starting points for GPUs. Measured: NVIDIA (H200). The others follow from the registers that are there."""
-
-PREFIX = "viterbi."
-
-
-def tuning_of(device: Device) -> ViterbiTuning:
-    """Return the choices for a device: those found on it, else those of its vendor."""
-    return device.tuned(PREFIX, DEFAULT, BY_VENDOR)
+    strip_nodes: int = choice(12, "nodes a strip", 8, 12, 16, 20, 24, shape="item", nvidia=24, amd=16, intel=8)
+    strip_group: int = choice(64, "work-items a group of strips", 32, 64, 128, 256, shape="item", nvidia=128)
+    strip_groups: int = choice(4, "groups of strips a compute unit", 2, 4, 8, shape="item")
+    strip_least: int = choice(32, "sequences a compute unit from which strips are used")
+    lanes_group: int = choice(128, "work-items a group of lanes", 32, 64, 128, 256, shape="lanes", amd=64, intel=64)
+    lanes_sequences: int = choice(2, "sequences that lanes share")
+    vector_lanes: int = choice(8, "lanes a vector", 8, 16, shape="vector")
+    vector_sequences: int = choice(2, "sequences at once", 1, 2, 3, shape="vector")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Buffer, KernelSession, Stage
 from clalign.values.local_profiles import LengthTerms, LocalProfile, length_terms
 from clalign.values.sequences import SequenceBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RowList:
     """A list of rows on a device, whose length need not be known to the host.
 
     Attributes
@@ -28,21 +29,20 @@ class Chosen:
         The most that there may be.
     """
 
-    rows: Any
-    count: Any
+    rows: Buffer
+    count: Buffer
     most: int
 
 
-def all_rows(session: Any, batch: SequenceBatch) -> Chosen:
+def all_rows(session: KernelSession, batch: SequenceBatch) -> RowList:
     """Return every row of a batch, in order; made once a batch."""
 
-    def make() -> Chosen:
+    def make() -> RowList:
         n = len(batch)
         rows = session.upload(np.arange(n, dtype=np.int32))
-        return Chosen(rows, session.upload(np.array([n], np.uint32)), n)
+        return RowList(rows, session.upload(np.array([n], np.uint32)), n)
 
-    rows: Chosen = session.resident("all rows", batch, make)
-    return rows
+    return session.cached("all rows", batch, make)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,19 @@ class LengthBuffers:
     byte_move : buffer of uint8[n]
     """
 
-    null: Any
-    null_loop: Any
-    move: Any
-    word_move: Any
-    byte_move: Any
+    null: Buffer
+    null_loop: Buffer
+    move: Buffer
+    word_move: Buffer
+    byte_move: Buffer
 
 
-def length_terms_of(session: Any, batch: SequenceBatch) -> LengthTerms:
+def length_terms_of(session: KernelSession, batch: SequenceBatch) -> LengthTerms:
     """Return the length terms of all rows of a batch on the host; made once a batch."""
-    terms: LengthTerms = session.resident("length terms on the host", batch, lambda: length_terms(batch.lengths))
-    return terms
+    return session.cached("length terms on the host", batch, lambda: length_terms(batch.lengths))
 
 
-def length_buffers(session: Any, batch: SequenceBatch) -> LengthBuffers:
+def length_buffers(session: KernelSession, batch: SequenceBatch) -> LengthBuffers:
     """Return the length terms of all rows of a batch; made once a batch."""
 
     def make() -> LengthBuffers:
@@ -77,38 +76,26 @@ def length_buffers(session: Any, batch: SequenceBatch) -> LengthBuffers:
         arrays = (terms.null, terms.null_loop, terms.move, terms.word_move, terms.byte_move)
         return LengthBuffers(*[session.upload(array) for array in arrays])
 
-    buffers: LengthBuffers = session.resident("length terms", batch, make)
-    return buffers
+    return session.cached("length terms", batch, make)
 
 
-class ChosenStage(ABC):
-    """A stage that scores chosen rows of a batch; alone it scores all of them.
-
-    Parameters
-    ----------
-    shape : str, optional
-        The kernel's; by default what suits the device.
-    defines : dict, optional
-        Compile-time choices that replace the default ones.
-    """
+class ScoringStage(Stage[SequenceBatch, LocalProfile, npt.NDArray[Any]]):
+    """A stage that scores listed rows of a batch; alone it scores all of them."""
 
     dtype: type[np.generic] = np.float32
     """Of a score."""
 
-    def __init__(self, shape: str | None = None, **defines: int) -> None:
-        self.shape = shape
-        self.defines = defines
-
     @abstractmethod
     def enqueue(
-        self, session: Any, batch: SequenceBatch, profile: LocalProfile, chosen: Chosen, terms: LengthBuffers
-    ) -> Any:
-        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (dtype[chosen.most])."""
+        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+    ) -> Buffer:
+        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.most])."""
 
-    def start(self, session: Any, batch: SequenceBatch, model: LocalProfile) -> Callable[[], npt.NDArray[Any]]:
+    def start(
+        self, session: KernelSession, batch: SequenceBatch, model: LocalProfile
+    ) -> Callable[[], npt.NDArray[Any]]:
         """Start scoring the batch on an OpenCL session; return what waits for the scores (dtype[n])."""
         if len(batch) == 0:
             return lambda: np.empty(0, self.dtype)
         scores = self.enqueue(session, batch, model, all_rows(session, batch), length_buffers(session, batch))
-        fetch: Callable[[], npt.NDArray[Any]] = session.fetch(scores, len(batch), self.dtype)
-        return fetch
+        return session.fetch(scores, len(batch), self.dtype)

@@ -6,18 +6,20 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
+
+from clalign.compute.sessions import Kept
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Entry:
     key: Callable[[], object]
     """Returns the key: an entry goes with its key, so that no other object can be taken for it."""
     value: Any
     n_bytes: int
 
 
-class Residents:
+class DeviceCache:
     """Things on a device by name and key object.
 
     An entry goes when its key does; the least recently used ones go when the budget is spent. A key
@@ -34,22 +36,22 @@ class Residents:
     def __init__(self, budget: int, size_of: Callable[[Any], int]) -> None:
         self.budget = budget
         self._size_of = size_of
-        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Entry] = OrderedDict()
         self.n_bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def find(self, name: str, key: object, make: Callable[[], Any]) -> Any:
+    def find(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what is kept for this very key object, made now if it is not there."""
         place = (name, id(key))
         kept = self._kept.get(place)
         if kept is not None and kept.key() is key:
             self._kept.move_to_end(place)
-            return kept.value
+            return cast("Kept", kept.value)
         self._forget(place)
         value = make()
-        self._kept[place] = new = _Kept(
+        self._kept[place] = new = _Entry(
             self._reference(place, key), value, sum(self._size_of(leaf) for leaf in _leaves(value))
         )
         self.n_bytes += new.n_bytes

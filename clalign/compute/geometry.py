@@ -1,0 +1,63 @@
+"""How many work-items a kernel is launched with, and how lanes work together on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clalign.values.devices import Device
+
+LOCAL_SHARE = 0.9
+"""Share of the local memory that tables may take."""
+
+GROUPS_PER_UNIT = 16
+"""Work-groups of lanes that a compute unit of a GPU is given; they take one problem after the other."""
+
+COMMON_PLATFORMS = ("clover", "rusticl")
+"""Their compilers are the same for every vendor's device and know nothing of its own instructions."""
+
+Geometry = tuple[int, int]
+"""Work-items of a launch, and of a work-group."""
+
+
+def lane_backend(device: Device) -> dict[str, int]:
+    """Return the macros by which the lanes of a GPU exchange values (``common/lanes.h``)."""
+    maker = device.maker if device.kind == "gpu" and device.platform.lower() not in COMMON_PLATFORMS else ""
+    if maker == "nvidia":
+        return {"LANE_BACKEND": 1, "LANES": 32, "COMPUTE_CAPABILITY": device.compute_capability}
+    if maker == "intel" and "cl_intel_subgroups" in device.extensions:
+        return {"LANE_BACKEND": 2, "LANES": 16}
+    return {"LANE_BACKEND": 3 if maker == "amd" else 0, "LANES": 32}
+
+
+def lanes_group(device: Device, backend: Mapping[str, int], most: int) -> int:
+    """Return the size of a work-group of lanes; only lanes that exchange values in registers may share one."""
+    return backend["LANES"] if backend["LANE_BACKEND"] == 0 else min(most, device.max_work_group)
+
+
+def fits_local(device: Device, n_bytes: int) -> int:
+    """Return whether a table fits local memory, as a macro."""
+    return int(n_bytes <= LOCAL_SHARE * device.local_bytes)
+
+
+def one_a_core(device: Device) -> Geometry:
+    """Return the geometry of kernels for CPUs: a work-item for each core, which takes one problem after the other."""
+    return max(1, device.n_compute_units), 1
+
+
+def one_each(device: Device, n: int, group: int = 64) -> Geometry:
+    """Return the geometry for n problems, a work-item each."""
+    group = min(group, device.max_work_group)
+    return -(-n // group) * group, group
+
+
+def in_groups(device: Device, group: int, n_groups: int, per_unit: int = GROUPS_PER_UNIT) -> Geometry:
+    """Return the geometry for so many groups of work, of which a compute unit is given some at most."""
+    return max(1, min(n_groups, device.n_compute_units * per_unit)) * group, group
+
+
+def in_turns(device: Device, n: int, group: int, items_per_unit: int) -> Geometry:
+    """Return the geometry for n problems that work-items take one after the other; a compute unit of a CPU has one."""
+    if device.kind == "cpu":
+        return in_groups(device, 1, n, 1)
+    group = min(group, device.max_work_group)
+    return in_groups(device, group, -(-n // group), items_per_unit // group)

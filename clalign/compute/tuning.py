@@ -1,0 +1,61 @@
+"""The base of the numbers by which kernels are fitted to a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+from clalign.values.devices import Device
+
+Candidates = tuple[tuple[str, str, tuple[int, ...]], ...]
+"""Choice, shape that it is for, values."""
+
+
+def choice(value: int, words: str, *tried: int, shape: str = "", **by_maker: int) -> Any:
+    """Return the field of a choice.
+
+    Parameters
+    ----------
+    value : int
+        For CPUs and for makers that are not known.
+    words : str
+        What it is called.
+    *tried : int
+        Values that `clalign tune` tries.
+    shape : str
+        The kernel's, for which it does.
+    **by_maker : int
+        Values for other devices (`Device.maker`): starting points.
+    """
+    return field(default=value, metadata={"words": words, "tried": tried, "shape": shape, "by_maker": by_maker})
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Choices that change the speed and nothing else."""
+
+    prefix: ClassVar[str]
+    """What their names begin with in `Device.tuning`."""
+
+    @classmethod
+    def of(cls, device: Device) -> Self:
+        """Return the choices for a device: those found on it, else those of its maker."""
+        chosen: dict[str, int] = {}
+        if device.kind != "cpu":
+            known = ((f.name, f.metadata["by_maker"].get(device.maker)) for f in fields(cls))
+            chosen = {name: value for name, value in known if value is not None}
+        if device.tuning:
+            names = {cls.prefix + f.name: f.name for f in fields(cls)}
+            chosen |= {names[name]: int(value) for name, value in device.tuning.items() if name in names}
+        return cls(**chosen)
+
+    @classmethod
+    def words(cls) -> dict[str, str]:
+        """Return what each choice is called."""
+        return {f.name: f.metadata["words"] for f in fields(cls)}
+
+    @classmethod
+    def candidates(cls, device: Device) -> Candidates:
+        """Return what is tried on a device."""
+        tried = ((f.name, f.metadata["shape"], f.metadata["tried"]) for f in fields(cls) if f.metadata["tried"])
+        return tuple(found for found in tried if (found[1] == "vector") == (device.kind == "cpu"))
