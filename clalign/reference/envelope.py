@@ -79,9 +79,11 @@ def rescore(
     score, posterior = posterior_of(codes, length, odds, check)
     if posterior is None:
         return None
-    correct, path, chances = align(posterior, odds)
+    correct, path, posteriors = align(posterior, odds)
     path = DomainPath(path.states, path.node_start, path.residue_start + start)
-    return Rescored(score, composition(posterior, profile, odds), correct, path, posterior_text(path.states, chances))
+    return Rescored(
+        score, composition(posterior, profile, odds), correct, path, posterior_text(path.states, posteriors)
+    )
 
 
 def posterior_of(
@@ -188,7 +190,7 @@ def align(posterior: Posterior, odds: StripedOdds) -> tuple[float, DomainPath, l
             state, x, k = _from_match(sums, odds, x, k), x - 1, k - 1
     steps.reverse()
     path = DomainPath("".join(name for name, _ in steps), k, x)
-    return float(sums.c[-1]), path, [chance for _, chance in steps]
+    return float(sums.c[-1]), path, [value for _, value in steps]
 
 
 def _from_match(sums: _Sums, odds: StripedOdds, x: int, k: int) -> str:
@@ -203,8 +205,8 @@ def _from_match(sums: _Sums, odds: StripedOdds, x: int, k: int) -> str:
             ("I", odds.im[q, lane], sums.i[at]),
             ("D", odds.dm[q, lane], sums.d[at]),
         ]
-    for name, chance, value in [*ways, ("B", odds.begin[q, lane], sums.b[x - 1])]:
-        if chance > 0 and value > best:
+    for name, transition, value in [*ways, ("B", odds.begin[q, lane], sums.b[x - 1])]:
+        if transition > 0 and value > best:
             best, came = value, name
     return came
 
@@ -236,10 +238,10 @@ def composition(posterior: Posterior, profile: LocalProfile, odds: StripedOdds) 
     return letter_ratios(np.array(ratios, np.float32), profile)
 
 
-def posterior_text(states: str, chances: list[np.float32]) -> str:
+def posterior_text(states: str, posteriors: list[np.float32]) -> str:
     """Return a digit for the posterior probability of each step."""
     digits = []
-    for state, chance in zip(states, chances, strict=True):
-        rounded = float(chance) + 0.05
+    for state, value in zip(states, posteriors, strict=True):
+        rounded = float(value) + 0.05
         digits.append("." if state == "D" else "*" if rounded >= 1 else str(int(rounded * 10)))
     return "".join(digits)

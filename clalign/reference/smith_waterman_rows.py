@@ -88,8 +88,8 @@ class _Pair:
     def alignment(self) -> PairAlignment:
         """Find the end, then go back from it."""
         starts, best, (end_i, end_j) = self._forward()
-        floored, is_global = self.scoring.is_floored, self.scoring.mode == "global"
-        if floored and best <= 0:
+        is_local, is_global = self.scoring.is_local, self.scoring.mode == "global"
+        if is_local and best <= 0:
             return PairAlignment(0, (0, 0), (0, 0), "")
         i, j, state = end_i, end_j, "M"
         path: list[str] = []
@@ -102,7 +102,7 @@ class _Pair:
                 directions = self._directions(first, (i, j), starts[block])
             cell = int(directions[i - first, j])
             if state == "M":
-                if floored and cell & BEGINS:
+                if is_local and cell & BEGINS:
                     break
                 if cell & PAIRED:
                     path.append("M")
@@ -138,7 +138,7 @@ class _Pair:
             return (n,) if i == m else ()
         if i == 0 or n == 0:
             return ()
-        if self.scoring.is_floored or i == m:
+        if self.scoring.is_local or i == m:
             return (1 + int(score[1:].argmax()),)
         return (n,)
 
@@ -167,7 +167,7 @@ class _Pair:
                 inserted[0] = -gaps.of(i) if mode == "global" else NEVER
                 np.maximum(score, inserted, out=score)
             score[0] = -gaps.of(i) if mode == "global" else 0
-            if self.scoring.is_floored:
+            if self.scoring.is_local:
                 np.maximum(score, 0, out=score)
             if mode != "ungapped":
                 np.maximum(score, self._deleted(score), out=score)

@@ -29,7 +29,7 @@ def pair_alignment(query: PairwiseQuery, target: npt.NDArray[np.uint8]) -> PairA
     scoring = query.scoring
     score, deleted, inserted = _matrices(query, target)
     i, j = end = _end(score, scoring)
-    if scoring.is_floored and score[end] <= 0:
+    if scoring.is_local and score[end] <= 0:
         return PairAlignment(0, (0, 0), (0, 0), "")
     path: list[str] = []
     profile, gaps = query.profile.astype(np.int64), scoring.gaps
@@ -68,7 +68,7 @@ def _matrices(query: PairwiseQuery, target: npt.NDArray[np.uint8]) -> tuple[Cell
                 deleted[i, j] = max(deleted[i, j - 1] - gaps.next, score[i, j - 1] - gaps.first)
                 inserted[i, j] = max(inserted[i - 1, j] - gaps.next, score[i - 1, j] - gaps.first)
                 best = max(best, deleted[i, j], inserted[i, j])
-            score[i, j] = max(best, 0) if scoring.is_floored else best
+            score[i, j] = max(best, 0) if scoring.is_local else best
     return score, deleted, inserted
 
 
@@ -80,7 +80,7 @@ def _end(score: Cells, scoring: Scoring) -> tuple[int, int]:
     if m == 0 or n == 0:
         return 0, 0
     allowed = np.zeros(score.shape, bool)
-    if scoring.is_floored:
+    if scoring.is_local:
         allowed[1:, 1:] = True
     else:
         allowed[m, 1:] = allowed[1:, n] = True
@@ -92,4 +92,4 @@ def _end(score: Cells, scoring: Scoring) -> tuple[int, int]:
 def _goes_on(i: int, j: int, score: Cells, scoring: Scoring) -> bool:
     if scoring.mode == "global":
         return i > 0 or j > 0
-    return i > 0 and j > 0 and (score[i, j] > 0 if scoring.is_floored else True)
+    return i > 0 and j > 0 and (score[i, j] > 0 if scoring.is_local else True)

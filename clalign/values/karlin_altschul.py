@@ -365,7 +365,7 @@ def known_statistics(scoring: Scoring, query_length: int, n_residues: int, n_seq
     query_length, n_residues, n_sequences : int
         Residues of the query and of the database, sequences of the database.
     """
-    if not scoring.is_floored or query_length == 0 or n_residues == 0:
+    if not scoring.is_local or query_length == 0 or n_residues == 0:
         return None
     found = _known_parameters(scoring)
     if found is None:

@@ -165,7 +165,7 @@ class Scoring:
     mode: Mode = "local"
 
     @property
-    def is_floored(self) -> bool:
+    def is_local(self) -> bool:
         """Whether an alignment may begin and end anywhere, so that no score is below 0."""
         return self.mode in ("local", "ungapped")
 

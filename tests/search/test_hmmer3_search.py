@@ -27,7 +27,7 @@ from clalign.engines.plan7.hmmer3_search import _demand_agreement
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import LeftOut, Targets
+from clalign.engines.plan7.targets import Skipped, Targets
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
 from clalign.execution import pipeline
@@ -209,7 +209,7 @@ def test_a_batch_goes_when_nobody_needs_it() -> None:
     database = SequenceDatabase.from_sequences([Sequence(text, "", encode(text)) for text in ("MKV", "W")], AMINO)
     nothing, first = np.empty(0, np.int64), np.zeros(1, np.int64)
     for left_out in (nothing, first):
-        targets = Targets(database, nothing, left_out=LeftOut(left_out))
+        targets = Targets(database, nothing, left_out=Skipped(left_out))
         batch = database.batch(0, 2)
         reduced = targets.reduced(batch)
         assert reduced.batch is targets.reduced(batch).batch

@@ -137,7 +137,7 @@ def _verdict(
         return "has not been searched yet."
     if spec.score is not None and raw < spec.score:
         return f"is not reported: its score of {raw} lies below -T {spec.score}."
-    if inputs.chosen.scoring.is_floored and raw < 1:
+    if inputs.chosen.scoring.is_local and raw < 1:
         return "is not reported: no part of it is like the query."
     if statistics is not None and statistics.evalue(raw) > spec.evalue:
         least = statistics.least_raw(spec.evalue)

@@ -127,7 +127,7 @@ def cut_lists(run: RunFile) -> str:
 
 def _n_passing(run: RunFile, number: int) -> int:
     """Return how many targets of a query are within the limits so far, kept or not."""
-    least = [1] if scoring_of(run).is_floored else []
+    least = [1] if scoring_of(run).is_local else []
     limit = run.card(number).get("histogram_report_score")
     least += [limit] if limit is not None else []
     scores, counts = run.histogram(number)

@@ -285,7 +285,7 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
             f"The matrix {matrix.name} is for {kinds[matrix.is_nucleic]}, but the sequences look like"
             f" {queries.alphabet.label}. Choose another one with --matrix, or correct the guess with --alphabet."
         )
-    if inputs.chosen.scoring.is_floored and ungapped_parameters(matrix) is None:
+    if inputs.chosen.scoring.is_local and ungapped_parameters(matrix) is None:
         texts.append(
             f"With {matrix.name} random sequences score above 0 on average, so the best local alignments are as long"
             " as the sequences. Take --mode global, or a matrix with negative scores."

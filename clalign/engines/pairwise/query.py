@@ -74,7 +74,7 @@ class QuerySearch:
     @property
     def least_raw(self) -> int:
         """The least score of a hit, apart from how many there may be."""
-        limits = [1 if self.scoring.is_floored else IMPOSSIBLE + 1]
+        limits = [1 if self.scoring.is_local else IMPOSSIBLE + 1]
         if self.spec.score is not None:
             limits.append(self.spec.score)
         if self.statistics is not None:
@@ -268,12 +268,12 @@ def refuse_unknown_statistics(inputs: PairwiseInputs, spec: PairwiseSpec) -> Non
     if not is_needed or known_statistics(scoring, 100, 100, 1) is not None:
         return
     opening, extension = scoring.gaps.blast
-    if not scoring.is_floored:
+    if not scoring.is_local:
         why = f"There are no statistics of {scoring.mode} alignments."
     else:
         why = f"None are published for {scoring.matrix.name} with gap costs {opening}/{extension}."
     known = [f"{row[0]:g}/{row[1]:g}" for row in PROTEIN.get(scoring.matrix.name, ())]
-    with_costs = f" or take gap costs of BLAST's tables ({', '.join(known)})" if known and scoring.is_floored else ""
+    with_costs = f" or take gap costs of BLAST's tables ({', '.join(known)})" if known and scoring.is_local else ""
     option = "--composition scale" if is_adjusted else "--statistics published"
     raise OptionError(why, f"Leave out {option}{with_costs}.")
 
@@ -292,7 +292,7 @@ def statistics_at_end(
 
 
 def _may_be_fitted(search: QuerySearch) -> bool:
-    return search.scoring.is_floored and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
+    return search.scoring.is_local and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
 
 
 def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def _why_none(search: QuerySearch) -> str:
     scoring = search.scoring
     if search.spec.is_pairs:
         return "No E-values: they are for searches; scores are in units of the matrix."
-    if not scoring.is_floored:
+    if not scoring.is_local:
         return f"No E-values: there are no statistics of {scoring.mode} alignments; scores are in units of the matrix."
     if search.length == 0:
         return "No E-values: this query has no residues."

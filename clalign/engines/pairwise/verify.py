@@ -39,7 +39,7 @@ Rows = npt.NDArray[np.int64]
 Residues = npt.NDArray[np.uint8]
 
 
-class Told:
+class ProgressReporter:
     """Tells how much of the cells to compute is done, and listens whether to stop.
 
     Parameters
@@ -76,7 +76,7 @@ def verify_pairwise(
         n_cells += _length(prepared, number) * len(prepared.strands) * int(lengths[others[number]].sum())
     rows = [np.array([row for _, row in query_of.values()], np.int64), *others.values()]
     inputs, damaged = _read_again(prepared, spec, np.unique(np.concatenate(rows)).astype(np.int64), context)
-    tell = Told(n_cells, context)
+    tell = ProgressReporter(n_cells, context)
 
     def compute(found: Findings, session: Session) -> None:
         for key in chosen:
@@ -131,7 +131,9 @@ def _length(inputs: PairwiseInputs, number: int) -> int:
     return inputs.queries.length(int(inputs.query_rows[number]))
 
 
-def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: Told) -> str:
+def _difference(
+    run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: ProgressReporter
+) -> str:
     """Return in words what differs, or nothing."""
     search = stored_search(run, inputs, number)
     (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
@@ -149,7 +151,12 @@ def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, ses
 
 
 def _again(
-    session: Session, query: PairwiseQuery, target: Residues, strand: int, statistics: Statistics | None, tell: Told
+    session: Session,
+    query: PairwiseQuery,
+    target: Residues,
+    strand: int,
+    statistics: Statistics | None,
+    tell: ProgressReporter,
 ) -> Domain:
     if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
         alignment = alignment_by_rows(query, target, tell)
@@ -186,7 +193,7 @@ def _check_scores(
     inputs: PairwiseInputs,
     session: Session,
     found: Findings,
-    tell: Told,
+    tell: ProgressReporter,
 ) -> None:
     """Compute the scores of some targets again."""
     database, queries = inputs.targets, inputs.stranded(number)

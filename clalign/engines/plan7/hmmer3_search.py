@@ -18,7 +18,7 @@ from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
 from clalign.engines.plan7.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import Reduced, Targets
+from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.protocol import Scored
 from clalign.jobs import JobContext
@@ -137,7 +137,7 @@ class Hmmer3Search:
 
         return collect
 
-    def _stored_scores(self, reduced: Reduced, filtered: Filtered) -> npt.NDArray[np.int32]:
+    def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> npt.NDArray[np.int32]:
         """Return the MSV scores above the null model in 1/1000 bit; what overflows has the highest finite one."""
         differences = filtered.msv - reduced.terms.null
         over = np.flatnonzero(np.isposinf(filtered.msv))
@@ -318,7 +318,7 @@ def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domain
         )
 
 
-def survivors_in_bits(reduced: Reduced, filtered: Filtered) -> Survivors:
+def survivors_in_bits(reduced: SearchableBatch, filtered: Filtered) -> Survivors:
     """Return what passed the first filter with its scores in bits."""
     msv = filtered.msv[filtered.rows]
     with np.errstate(invalid="ignore"):

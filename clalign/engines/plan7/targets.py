@@ -30,7 +30,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Skipped:
     """Database rows that HMMER3 cannot search.
 
     Attributes
@@ -45,11 +45,11 @@ class LeftOut:
     texts: tuple[str, ...] = ()
 
 
-NOTHING_LEFT_OUT = LeftOut(np.empty(0, np.int64))
+NOTHING_SKIPPED = Skipped(np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class SearchableBatch:
     """A batch as HMMER3 searches it: what cannot be searched is empty.
 
     Attributes
@@ -78,14 +78,14 @@ class Targets:
         Sorted places in the input of the sequences without residues, which HMMER2 does not count.
     n_profiles : int or None
         In a scan the number of profiles, which are the targets of each sequence; None in a search.
-    left_out : LeftOut
+    left_out : Skipped
         What HMMER3 profiles do not search, nor count.
     """
 
     database: SequenceDatabase
     empty_inputs: npt.NDArray[np.int64]
     n_profiles: int | None = None
-    left_out: LeftOut = NOTHING_LEFT_OUT
+    left_out: Skipped = NOTHING_SKIPPED
     _reduced: WeakKeyDictionary[SequenceBatch, tuple[SequenceBatch | None, LengthTerms, npt.NDArray[np.int64]]] = field(
         default_factory=WeakKeyDictionary, repr=False, compare=False
     )
@@ -99,7 +99,7 @@ class Targets:
         uncounted = self.database.n_empty if origin == "hmmer2" else len(self.left_out.rows)
         return float(self.n_profiles or len(self.database) - uncounted)
 
-    def reduced(self, batch: SequenceBatch) -> Reduced:
+    def reduced(self, batch: SequenceBatch) -> SearchableBatch:
         """Return a batch of the database as HMMER3 searches it; the same arrays for the same batch."""
         if batch not in self._reduced:
             kept = _without(batch, self.left_out.rows)
@@ -107,7 +107,7 @@ class Targets:
             # None for the batch itself: a value that held its own key would keep it for ever.
             self._reduced[batch] = None if kept is batch else kept, length_terms(kept.lengths), empty
         other, terms, empty = self._reduced[batch]
-        return Reduced(batch if other is None else other, terms, empty)
+        return SearchableBatch(batch if other is None else other, terms, empty)
 
 
 def _without(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch:
@@ -142,13 +142,13 @@ def targets_of(
     if database.n_empty:
         empty = np.sort(database.order[np.flatnonzero(np.diff(database.offsets) == 0)])
     newer = [hmm for hmm in profiles if hmm.origin == "hmmer3"]
-    left_out = NOTHING_LEFT_OUT
+    left_out = NOTHING_SKIPPED
     if newer:
         left_out = _left_out(spec, database, newer[0].alphabet, report)
     return Targets(database, empty, len(profiles) if spec.direction == "scan" else None, left_out)
 
 
-def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, report: InputReport | None) -> LeftOut:
+def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, report: InputReport | None) -> Skipped:
     long = np.flatnonzero(np.diff(database.offsets) > LONGEST).astype(np.int64)
     texts = []
     if len(long):
@@ -165,7 +165,7 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
         raise _bad_record(spec, database, refused, bad, alphabet)
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
-    return LeftOut(np.union1d(long, bad), tuple(texts))
+    return Skipped(np.union1d(long, bad), tuple(texts))
 
 
 def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:

@@ -22,7 +22,7 @@ VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.ite
 
 Answers = list[Rescored | None]
 
-_STATES, _CHANCES = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
+_STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
 MOST_TEXT = 2**31 - 1
 """Characters of all alignments of a batch: what an index of the kernel can hold."""
@@ -101,7 +101,7 @@ def _demand_possible(
     ratios: npt.NDArray[np.float32],
     begins: npt.NDArray[np.int32],
     states: npt.NDArray[np.uint8],
-    chances: npt.NDArray[np.uint8],
+    posteriors: npt.NDArray[np.uint8],
 ) -> None:
     """Look at what the kernel wrote of the parts that it was given, as `rescored` takes it."""
     residue, node, begin = begins.reshape(-1, 3)[done].T
@@ -114,7 +114,7 @@ def _demand_possible(
     session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are no numbers")
     used = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(int((end - begin).sum()))
     letters = states[used]
-    is_text = np.isin(letters, _STATES).all() and np.isin(chances[used], _CHANCES).all()
+    is_text = np.isin(letters, _STATES).all() and np.isin(posteriors[used], _DIGITS).all()
     session.demand(is_text, "an alignment of other letters than there are")
     of_part = np.repeat(np.arange(len(found)), end - begin)
     last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
@@ -136,11 +136,11 @@ def rescored(
     ratios: npt.NDArray[np.float32],
     begins: npt.NDArray[np.int32],
     states: npt.NDArray[np.uint8],
-    chances: npt.NDArray[np.uint8],
+    posteriors: npt.NDArray[np.uint8],
 ) -> Answers:
     """Return what the kernel wrote of each part."""
     letters = letter_ratios(ratios.reshape(len(parts), -1), model)
-    state_text, chance_text = (text.tobytes().decode("ascii", "replace") for text in (states, chances))
+    state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
     rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)
     answers: Answers = []
@@ -149,7 +149,7 @@ def rescored(
             answers.append(None)
             continue
         path = DomainPath(state_text[begin:end], node, first + residue)
-        answers.append(Rescored(score, ratio, correct, path, chance_text[begin:end]))
+        answers.append(Rescored(score, ratio, correct, path, posterior_text[begin:end]))
     return answers
 
 

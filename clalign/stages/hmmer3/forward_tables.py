@@ -40,8 +40,8 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
 
     Returns
     -------
-    steps : float32[8, lanes, per_lane]
-    crossings : float32[log2(lanes), lanes]
+    transitions : float32[8, lanes, per_lane]
+    delete_prefix : float32[log2(lanes), lanes]
     emissions : float32[N_CODES, lanes, per_lane]
     """
     ratios, per_lane = odds(profile), -(-profile.length // lanes)
@@ -50,24 +50,26 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
     columns = [
         ratios.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
     ]  # fmt: skip
-    steps = spread(np.stack(columns)[:, 1:], lanes, per_lane)
-    products = np.cumprod(steps[6].astype(np.float64), axis=1)
+    transitions = spread(np.stack(columns)[:, 1:], lanes, per_lane)
+    products = np.cumprod(transitions[6].astype(np.float64), axis=1)
     before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
-    crossings = [products[:, -1]]
-    while 2 ** len(crossings) < lanes:
-        distance, last = 2 ** (len(crossings) - 1), crossings[-1]
-        crossings.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
-    entering = (before * steps[4]).astype(np.float32)
+    delete_prefix = [products[:, -1]]
+    while 2 ** len(delete_prefix) < lanes:
+        distance, last = 2 ** (len(delete_prefix) - 1), delete_prefix[-1]
+        delete_prefix.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
+    entering = (before * transitions[4]).astype(np.float32)
     emissions = spread((ratios.match * weights)[:, 1:], lanes, per_lane)
-    return np.concatenate([steps, entering[None]]), np.stack(crossings).astype(np.float32), emissions
+    return np.concatenate([transitions, entering[None]]), np.stack(delete_prefix).astype(np.float32), emissions
 
 
 def striped_tables(session: KernelSession, profile: LocalProfile) -> list[Buffer]:
     """Return the tables of ``common/striped_forward.h`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
-        steps, crossings, emissions = forward_tables(profile, VECTOR_LANES)
-        return [session.upload(a) for a in (steps.transpose(2, 0, 1), crossings, emissions.transpose(0, 2, 1))]
+        transitions, delete_prefix, emissions = forward_tables(profile, VECTOR_LANES)
+        return [
+            session.upload(a) for a in (transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1))
+        ]
 
     return session.cached("striped forward", profile, make)
 
@@ -76,7 +78,9 @@ def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> l
     """Return the tables of ``forward_lanes.cl`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
-        steps, crossings, emissions = forward_tables(profile, lanes)
-        return [session.upload(a) for a in (steps.transpose(0, 2, 1), crossings, emissions.transpose(0, 2, 1))]
+        transitions, delete_prefix, emissions = forward_tables(profile, lanes)
+        return [
+            session.upload(a) for a in (transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1))
+        ]
 
     return session.cached(f"forward lanes {lanes}", profile, make)

@@ -47,7 +47,7 @@ class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):
         if batch.n_cells(model.length) == 0:
             scores = [model.scoring.unpaired(model.length + n) for n in batch.lengths.tolist()]
             return lambda: PairScores(Scores(batch.targets, np.array(scores, np.int32)))
-        if not model.scoring.is_floored:
+        if not model.scoring.is_local:
             pairs = PairBatch.of_query(model.sequence.codes, batch)
             scores_fit(chosen_pairs(pairs, np.array([batch.lengths.argmax()])), model.scoring, SCORE_BITS)
         if shape == "vector":

@@ -120,7 +120,7 @@ def start_gpu(
         Compile-time choices that replace the default ones; ``WIDE`` asks for 32 bits throughout.
     """
     query = _Query(session, model)
-    if not model.scoring.is_floored or choices.get("WIDE"):
+    if not model.scoring.is_local or choices.get("WIDE"):
         outcome = _Outcome(session, batch)
         rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
         _launch_lanes(query, _listed(session, batch, rows), outcome, {**choices, "WIDE": 1})

@@ -48,7 +48,7 @@ def longest_reach(query: Codes, scoring: Scoring) -> int | None:
     length, gaps = len(query), scoring.gaps
     if scoring.mode == "ungapped":
         return length
-    if not scoring.is_floored:
+    if not scoring.is_local:
         return None
     to_spend = int(np.maximum(scoring.matrix.scores.max(axis=1), 0)[query].sum(dtype=np.int64)) - 1
     if to_spend < gaps.first:

@@ -183,7 +183,7 @@ def ends_of(scoring: Scoring) -> int:
 def scores_fit(pairs: Pairs, scoring: Scoring, bits: int) -> None:
     """Raise OptionError if scores may not fit so many bits and a sign."""
     highest, lowest = greatest_scores(pairs, scoring), least_scores(pairs, scoring)
-    if scoring.is_floored:
+    if scoring.is_local:
         lowest = np.zeros_like(highest)
     worst = int(np.maximum(highest, -lowest).argmax())
     if max(highest[worst], -lowest[worst]) >= 2**bits:

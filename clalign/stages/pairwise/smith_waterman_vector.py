@@ -39,7 +39,7 @@ PIECE_SHARE = 0.25
 def limit_of(width: int, model: PairwiseQuery) -> int:
     """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
     highest = (1 << (width - 1)) - 1
-    return highest - model.scoring.matrix.greatest if model.scoring.is_floored else highest
+    return highest - model.scoring.matrix.greatest if model.scoring.is_local else highest
 
 
 def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
     """
     scoring = model.scoring
     reach = min(model.length, longest) * scoring.matrix.greatest
-    if not scoring.is_floored:
+    if not scoring.is_local:
         gaps = scoring.gaps
         # A gap down to a cell and one across to it always lead there.
         depth = gaps.of(model.length) + (gaps.of(longest) if scoring.mode == "global" else 0) + 2 * gaps.first
@@ -150,7 +150,7 @@ def _start_whole(
 def possible_scores(session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, scores: Rows) -> Rows:
     """Return scores that a device may have computed for a batch."""
     greatest = np.minimum(batch.lengths, model.length) * max(model.scoring.matrix.greatest, 0)
-    lowest = 0 if model.scoring.is_floored else -(2**30)
+    lowest = 0 if model.scoring.is_local else -(2**30)
     session.demand(((scores >= lowest) & (scores <= greatest)).all(), "a score that no alignment of two sequences has")
     return scores
 

@@ -46,7 +46,7 @@ def spread(table: npt.NDArray[Any], lanes: int, per_lane: int, fill: int = IMPOS
     return folded
 
 
-def crossings(leaving_delete: Table, n_steps: int) -> Table:
+def delete_prefix(leaving_delete: Table, n_steps: int) -> Table:
     """Return what deletes pay to cross nodes: int32[per_lane + n_steps, lanes] (see the vector kernel)."""
     sums = np.cumsum(leaving_delete.astype(np.int64), axis=1)
     before = np.concatenate([np.zeros((len(sums), 1), np.int64), sums[:, :-1]], axis=1)
@@ -65,7 +65,7 @@ def vector_tables(session: KernelSession, model: IntegerProfile, lanes: int) -> 
         per_lane = -(-model.length // lanes)
         transitions = spread(transition_table(model), lanes, per_lane)
         emissions = spread(emission_table(model), lanes, per_lane)
-        sums = crossings(transitions[7], lanes.bit_length() - 1)
+        sums = delete_prefix(transitions[7], lanes.bit_length() - 1)
         arrays = [transitions.transpose(2, 0, 1), sums, emissions.transpose(0, 3, 1, 2), special_table(model)]
         return [session.upload(array) for array in arrays]
 
