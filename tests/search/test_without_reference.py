@@ -37,11 +37,6 @@ def hits_without_reference(verb: str, queries: Path, targets: Path, run: Path, d
     return int(done.stdout)
 
 
-@pytest.fixture
-def opencl_device(device: Device) -> Device:
-    return device
-
-
 @pytest.mark.parametrize(
     ("verb", "queries"),
     [("hmmsearch", "rrm_1"), ("hmmsearch", "rrm_1_hmmer3"), ("pairwise_search", "three_proteins.fasta")],

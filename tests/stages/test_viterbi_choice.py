@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.compute.geometry import lane_backend
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.stages.plan7 import viterbi_shapes
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
@@ -31,7 +32,7 @@ from clalign.values.synthetic import random_profile
 )
 def test_how_lanes_exchange_values(vendor: str, platform: str, backend: int) -> None:
     device = Device("0:0", "Card", "gpu", vendor=vendor, platform=platform)
-    assert viterbi_shapes.lane_backend(device)["LANE_BACKEND"] == backend
+    assert lane_backend(device)["LANE_BACKEND"] == backend
 
 
 Launches = list[tuple[str, int]]
