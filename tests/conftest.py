@@ -7,6 +7,7 @@ compiled kernels.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -232,3 +233,32 @@ def loose_device(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
 
     monkeypatch.setattr(opening, "open_session", open_loose)
     return opened
+
+
+@pytest.fixture
+def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands run their jobs in this process, which saves starting another: for tests of what they compute."""
+    from clalign.cli import processes, watch
+    from clalign.cli.worker import perform
+    from clalign.jobs import Event, Job
+
+    class WorkerHere:
+        def __init__(self, job: dict[str, Any]) -> None:
+            self.job = json.dumps(job)
+
+        def __enter__(self) -> WorkerHere:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            """Nothing is left of it."""
+
+        def events(self) -> list[Event]:
+            told: list[str] = []
+            perform(json.loads(self.job), Job(lambda event: told.append(event.to_json())))
+            return [Event.from_json(line) for line in told]
+
+        def warnings(self) -> list[str]:
+            return []
+
+    monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
+    monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)

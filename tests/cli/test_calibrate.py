@@ -47,10 +47,10 @@ def test_prints_fit_and_histogram(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.thorough
-def test_same_seed_same_file(device: Device, tmp_path: Path) -> None:
+def test_same_seed_same_file(fast_device: Device, tmp_path: Path) -> None:
     files = [tmp_path / f"{n}.hmm" for n in range(3)]
     for path, seed in zip(files, ("7", "7", "8"), strict=True):
-        assert calibrate(*SMALL, "--seed", seed, "-o", str(path), KATDNA, device=device.id) == 0
+        assert calibrate(*SMALL, "--seed", seed, "-o", str(path), KATDNA, device=fast_device.id) == 0
     first, second, third = (path.read_bytes() for path in files)
     assert first == second != third
 
@@ -129,12 +129,12 @@ def test_interrupting_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_search_uses_the_new_values(tmp_path: Path, hmm2search: str, device: Device) -> None:
+def test_a_search_uses_the_new_values(tmp_path: Path, hmm2search: str, fast_device: Device) -> None:
     """Calibrated by clalign, a profile gives in HMMER 2.3.2 the same E-values as here."""
     profile, sequences = tmp_path / "new.hmm", str(GOLDEN / "sequences" / "kat.fa")
-    assert calibrate(*SMALL, "-o", str(profile), KATDNA, device=device.id) == 0
+    assert calibrate(*SMALL, "-o", str(profile), KATDNA, device=fast_device.id) == 0
     ours = tmp_path / "ours.txt"
-    search = ["hmmsearch", "-q", "--device", device.id, "-E", "50", "-o", str(ours)]
+    search = ["hmmsearch", "-q", "--device", fast_device.id, "-E", "50", "-o", str(ours)]
     assert main([*search, str(profile), sequences]) == 0
     theirs = subprocess.run(
         [hmm2search, "--cpu", "0", "-E", "50", str(profile), sequences], check=True, capture_output=True, text=True

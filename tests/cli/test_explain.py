@@ -16,6 +16,8 @@ from clalign.engines.plan7.explanation_text import explanation_lines
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 GOLDEN = Path(__file__).parents[1] / "golden"
 GLOBINS = str(EXAMPLES / "globins4.hmm")
@@ -30,7 +32,7 @@ def names_of(table: Path) -> list[str]:
 
 def test_every_step_of_a_hit_and_of_a_miss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "hits.tbl"
-    words = ["-q", "--device", "reference"]
+    words = ["-q", "--device", "cpu"]
     assert main(["hmmsearch", *words, "--tblout", str(table), "-o", str(tmp_path / "x"), GLOBINS, BUILT]) == 0
     hits = names_of(table)
     every = [line[1:].split()[0] for line in Path(BUILT).read_text().splitlines() if line.startswith(">")]
@@ -173,6 +175,6 @@ def test_a_run_and_the_options_of_a_search_do_not_go_together(
 
 def test_a_run_of_profiles_is_explained_like_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, name = str(tmp_path / "a.clalign"), Path(BUILT).read_text().split()[0][1:]
-    words = ["-q", "--device", "reference"]
+    words = ["-q", "--device", "cpu"]
     assert main(["hmmsearch", *words, "--run", run, "-o", str(tmp_path / "x"), GLOBINS, BUILT]) == 0
-    assert explained(capsys, run, name) == explained(capsys, "--device", "reference", GLOBINS, BUILT, name)
+    assert explained(capsys, run, name) == explained(capsys, "--device", "cpu", GLOBINS, BUILT, name)

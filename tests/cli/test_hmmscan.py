@@ -12,6 +12,8 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.table_columns import columns_of_table
 from clalign.runs.run_file import open_run
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 FAMILIES = ("globins_ls", "rrm_ls", "thioesterase")
 SEQUENCES = str(GOLDEN / "sequences" / "built.fa")
@@ -25,7 +27,7 @@ def library(tmp_path: Path) -> str:
 
 
 def scan(*words: str) -> int:
-    return main(["hmmscan", "-q", "--device", "reference", *words])
+    return main(["hmmscan", "-q", "--device", "cpu", *words])
 
 
 def test_every_output(library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +128,7 @@ def test_mistakes_are_told_under_the_right_name(library: str, capsys: pytest.Cap
 
 
 def test_progress_is_that_of_a_search(library: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    words = ["--device", "reference", "--progress", "json", "-o", str(tmp_path / "a.txt")]
+    words = ["--device", "cpu", "--progress", "json", "-o", str(tmp_path / "a.txt")]
     assert main(["hmmscan", *words, library, SEQUENCES]) == 0
     events = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert events[-1]["kind"] == "finished"

@@ -17,6 +17,8 @@ from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 MOTIF = str(GOLDEN / "profiles" / "katdna_ls.hmm")
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")
@@ -29,7 +31,7 @@ def clalign(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 def search(*words: str) -> int:
-    return main(["hmmsearch", "-q", "--device", "reference", *words])
+    return main(["hmmsearch", "-q", "--device", "cpu", *words])
 
 
 def test_all_outputs_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,7 +211,7 @@ def hmmer3_profile() -> str:
 def test_hmmer3_profiles_write_every_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flags = ("-o", "--tblout", "--domtblout", "--pfamtblout", "--json", "--tsv", "--domtsv", "-A", "--fasta")
     words = [word for flag in flags for word in (flag, str(tmp_path / flag.strip("-")))]
-    run = ["hmmsearch", "--device", "reference", "--progress", "plain", "--cpu", "4"]
+    run = ["hmmsearch", "--device", "cpu", "--progress", "plain", "--cpu", "4"]
     assert main([*run, *words, hmmer3_profile(), PROTEINS]) == 0
     assert "--cpu has no effect" in capfd.readouterr().err
     hits = [json.loads(line) for line in (tmp_path / "json").read_text().splitlines()]
@@ -258,13 +260,13 @@ def test_both_kinds_of_profiles_keep_their_layouts(tmp_path: Path, capsys: pytes
     library, few = tmp_path / "both.hmm", tmp_path / "few.fa"
     few.write_text(">" + ">".join(Path(PROTEINS).read_text().split(">")[1:5]))
     library.write_text(Path(hmmer3_profile()).read_text() + (GOLDEN / "profiles" / "globins_ls.hmm").read_text())
-    assert main(["hmmsearch", "-q", "--device", "reference", "--noali", str(library), str(few)]) == 0
+    assert main(["hmmsearch", "-q", "--device", "cpu", "--noali", str(library), str(few)]) == 0
     newer, older, rest = capsys.readouterr().out.split("//\n")
     assert "Query:       globins4  [M=149]" in newer
     assert "Internal pipeline statistics summary:" in newer
     assert "Query HMM:   globins" in older
     assert rest == "[ok]\n"
-    assert main(["hmmscan", "-q", "--device", "reference", str(library), str(few)]) == 0
+    assert main(["hmmscan", "-q", "--device", "cpu", str(library), str(few)]) == 0
     shown = capsys.readouterr().out
     assert shown.count("Query:  ") == 4
     assert ">> globins4" in shown

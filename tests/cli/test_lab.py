@@ -24,11 +24,9 @@ SMALL = ("--sequences", "20", "--nodes", "10")
 
 
 @pytest.fixture
-def ladder(device: Device) -> tuple[str, ...]:
+def ladder(opencl_device: Device) -> tuple[str, ...]:
     """The command on a device that can be measured."""
-    if device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
-    return (*LADDER, "--device", device.id)
+    return (*LADDER, "--device", opencl_device.id)
 
 
 @pytest.mark.thorough
@@ -81,12 +79,10 @@ def test_a_difference_has_its_exit_code(
     assert lab._finish(document, "-") == ExitCode.DIFFERENT
 
 
-def test_pairs(device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if device.kind == "reference":
-        pytest.skip("the reference builds no kernel")
+def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.json"
     small = ("--pairs", "9", "--length", "50", "--runs", "1", "--seed", "3", "--variants", "global")
-    assert main([*PAIRS, *small, "--device", device.id, "--json", str(path)]) == ExitCode.DONE
+    assert main([*PAIRS, *small, "--device", opencl_device.id, "--json", str(path)]) == ExitCode.DONE
     document = json.loads(path.read_text())
     assert (document["pairs"], document["length"], document["seed"]) == (9, 50, 3)
     assert [row["name"] for row in document["rows"]] == ["sequential", "global"]

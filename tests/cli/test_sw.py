@@ -22,6 +22,8 @@ from clalign.errors import ExitCode
 from clalign.formats.table_columns import columns_of_table
 from clalign.runs.run_file import RunFile, open_run
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 QUERIES = """>q1 first query
 MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA
 >q2

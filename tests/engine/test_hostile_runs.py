@@ -29,7 +29,7 @@ from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 
-SAMPLE, LARGE_SAMPLE = 8, 50
+SAMPLE, LARGE_SAMPLE = 8, 30
 
 
 def _load(path: Path) -> ModuleType:

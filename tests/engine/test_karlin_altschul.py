@@ -209,13 +209,11 @@ Simulated = tuple[list[npt.NDArray[np.int32]], npt.NDArray[np.int64]]
 
 
 @pytest.fixture(scope="module")
-def simulated(device: Device) -> Simulated:
+def simulated(opencl_device: Device) -> Simulated:
     """Scores of three random queries against random sequences, and the lengths of these."""
-    if device.kind == "reference":
-        pytest.skip("the reference would take minutes")
     rng = np.random.default_rng(7)
     batch = random_batch(3000, rng)
-    with open_session(device) as session:
+    with open_session(opencl_device) as session:
         scores = [session.run(SMITH_WATERMAN, batch, random_query(rng)).scores.values for _ in range(3)]
     return scores, batch.lengths.astype(np.int64)
 

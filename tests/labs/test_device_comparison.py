@@ -32,13 +32,6 @@ from clalign.values.hits import Scores
 SMALL = BenchSpec(nodes=20, residues=40_000)
 
 
-@pytest.fixture
-def card(device: Device) -> Device:
-    if device.kind == "reference":
-        pytest.skip("the reference computes a sample only")
-    return device
-
-
 def row(name: str, start: float = 1.0, rate: float = 1e-6, **more: Any) -> dict[str, Any]:
     sizes = (1e4, 1e5, 1e6, 1e7)
     curve = [{"residues": size, "seconds": start + rate * size} for size in sizes]
@@ -74,9 +67,9 @@ def test_database_has_the_residues_asked_for(n_residues: int) -> None:
     assert np.array_equal(half.residues(len(half) - 1), database.residues(2 * (len(half) - 1)))
 
 
-def test_document_of_all_devices(device: Device) -> None:
+def test_document_of_all_devices(opencl_device: Device) -> None:
     events: list[Event] = []
-    devices = list(dict.fromkeys([device, REFERENCE]))
+    devices = [opencl_device, REFERENCE]
     found = compare_devices(devices, SMALL, Job(events.append))
     json.dumps(found)
     assert [r["device"]["id"] for r in found["devices"]] == [d.id for d in devices]
@@ -89,8 +82,8 @@ def test_document_of_all_devices(device: Device) -> None:
     assert done[-1] == events[-1].value["total"] > 0
 
 
-def test_measurements_fit_each_other(card: Device) -> None:
-    (found,) = compare_devices([card], SMALL, QuietContext())["devices"]
+def test_measurements_fit_each_other(opencl_device: Device) -> None:
+    (found,) = compare_devices([opencl_device], SMALL, QuietContext())["devices"]
     job = bench_job(SMALL, QuietContext())
     expected = job.cells / found["kernel_seconds"] / 1e9
     assert found["gcups"] == pytest.approx(expected)
@@ -115,20 +108,20 @@ class FaultyStage(ViterbiStage):
         return wrong
 
 
-def test_a_planted_fault_is_found(card: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_fault_is_found(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_comparison, "VITERBI", FaultyStage())
-    (found,) = compare_devices([card], SMALL, QuietContext())["devices"]
+    (found,) = compare_devices([opencl_device], SMALL, QuietContext())["devices"]
     assert found["identical"] is False
     assert "DIFFER" in comparison_text(document(found))
 
 
-def test_a_wrong_peak_is_an_error_of_the_device(card: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_peak_is_an_error_of_the_device(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     class Idle(PeakStage):
         def start(self, session: Any, batch: Any, model: object) -> Any:
             return lambda: np.zeros(batch.n_lanes, np.int32)
 
     monkeypatch.setattr(device_comparison, "PEAK", Idle())
-    (found,) = compare_devices([card], SMALL, QuietContext())["devices"]
+    (found,) = compare_devices([opencl_device], SMALL, QuietContext())["devices"]
     assert "other than the reference" in found["error"]
     assert found["identical"] is None
 
@@ -142,10 +135,10 @@ def test_a_device_that_is_gone_has_a_row_with_the_reason() -> None:
     assert "not run: " in comparison_text(found)
 
 
-def test_a_stop_ends_the_comparison(card: Device) -> None:
+def test_a_stop_ends_the_comparison(opencl_device: Device) -> None:
     job = Job(lambda event: job.cancel() if event.kind == "progress" else None)
     with pytest.raises(Cancelled):
-        compare_devices([card], SMALL, job)
+        compare_devices([opencl_device], SMALL, job)
 
 
 @pytest.mark.parametrize("wrong", [{"nodes": 0}, {"nodes": 6000}, {"residues": 0}, {"residues": 10**10}, {"seed": -1}])

@@ -43,13 +43,6 @@ def fits(profile: str, device: Device, folder: Path, spec: CalibrateSpec) -> lis
     return found
 
 
-@pytest.fixture
-def fast(device: Device) -> Device:
-    if device.kind == "reference":
-        pytest.skip("five thousand sequences take the reference minutes")
-    return device
-
-
 @pytest.mark.parametrize("known", KNOWN["fits"], ids=lambda known: f"{known['profile']}-{known['seed']}")
 def test_fits_a_histogram_as_hmmcalibrate_does(known: dict[str, Any]) -> None:
     fit = fit_right_side(known["low"], np.array(known["counts"]))
@@ -91,20 +84,20 @@ def test_fit_recovers_a_distribution() -> None:
 
 
 @pytest.mark.parametrize("profile", KNOWN["repeats"])
-def test_means_agree_with_hmmcalibrate(profile: str, fast: Device, tmp_path: Path) -> None:
+def test_means_agree_with_hmmcalibrate(profile: str, opencl_device: Device, tmp_path: Path) -> None:
     """Five seeds of ours against ten of hmmcalibrate: the means differ by less than three standard errors."""
     theirs = KNOWN["repeats"][profile]
-    ours = [fits(profile, fast, tmp_path, CalibrateSpec(seed=seed))[0] for seed in range(5)]
+    ours = [fits(profile, opencl_device, tmp_path, CalibrateSpec(seed=seed))[0] for seed in range(5)]
     for name in ("mu", "lambda"):
         a, b = np.array([fit[name] for fit in ours]), np.array(theirs[name])
         error = np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
         assert abs(a.mean() - b.mean()) < 3 * error, name
 
 
-def test_every_device_has_the_same_values(device: Device, tmp_path: Path) -> None:
+def test_every_device_has_the_same_values(opencl_device: Device, tmp_path: Path) -> None:
     for profile in ("katdna_ls", "xyppx_fs"):
         (expected,) = fits(profile, REFERENCE, tmp_path, SMALL)
-        (found,) = fits(profile, device, tmp_path, SMALL)
+        (found,) = fits(profile, opencl_device, tmp_path, SMALL)
         assert found == expected
 
 
@@ -150,11 +143,11 @@ def test_null_model_is_the_one_in_files() -> None:
     assert [int(word) for word in line.split()[1:]] == [NULL_SCORES[letter] for letter in AMINO.canonical]
 
 
-def test_events_and_result(device: Device, tmp_path: Path) -> None:
+def test_events_and_result(fast_device: Device, tmp_path: Path) -> None:
     both = tmp_path / "both.hmm"
     both.write_bytes(b"".join((PROFILES / f"{name}.hmm").read_bytes() for name in ("katdna_ls", "katdna_g")))
     events: list[Event] = []
-    value = calibrate(str(both), str(tmp_path / "out.hmm"), SMALL, device, Job(events.append))
+    value = calibrate(str(both), str(tmp_path / "out.hmm"), SMALL, fast_device, Job(events.append))
     json.dumps(value)
     partial = [event.value for event in events if event.kind == "partial"]
     assert [(p["profile"], p["done"]) for p in partial if p["done"] == p["n"]] == [
@@ -182,9 +175,9 @@ def test_a_stop_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.hmm"]
 
 
-def test_a_profile_without_a_distribution_is_refused(device: Device, tmp_path: Path) -> None:
+def test_a_profile_without_a_distribution_is_refused(fast_device: Device, tmp_path: Path) -> None:
     with pytest.raises(ClalignError, match="ecori_fs could not be calibrated"):
-        fits("ecori_fs", device, tmp_path, SMALL)
+        fits("ecori_fs", fast_device, tmp_path, SMALL)
     assert list(tmp_path.iterdir()) == []
 
 

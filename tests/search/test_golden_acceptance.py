@@ -1,12 +1,10 @@
 """Every HMMER2 profile of the acceptance data against its FASTA files: equal to hmmsearch 2.3.2 in every digit.
 
-Needs ``CLALIGN_DATA`` and hmmsearch 2.3.2 (``hm2search``). The work is bounded: files too large for all
-profiles are searched with one.
+Needs ``CLALIGN_DATA`` and hmmsearch 2.3.2 (``hmm2search``), which is slow: large files are searched in part.
 """
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,31 +18,22 @@ from clalign.formats.profiles import load_profiles
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
 
+from acceptance import plain_copy  # noqa: E402
 from hmm2search_output import differences, parse_output  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("worker_here")
 
 PROFILES = ("*.hmm", "*.hmm2")
 SEQUENCES = ("hmmer2/*.fa", "hmmer2/*.seq", "sequences/*.fasta.gz", "sequences/*.fa.gz", "sequences/*.faa.gz")
 DNA = ("dna/MT-human.fa", "dna/U89959_ests.fas", "dna/SARS-CoV-2_MN908947.3.fasta")
 
-MOST_RESIDUES = 1_500_000
-"""Files with more are searched with one profile only, a short one."""
-
-ONE_PROFILE = "derived_PF00032_Cytochrom_B_C"
+MOST = 250_000
+"""Bytes of a file of sequences that are searched."""
 
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("acceptance")
-
-
-def plain_copy(path: Path, folder: Path) -> Path:
-    """Return the file without compression, which hmmsearch does not read."""
-    if path.suffix != ".gz":
-        return path
-    copy = folder / path.stem
-    if not copy.exists():
-        copy.write_bytes(gzip.decompress(path.read_bytes()))
-    return copy
 
 
 def single_models(path: Path, folder: Path) -> Iterator[Path]:
@@ -56,13 +45,11 @@ def single_models(path: Path, folder: Path) -> Iterator[Path]:
         yield single
 
 
-def sequence_files(data: Path, profile: Path, folder: Path) -> Iterator[Path]:
+def sequence_files(data: Path, profile: Path, folder: Path) -> list[Path]:
     nucleic = load_profiles(str(profile))[0].alphabet.is_nucleic
     patterns = DNA if nucleic else SEQUENCES
-    for path in sorted(found for pattern in patterns for found in data.glob(pattern)):
-        copy = plain_copy(path, folder)
-        if copy.stat().st_size < MOST_RESIDUES or profile.stem.startswith(ONE_PROFILE):
-            yield copy
+    files = sorted(found for pattern in patterns for found in data.glob(pattern))
+    return [plain_copy(path, folder, MOST) for path in files]
 
 
 def compare(program: str, profile: Path, sequences: Path, options: tuple[str, ...], folder: Path) -> list[str]:

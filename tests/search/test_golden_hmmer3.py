@@ -19,7 +19,7 @@ from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run
-from clalign.values.devices import Device
+from clalign.values.devices import REFERENCE, Device
 from clalign.values.hits import Domain, Hit
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -107,9 +107,18 @@ def domain_differences(domain: Domain, number: tuple[int, int], row: list[str]) 
 
 @pytest.mark.thorough(case=[case for case in CASES if not re.search("__dna|__(built|odd|proteins)_max", case.stem)])
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_equals_hmmsearch(case: Path, device: Device, tmp_path: Path) -> None:
-    if device.kind == "reference" and case.stem not in ON_REFERENCE:
-        pytest.skip("the reference is slow, and searches each file of sequences once")
+def test_equals_hmmsearch(case: Path, opencl_device: Device, tmp_path: Path) -> None:
+    check(case, opencl_device, tmp_path)
+
+
+@pytest.mark.thorough(name=["XYPPX__odd_E_1e6_domE_1e6"])
+@pytest.mark.parametrize("name", ON_REFERENCE)
+def test_the_reference_equals_hmmsearch(name: str, tmp_path: Path) -> None:
+    check(FOLDER / "answers" / f"{name}.json", REFERENCE, tmp_path)
+
+
+def check(case: Path, device: Device, tmp_path: Path) -> None:
+    """Compare hits and domains of a search with the stored answer."""
     stored = json.loads(case.read_text())
     files = profile_path(stored["profile"]), sequence_path(stored["sequences"])
     with searched(tmp_path / "run.clalign", stored["options"], files, device) as run:

@@ -16,6 +16,8 @@ sys.path.insert(0, str(GOLDEN))
 from hmmer3_output import compare_domains, compare_hits  # noqa: E402
 from make_hmmer3_layout import ANSWERS, CASES, PARTS, is_scan, library, parts_of, sequences_path  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 NUCLEIC = ("made1_dna",)
 
 

@@ -175,10 +175,8 @@ PROFILES = (
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_acceptance(device: Device, data_folder: Path, name: str) -> None:
+def test_acceptance(opencl_device: Device, data_folder: Path, name: str) -> None:
     """Every domain that pyhmmer finds in real sequences: coordinates, scores and digits equal, sampled ones too."""
-    if device.kind == "reference":
-        pytest.skip("the kernels are held to it elsewhere, and it takes too long for this")
     pyhmmer = pytest.importorskip("pyhmmer")
     path = str(data_folder / name)
     with pyhmmer.plan7.HMMFile(path) as opened:
@@ -191,7 +189,7 @@ def test_acceptance(device: Device, data_folder: Path, name: str) -> None:
     by_name = {sequence.name: sequence for sequence in sequences}
     hits = list(next(pyhmmer.hmmsearch(hmm, sequences, cpus=1, E=1e3, domE=1e9)))[:200]
     batch = SequenceBatch.from_texts([by_name[hit.name].textize().sequence for hit in hits])
-    with open_session(device) as session:
+    with open_session(opencl_device) as session:
         found = define_domains(session, batch, to_local_profile(load_profiles(path)[0]))()
     for hit, target in zip(hits, found, strict=True):
         theirs = [

@@ -41,7 +41,7 @@ def best_of_pieces(batch: SequenceBatch, query: PairwiseQuery, most: int, reach:
     room=st.integers(0, 40),
     mode=st.sampled_from(["local", "ungapped"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_best_of_pieces_is_that_of_the_whole(seed: int, length: int, room: int, mode: Mode):
     rng = np.random.default_rng(seed)
     next_cost = int(rng.integers(1, 6))

@@ -299,27 +299,26 @@ def test_l_switches_the_scale(page: ResultsPage) -> None:
     assert page.histogram.plot.counts_axis.tickStrings([20.0], 1, 1) == ["20"]
 
 
-@pytest.mark.parametrize("number", range(len(FORMS)))
-def test_every_export_writes_a_file_and_says_so(
-    qtbot: Any, page: ResultsPage, tmp_path: Path, number: int, press: Press
-) -> None:
+def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
-    QTest.keyClick(window, Qt.Key.Key_E, CTRL)
-    sheet = window.sheets.sheet
-    assert isinstance(sheet, ExportSheet)
-    QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
-    which = number % 3
-    QTest.mouseClick(sheet.which.button(which), LEFT, pos=QPoint(6, 8))
-    path = tmp_path / "out" / f"hits{FORMS[number][2]}"
-    sheet.path.setText(str(path))
-    assert not sheet.export_button.isEnabled()
-    assert "is not there" in sheet.export_button.toolTip()
-    path.parent.mkdir()
-    sheet.path.setText(str(path) + " ")
-    press(sheet, "Export")
-    qtbot.waitUntil(lambda: any("written to" in m.text for m in window.messages.messages), timeout=30000)
-    assert path.read_text() == f"{FORMS[number][0]} {1 if which == 2 else 200}\n"
+    for number, form in enumerate(FORMS):
+        QTest.keyClick(window, Qt.Key.Key_E, CTRL)
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, ExportSheet)
+        QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
+        which = number % 3
+        QTest.mouseClick(sheet.which.button(which), LEFT, pos=QPoint(6, 8))
+        path = tmp_path / f"out{number}" / f"hits{form[2]}"
+        sheet.path.setText(str(path))
+        assert not sheet.export_button.isEnabled()
+        assert "is not there" in sheet.export_button.toolTip()
+        path.parent.mkdir()
+        sheet.path.setText(str(path) + " ")
+        press(sheet, "Export")
+        told = f"written to {path}"
+        qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages), timeout=30000)
+        assert path.read_text() == f"{form[0]} {1 if which == 2 else 200}\n"
 
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:
