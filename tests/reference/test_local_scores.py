@@ -15,7 +15,7 @@ from clalign.reference.forward import forward_score
 from clalign.reference.viterbi_filter import viterbi_filter_score
 from clalign.values.alphabets import encode
 from clalign.values.local_profiles import LocalProfile, length_terms, to_local_profile
-from clalign.values.synthetic import random_codes, random_local_profile
+from clalign.values.synthetic import random_codes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,22 +76,6 @@ def test_nothing_to_score(globins: LocalProfile) -> None:
         assert math.isnan(score(empty, globins))
     assert forward_score(stop, globins) == -math.inf
     assert bias_filter_score(stop, globins) == pytest.approx(math.log(0.25), abs=1e-6)  # the null model's score
-
-
-def test_forward_by_enumeration() -> None:
-    """Forward of a short sequence is the sum over all its paths through a model of two nodes."""
-    profile = random_local_profile(np.random.default_rng(1), 2)
-    codes = random_codes(np.random.default_rng(2), 2)
-    match, t, begin = np.exp(profile.match), np.exp(profile.transitions), np.exp(profile.begin)
-    move = 3 / 5
-    loop = 1 - move
-    (a, b), e = codes, 0.5
-    leaving = [1, 1 + t[2, 1], 1]  # out of M1 also by the delete of node 2
-    ones = [begin[k] * match[x, k] * leaving[k] for x in (a, b) for k in (1, 2)]
-    single = (sum(ones[:2]) + sum(ones[2:])) * move * loop * e * move  # one residue, the other in N or C
-    pair = begin[1] * match[a, 1] * t[0, 1] * match[b, 2] * move * e * move
-    twice = sum(ones[:2]) * move * e * move * sum(ones[2:]) * e * move  # through J
-    assert forward_score(codes, profile) == pytest.approx(math.log(single + pair + twice), abs=1e-6)
 
 
 # Residues of targets, and what hmmsearch's bias filter has above the null model for them, in nats; found by looking for
