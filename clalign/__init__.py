@@ -15,32 +15,69 @@ if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("clalign", "-mcl
     del sys.path[0]
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "Alphabet": "values.alphabets",
-    "Device": "values.devices",
-    "Hit": "values.hits",
-    "Hmm": "values.profiles",
-    "PairwiseSpec": "engines.pairwise.spec",
-    "SearchSpec": "engines.plan7.spec",
-    "Sequence": "values.sequences",
-    "SequenceDatabase": "values.sequences",
-    "all_devices": "compute.opencl.choice",
-    "hmmsearch": "engines.plan7.profile_search",
-    "load_database": "databases.loading",
-    "load_profiles": "formats.profiles",
-    "open_run": "runs.run_file",
-    "pairwise_search": "engines.pairwise.search",
-    "to_integer_profile": "values.profiles",
-}
+if TYPE_CHECKING:
+    from clalign.api import Query as Query
+    from clalign.api import Results as Results
+    from clalign.api import align as align
+    from clalign.api import calibrate as calibrate
+    from clalign.api import devices as devices
+    from clalign.api import example as example
+    from clalign.api import export as export
+    from clalign.api import hmmbuild as hmmbuild
+    from clalign.api import hmmscan as hmmscan
+    from clalign.api import hmmsearch as hmmsearch
+    from clalign.api import open_run as open_run
+    from clalign.api import sw as sw
+    from clalign.databases.loading import load_database as load_database
+    from clalign.formats.profiles import load_profiles as load_profiles
+    from clalign.values.alphabets import Alphabet as Alphabet
+    from clalign.values.devices import Device as Device
+    from clalign.values.hit_tables import HitTable as HitTable
+    from clalign.values.hits import Hit as Hit
+    from clalign.values.profiles import Hmm as Hmm
+    from clalign.values.profiles import to_integer_profile as to_integer_profile
+    from clalign.values.sequences import Sequence as Sequence
+    from clalign.values.sequences import SequenceDatabase as SequenceDatabase
+else:
+    _AT = {
+        **dict.fromkeys(
+            [
+                "Query",
+                "Results",
+                "align",
+                "calibrate",
+                "devices",
+                "example",
+                "export",
+                "hmmbuild",
+                "hmmscan",
+                "hmmsearch",
+                "open_run",
+                "sw",
+            ],
+            "api",
+        ),
+        "Alphabet": "values.alphabets",
+        "Device": "values.devices",
+        "Hit": "values.hits",
+        "HitTable": "values.hit_tables",
+        "Hmm": "values.profiles",
+        "Sequence": "values.sequences",
+        "SequenceDatabase": "values.sequences",
+        "load_database": "databases.loading",
+        "load_profiles": "formats.profiles",
+        "to_integer_profile": "values.profiles",
+    }
+    __all__ = ["__version__", *_AT]
 
-__all__ = ["__version__", *_ROOMS]
+    def __getattr__(name: str) -> Any:
+        if name not in _AT:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_AT[name]}"), name)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

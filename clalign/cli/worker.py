@@ -163,6 +163,7 @@ def _picker(job: Job) -> Callable[[str], Device]:
 
 
 def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.execution.job import Task
     from clalign.runs.run_file import create_run
 
     spec = engine.spec.from_dict(request["spec"])
@@ -171,11 +172,12 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
     with create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept) as file:
         if request.get("temporary"):
             file.make_temporary()
-        return engine.compute(file, spec, _picker(job), job)
+        return engine.compute(Task(file, spec, _picker(job), job))
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.engines.engine import engine_of, spec_of
+    from clalign.execution.job import Task
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
@@ -191,7 +193,7 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
             return {**file.fact("finished"), "was_complete": True}
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
-        return engine_of(file).compute(file, spec, _picker(job), job)
+        return engine_of(file).compute(Task(file, spec, _picker(job), job))
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:

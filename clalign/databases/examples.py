@@ -118,6 +118,11 @@ def load_examples() -> tuple[Example, ...]:
     )
 
 
+def example_file(name: str) -> str:
+    """Return the path of a bundled file, which is a real file until the program ends."""
+    return str(_path(name))
+
+
 def _path(name: str) -> Path:
     return _extracted.enter_context(as_file(files("clalign.resources") / "examples" / name))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
 from clalign.errors import DamagedRun, OptionError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clalign.engines.export import Choice, Source
+    from clalign.execution.job import Task
     from clalign.jobs import JobContext
     from clalign.runs.run_file import RunFile
     from clalign.values.devices import Device
@@ -55,7 +57,8 @@ class Engine:
     commands : mapping of str to str
         Its sub-commands, and what each does in a few words.
     at : mapping of str to str
-        Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``compute``, ``source``,
+        Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
+        task), ``source``,
         ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``remarks``, and ``explain_files`` where
         files can be explained without a run.
     query, queries : str
@@ -87,7 +90,7 @@ class Engine:
             can = {"verify": "verified", "explain": "explained"}.get(name, f"asked for {name}")
             raise OptionError(f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "")
         module, _, attribute = self.at[name].partition(":")
-        return getattr(import_module(module), attribute)
+        return attrgetter(attribute)(import_module(module))
 
     @property
     def spec(self) -> type[Spec]:
@@ -101,18 +104,11 @@ class Engine:
         found: Mapping[str, Writer] = self.part("writers")
         return found
 
-    def compute(self, run: RunFile, spec: Spec, pick_device: Picker, context: JobContext) -> Summary:
-        """Compute what a run lacks, and return the summary that its job ends with.
+    def compute(self, task: Task[Any]) -> Summary:
+        """Compute what a run lacks; see `clalign.execution.job.compute_run`."""
+        from clalign.execution.job import compute_run
 
-        Raises
-        ------
-        ClalignError
-            What the user can act on; the state of the run is then ``failed``.
-        Cancelled
-            The state is then ``stopped``, and what is finished stays.
-        """
-        found: Summary = self.part("compute")(run, spec, pick_device, context)
-        return found
+        return compute_run(task, self.part("load"))
 
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
         """Return what the writers take."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import clalign
@@ -51,12 +51,15 @@ class Task(Generic[SpecOf]):
         Returns the device for the user's words.
     context : JobContext
         Told of the progress, and asked whether to stop.
+    given : mapping of str to list
+        Inputs that are in memory already, by the field of the spec, which is ``-`` then.
     """
 
     run: RunFile
     spec: SpecOf
     pick_device: Callable[[str], Device]
     context: JobContext
+    given: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""

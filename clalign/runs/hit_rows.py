@@ -34,6 +34,7 @@ class _Judge(NamedTuple):
     limits: DomainLimits | None
     include_score: float
     origin: str | None
+    name: str
 
 
 class HitRows:
@@ -65,7 +66,9 @@ class HitRows:
             card = self.card(profile)
             # What makes a hit of a file of version 1 significant, its hits do not say themselves.
             least = card.get("include_score") or -math.inf
-            self._judges[profile] = _Judge(DomainLimits.from_card(card), least, card.get("origin"))
+            self._judges[profile] = _Judge(
+                DomainLimits.from_card(card), least, card.get("origin"), card.get("name", "")
+            )
         return self._judges[profile]
 
     def add(self, profile: int, hits: Sequence[Hit]) -> None:
@@ -123,7 +126,7 @@ class HitRows:
             *row[2:10], _number(row[10]), row[11],
             tuple(_domain(values, limits, n_reported, bool(included)) for values in domains), *row[12:14],
             bool(included), DomainEstimates(*said) if said[0] is not None else None,
-            FilterScores(*filters) if filters[0] is not None else None,
+            FilterScores(*filters) if filters[0] is not None else None, self._judge_of(profile).name,
         )  # fmt: skip
         hit = Hit(*values)
         wrong = unsound(hit, self._judge_of(profile).origin)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.runs.connection import RunConnection
+from clalign.values.hit_tables import HitTable
 
 ORDER = "sort_key DESC, tie, input_index"
 """How the hits of a query stand, best first."""
@@ -123,6 +124,16 @@ class HitQueries:
     def ids_by_score(self) -> list[int]:
         """Return the ids of all hits, the highest score first."""
         return [int(key) for (key,) in self._all("SELECT id FROM hits ORDER BY score DESC, id")]
+
+    def table(self, number: int | None) -> HitTable:
+        """Return the hits of a query, or of all, as columns."""
+        where = "1" if number is None else f"profile = {int(number)}"
+        order = ", ".join(f"hits.{part}" for part in ORDER.split(", "))
+        return HitTable.from_rows(self._all(
+            "SELECT profiles.name AS name, hits.name, hits.accession, hits.description, hits.length, score, bias,"
+            " evalue, raw, n_domains, row FROM hits JOIN profiles ON profiles.id = profile"
+            f" WHERE {where} AND {self._is_chosen} ORDER BY profile, {order}"
+        ))  # fmt: skip
 
     def rows(self, number: int) -> npt.NDArray[np.int64]:
         """Return the rows (int64[n]) of the targets that a query hit."""

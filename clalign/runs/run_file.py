@@ -233,6 +233,11 @@ class RunFile:
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.connection.execute("PRAGMA journal_mode = DELETE")
 
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the file, with what is still in the log."""
+        with contextlib.closing(sqlite3.connect(path)) as copy:
+            self.connection.backup(copy)
+
     def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
         for first, last, packed in self.connection.execute(

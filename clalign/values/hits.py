@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -227,6 +227,8 @@ class Hit:
         Whether it is significant.
     estimates : DomainEstimates or None
     filters : FilterScores or None
+    query : str
+        Name of the query, where the hit was read from a run.
     """
 
     row: int
@@ -245,6 +247,7 @@ class Hit:
     is_included: bool = True
     estimates: DomainEstimates | None = None
     filters: FilterScores | None = None
+    query: str = field(default="", compare=False, repr=False)
 
     @property
     def reported_domains(self) -> tuple[Domain, ...]:

@@ -144,6 +144,9 @@ class Hmm:
     settings: Hmmer2Settings | Hmmer3Settings
     facts: dict[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Hmm {self.name}: {self.length} nodes, {self.alphabet.name}, {self.origin}>"
+
     @property
     def length(self) -> int:
         """Number of nodes, M."""

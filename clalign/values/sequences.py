@@ -37,8 +37,16 @@ class Sequence:
     codes: npt.NDArray[np.uint8]
     accession: str = ""
 
+    @classmethod
+    def from_text(cls, name: str, residues: str, description: str = "", accession: str = "") -> Sequence:
+        """Return a sequence of letters."""
+        return cls(name, description, encode(residues), accession)
+
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"<Sequence {self.name}: {len(self)} residues>"
 
     @property
     def text(self) -> str:

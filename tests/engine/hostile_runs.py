@@ -26,7 +26,7 @@ import clalign
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export, writers_of
-from clalign.engines.pairwise.search import pairwise_search, run_pairwise
+from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7.profile_search import run_search
@@ -103,7 +103,7 @@ def make_runs(folder: Path) -> dict[str, Path]:
     queries.write_text(">q1 one\nMKVLAAGIVLAAGIVMKVL\n>q2 two\nACDEFGHIKLMNPQRSTVWY\n")
     targets.write_text(">t1 like\nMKVLAAGIVLAAGIV\n>t2 other\nACDEFGHIKLMNPQ\n>t3\nWWWWW\n")
     made["pairwise"] = folder / "pairwise.clalign"
-    pairwise_search(queries, targets, made["pairwise"], device="reference").close()
+    clalign.sw(queries, targets, made["pairwise"], device="reference").close()
     return made
 
 

@@ -12,7 +12,6 @@ from clalign.compute import opening as module
 from clalign.compute.opening import Opening
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.engines.engine import explain_in_run
-from clalign.engines.pairwise.search import pairwise_search
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, InputError, OutOfDeviceMemory
 from clalign.jobs import QuietContext
 from clalign.values.devices import REFERENCE
@@ -118,7 +117,7 @@ def test_explaining_is_tried_once_more(kind: str, loose_device: list[Session], t
         "".join(f">{one}" for one in (GOLDEN / "sequences" / "proteins.fa").read_text().split(">")[1:3])
     )
     if kind == "pairs":
-        pairwise_search(sequences, sequences, run, device="reference").close()
+        clalign.sw(sequences, sequences, run, device="reference").close()
     else:
         clalign.hmmsearch(GOLDEN / "profiles" / "rrm_ls.hmm", sequences, run, device="reference").close()
     loose_device.clear()

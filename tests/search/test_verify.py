@@ -19,7 +19,6 @@ from clalign.databases.loading import load_database
 from clalign.databases.rereading import read_again
 from clalign.engines.pairwise import verify as pairwise_verify
 from clalign.engines.pairwise.inputs import load_inputs
-from clalign.engines.pairwise.search import pairwise_search
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
 from clalign.engines.plan7.verify import verify_run
@@ -151,7 +150,8 @@ def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch
     text = "ACGGTCATTA" * 30
     for name in ("a.fa", "b.fa"):
         (tmp_path / name).write_text(f">{name}\n{text}\n")
-    with pairwise_search(tmp_path / "a.fa", tmp_path / "b.fa", tmp_path / "run", device="cpu", in_step=True) as run:
+    with clalign.sw(tmp_path / "a.fa", tmp_path / "b.fa", tmp_path / "run", device="cpu", in_step=True) as found:
+        run = found.run
         listener = Listening(10**9)
         assert verify_pairwise(run, None, 50, REFERENCE, listener)["differing"] == 0
         assert len(listener.told) > 10
@@ -180,7 +180,8 @@ def test_drawing_of_many_queries_can_be_stopped(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(pairwise_verify, "at_hand", lambda run, spec, _: at_hand(run, spec, QuietContext()))
     monkeypatch.setattr(pairwise_verify, "_drawn", lambda run, number, sample: drawn.append(number) or [])
     files = tmp_path / "a.fa", tmp_path / "a.fa"
-    with pairwise_search(*files, tmp_path / "run", device="cpu", score=10_000) as run:
+    with clalign.sw(*files, tmp_path / "run", device="cpu", score=10_000) as found:
+        run = found.run
         assert run.n_hits() == 0
         with pytest.raises(Cancelled):
             verify_pairwise(run, None, 50, REFERENCE, AskedOften())
@@ -326,7 +327,8 @@ def test_pairs_that_are_lost_are_found(tmp_path: Path) -> None:
     texts = ["".join(rng.choice(list("ACGT"), 60)) for _ in range(12)]
     (tmp_path / "q.fa").write_text(f">q\n{texts[0]}\n")
     (tmp_path / "t.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(texts)))
-    with pairwise_search(tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "run", device="cpu", score=20) as run:
+    with clalign.sw(tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "run", device="cpu", score=20) as found:
+        run = found.run
         assert run.n_hits() > 0
         result = verify_pairwise(run, None, 50, REFERENCE, QuietContext())
         assert (result["details"], result["checked"]) == ([], 12)

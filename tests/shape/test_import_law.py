@@ -21,8 +21,9 @@ LEVELS = (
     ("execution",),
     ("engines",),
     ("tools", "labs"),
+    ("api",),
     ("cli",),
-    ("__main__",),
+    ("__main__", "__init__"),
 )
 """Lowest first."""
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from clalign.engines.pairwise.search import pairwise_search
+import clalign
 from clalign.runs.run_file import open_run
 
 PAIR = str.maketrans("ACGT", "TGCA")
@@ -52,7 +52,7 @@ def make_runs(folder: Path) -> dict[str, Path]:
     files["pairs"] = (queries, folder / "pairs.fasta", {"in_step": True, "mode": "global"})
     for name, (query, target, options) in files.items():
         made[name] = folder / f"{name}.clalign"
-        pairwise_search(query, target, made[name], device="reference", **options).close()
+        clalign.sw(query, target, made[name], device="reference", **options).close()
     return made
 
 

@@ -11,12 +11,6 @@ from clalign.engines.plan7.spec import SearchSpec
 
 Spec = SearchSpec | PairwiseSpec
 
-_PROFILE_PROGRAM = ("import clalign", "clalign.hmmsearch", "hit.name, hit.score, hit.evalue, hit.n_domains")
-_PAIR_PROGRAM = (
-    "from clalign.engines.pairwise.search import pairwise_search", "pairwise_search",
-    "hit.name, hit.raw, hit.score, hit.evalue, hit.domains[0].cigar",
-)  # fmt: skip
-
 
 def spec_of(data: dict[str, Any]) -> Spec:
     """Return the spec that a run file describes."""
@@ -30,26 +24,22 @@ def as_command(spec: Spec) -> str:
 
 def as_python(spec: Spec) -> str:
     """Return a Python program that runs a search and prints its hits."""
-    is_pairwise = isinstance(spec, PairwiseSpec)
-    files = (spec.queries, spec.targets) if is_pairwise else (spec.profiles, spec.targets)
-    given = ("queries", "profiles", "targets") + (("direction",) if is_pairwise else ())
     options = [
         f"    {f.name}={getattr(spec, f.name)!r},"
         for f in dataclasses.fields(spec)
-        if f.name not in given and getattr(spec, f.name) != f.default
+        if f.name not in (*spec.inputs, "direction") and getattr(spec, f.name) != f.default
     ]
-    imports, call, printed = _PAIR_PROGRAM if is_pairwise else _PROFILE_PROGRAM
     return "\n".join(
         [
-            imports,
+            "import clalign",
             "",
-            f"run = {call}(",
-            *(f"    {path!r}," for path in files),
+            f"run = clalign.{spec.command}(",
+            *(f"    {path!r}," for path in spec.paths),
             '    run="search.clalign",',
             *options,
             ")",
             "for hit in run.hits():",
-            f"    print({printed})",
+            "    print(hit.query, hit.name, hit.score, hit.evalue)",
             "",
         ]
     )

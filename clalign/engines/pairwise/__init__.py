@@ -10,7 +10,7 @@ ENGINE = Engine(
     at={
         "commands": "clalign.engines.pairwise.commands:COMMANDS",
         "spec": "clalign.engines.pairwise.spec:PairwiseSpec",
-        "compute": "clalign.engines.pairwise.search:run_pairwise",
+        "load": "clalign.engines.pairwise.search:PairwiseWork.loaded",
         "source": "clalign.engines.pairwise.export:PairSource",
         "writers": "clalign.engines.pairwise.export:WRITERS",
         "verify": "clalign.engines.pairwise.verify:verify_pairwise",

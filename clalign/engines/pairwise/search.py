@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
@@ -40,8 +39,8 @@ from clalign.engines.pairwise.query import (
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.execution.job import Task, compute_run, first_rate
 from clalign.execution.pipeline import Pace, Pipeline
-from clalign.jobs import JobContext, QuietContext
-from clalign.runs.run_file import RunFile, create_run
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
 
@@ -58,40 +57,6 @@ and with many others beside them that costs least.
 
 GPU_REMEMBERED = 0.5
 """The first batches of a GPU, which hold the longest targets, say little of the rate of others."""
-
-
-def pairwise_search(
-    queries: str | Path, targets: str | Path, run: str | Path, context: JobContext | None = None, **options: Any
-) -> RunFile:
-    """Search sequences against sequences in this process and return the open run file.
-
-    Parameters
-    ----------
-    queries, targets : str or Path
-        Sequence files.
-    run : str or Path
-        The run file to make; it must not exist.
-    context : JobContext, optional
-        Told of the progress, and asked whether to stop.
-    **options
-        Fields of `clalign.engines.pairwise.spec.PairwiseSpec`, such as ``matrix="BLOSUM45"``, ``mode="global"`` or
-        ``device="gpu"``.
-
-    Raises
-    ------
-    ClalignError
-        What the user can act on.
-    """
-    from clalign.compute.opencl.choice import pick_device
-
-    spec = PairwiseSpec(queries=str(queries), targets=str(targets), **options)
-    file = create_run(Path(run), spec=spec.to_dict(), direction=spec.direction, state="new")
-    try:
-        run_pairwise(file, spec, pick_device, context or QuietContext())
-    except BaseException:
-        file.close()
-        raise
-    return file
 
 
 def run_pairwise(

@@ -15,7 +15,7 @@ ENGINE = Engine(
     at={
         "commands": "clalign.engines.plan7.commands:COMMANDS",
         "spec": "clalign.engines.plan7.spec:SearchSpec",
-        "compute": "clalign.engines.plan7.profile_search:run_search",
+        "load": "clalign.engines.plan7.profile_search:ProfileWork.loaded",
         "source": "clalign.engines.plan7.export_source:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
         "verify": "clalign.engines.plan7.verify:verify_run",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
@@ -23,56 +22,14 @@ from clalign.execution.job import Task, compute_run, first_rate
 from clalign.execution.pipeline import Pace, Pipeline
 from clalign.execution.protocol import ProfileSearch
 from clalign.formats.profiles import repeated_names
-from clalign.jobs import JobContext, QuietContext
+from clalign.jobs import JobContext
 from clalign.runs.inputs import at_hand, check_counted
-from clalign.runs.run_file import RunFile, create_run
+from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceDatabase
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
-
-
-def hmmsearch(
-    profiles: str | Path,
-    targets: str | Path,
-    run: str | Path,
-    context: JobContext | None = None,
-    **options: Any,
-) -> RunFile:
-    """Search profiles against sequences in this process and return the open run file.
-
-    A HMMER2 profile gives the hits of hmmsearch 2.3.2, a HMMER3 profile those of hmmsearch 3.3.2. The run file
-    yields them (`RunFile.hits`), the scores of all targets, and for HMMER3 what passed each filter
-    (`RunFile.funnel`, `RunFile.survivors`).
-
-    Parameters
-    ----------
-    profiles, targets : str or Path
-        Files; the profiles may be a library that mixes both formats.
-    run : str or Path
-        The run file to make; it must not exist.
-    context : JobContext, optional
-        Told of the progress, and asked whether to stop.
-    **options
-        Fields of `clalign.engines.plan7.spec.SearchSpec`, such as ``evalue=1e-5``, ``device="gpu"``,
-        ``direction="scan"``, ``cutoff="ga"`` or ``without_filters=True``.
-
-    Raises
-    ------
-    ClalignError
-        What the user can act on.
-    """
-    from clalign.compute.opencl.choice import pick_device
-
-    spec = SearchSpec(profiles=str(profiles), targets=str(targets), **options)
-    file = create_run(Path(run), spec=spec.to_dict(), state="new")
-    try:
-        run_search(file, spec, pick_device, context or QuietContext())
-    except BaseException:
-        file.close()
-        raise
-    return file
 
 
 def run_search(
@@ -115,7 +72,9 @@ class ProfileWork:
         run, spec, context = task.run, task.spec, task.context
         is_begun = run.fact("database") is not None
         files = at_hand(run, spec, context) if is_begun else spec
-        profiles, digest = load_library(files.profiles, context.check)
+        profiles, digest = task.given.get("profiles"), ""
+        if profiles is None:
+            profiles, digest = load_library(files.profiles, context.check)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )

@@ -11,7 +11,7 @@ ENGINE = Engine(
     at={
         "commands": "motif_engine.counting:COMMANDS",
         "spec": "motif_engine.counting:MotifSpec",
-        "compute": "motif_engine.counting:count",
+        "load": "motif_engine.counting:MotifWork.loaded",
         "source": "motif_engine.counting:MotifSource",
         "writers": "motif_engine.counting:WRITERS",
     },

@@ -18,11 +18,10 @@ from clalign.engines.commands import Command, Input, Output
 from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_fasta, write_lines
 from clalign.errors import OptionError
-from clalign.execution.job import Task, compute_run, first_rate
+from clalign.execution.job import Task, first_rate
 from clalign.execution.pipeline import Pace, Pipeline
 from clalign.execution.protocol import Scored
 from clalign.jobs import JobContext
-from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import encode
 from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
@@ -173,11 +172,6 @@ class MotifWork:
     def summary(self) -> dict[str, Any]:
         """Nothing more."""
         return {}
-
-
-def count(run: RunFile, spec: MotifSpec, pick_device: Callable[[str], Device], context: JobContext) -> dict[str, Any]:
-    """Count, or go on with it."""
-    return compute_run(Task(run, spec, pick_device, context), MotifWork.loaded)
 
 
 class MotifSource(Source):

@@ -1,0 +1,424 @@
+"""The library: searches and alignments on paths, open files and objects, in memory or with a run file that is kept.
+
+Every function takes the options of its command by the names of the fields of its spec, as in
+``hmmsearch("family.hmm", "proteins.fasta", evalue=1e-5)``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.engines.engine import Engine, engine_of, engine_with, spec_of
+from clalign.engines.export import export as export_run
+from clalign.errors import InputError, OptionError
+from clalign.execution.job import Task
+from clalign.formats.scratch import Scratch
+from clalign.formats.writers import fasta_record
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.inputs import check_inputs
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile, create_run
+from clalign.runs.run_file import open_run as open_file
+from clalign.values.devices import Device
+from clalign.values.hit_tables import HitTable
+from clalign.values.hits import Hit
+from clalign.values.profiles import Hmm
+from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.specs import Spec
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
+Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatabase | Iterable[Sequence]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query of a run: a profile, or a sequence.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the input, from 0.
+    name, accession, description : str
+    length : int
+        Nodes or residues.
+    """
+
+    number: int
+    name: str
+    accession: str
+    description: str
+    length: int
+
+
+class Results:
+    """What a run has found; a context manager, and an iterable of its hits.
+
+    Parameters
+    ----------
+    run : RunFile
+    folder : Scratch, optional
+        Holds what goes when it is closed.
+    """
+
+    def __init__(self, run: RunFile, folder: Scratch | None = None) -> None:
+        self.run = run
+        self._folder = folder
+
+    def __repr__(self) -> str:
+        return f"<Results of {self.command}: {len(self)} hits, {self.run.n_profiles()} queries, {self.run.state}>"
+
+    def __len__(self) -> int:
+        return self.run.n_hits()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return self.run.hits()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the run; what was not kept in a file of its own is gone then."""
+        self.run.close()
+        if self._folder is not None:
+            self._folder.remove()
+
+    @property
+    def command(self) -> str:
+        """The sub-command that does the same: ``hmmsearch``, ``hmmscan``, ``sw``."""
+        return spec_of(self.run).command
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Times, cells, device and counts of the computation."""
+        found: dict[str, Any] = self.run.fact("finished") or {}
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the user should know of the input and the device."""
+        return [text for _, kind, text in self.run.messages() if kind == "warning"]
+
+    @property
+    def queries(self) -> list[Query]:
+        """The profiles, or the sequences, that were searched with."""
+        names = ("name", "accession", "description", "length")
+        return [Query(i, *(card[name] for name in names)) for i, card in enumerate(self.run.profiles())]
+
+    def hits(self, query: int | str | None = None) -> Iterator[Hit]:
+        """Yield the hits of a query, a number or a name, or of all, best first; each knows its query's name."""
+        return self.run.hits(None if query is None else self._number(query))
+
+    def table(self, query: int | str | None = None) -> HitTable:
+        """Return the hits as columns of numpy arrays, in the same order."""
+        return HitQueries(self.run.connection).table(None if query is None else self._number(query))
+
+    def scores(self, query: int | str = 0) -> npt.NDArray[np.int32]:
+        """Return the integer score of every target (int32[n_targets], by row of the database) with a query."""
+        parts = [values for _, _, values in self.run.scores(self._number(query))]
+        return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+    def export(self, what: str, path: PathLike, **how: Any) -> int:
+        """Write results to a file, and return how many records; see `clalign.engines.export.export`."""
+        return export_run(self.run.path, what, os.fspath(path), **how)
+
+    def save(self, path: PathLike) -> None:
+        """Keep the run in a file, which `open_run`, the command line and the window open.
+
+        Raises
+        ------
+        InputError
+            If the file exists.
+        """
+        if Path(path).exists():
+            raise InputError(os.fspath(path), "the file exists already.", "Choose another name.")
+        self.run.copy_to(Path(path))
+
+    def _number(self, query: int | str) -> int:
+        if isinstance(query, int):
+            if not 0 <= query < self.run.n_profiles():
+                raise IndexError(f"there is no query {query}")
+            return query
+        for known in self.queries:
+            if query in (known.name, known.accession):
+                return known.number
+        raise KeyError(query)
+
+
+def hmmsearch(
+    profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: Any,
+) -> Results:  # fmt: skip
+    """Search profiles against sequences: with HMMER2 profiles as hmmsearch 2.3.2, with HMMER3 profiles as 3.3.2.
+
+    Parameters
+    ----------
+    profiles : path, open file, Hmm or iterable of Hmm
+    targets : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    run : path, optional
+        Where the run is kept. If it is there already, and of the same search, it is continued, or only opened.
+    context : JobContext, optional
+        Told of the progress, and asked whether to stop.
+    **options
+        Fields of `SearchSpec`, such as ``evalue=1e-5``, ``device="gpu"``, ``cutoff="ga"``, ``without_filters=True``.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> profiles, proteins = clalign.example("rrm_1.hmm"), clalign.example("swissprot_sample.fasta.gz")
+    >>> with clalign.hmmsearch(profiles, proteins, evalue=1e-5) as found:
+    ...     [hit.name for hit in found][:2]
+    ['sp|Q5R9H4|A1CF_PONAB', 'sp|Q923K9|A1CF_RAT']
+    """
+    return _computed("hmmsearch", (profiles, targets), run, context, options)
+
+
+def hmmscan(
+    profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: Any,
+) -> Results:  # fmt: skip
+    """Find the profiles that match each sequence; as `hmmsearch`, but E-values count profiles."""
+    return _computed("hmmscan", (profiles, targets), run, context, options)
+
+
+def sw(
+    queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: Any,
+) -> Results:  # fmt: skip
+    """Search sequences against sequences with Smith-Waterman.
+
+    Parameters
+    ----------
+    queries, targets : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    run, context
+        As of `hmmsearch`.
+    **options
+        Fields of `PairwiseSpec`, such as ``matrix="BLOSUM45"``, ``mode="global"`` or ``top=10``.
+    """
+    return _computed("sw", (queries, targets), run, context, options)
+
+
+def align(query: str | Sequence, target: str | Sequence, **options: Any) -> Hit:
+    """Align two sequences, and return the target as a hit of the query, its alignment as ``domains[0]``.
+
+    Parameters
+    ----------
+    query, target : str or Sequence
+        Residues, or a sequence.
+    **options
+        Fields of `PairwiseSpec`, such as ``mode="global"`` or ``matrix="BLOSUM45"``.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> hit = clalign.align("HEAGAWGHEE", "PAWHEAE", device="reference")
+    >>> hit.raw, hit.domains[0].cigar
+    (17, '3M')
+    """
+    both = [
+        one if isinstance(one, Sequence) else Sequence.from_text(name, one)
+        for name, one in (("query", query), ("target", target))
+    ]
+    with sw(both[0], both[1], in_step=True, **options) as found:
+        return next(iter(found))
+
+
+def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any) -> list[Hmm]:
+    """Build a HMMER3 profile from each alignment of a file; needs the package pyhmmer.
+
+    Parameters
+    ----------
+    alignment : path
+        Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS.
+    output : path, optional
+        Where the profiles are written.
+    **options
+        Fields of `BuildSpec`, such as ``name="family"`` or ``symfrac=0.3``.
+    """
+    from clalign.tools.hmm_building import build_profiles
+    from clalign.tools.specs import BuildSpec
+
+    spec = BuildSpec(**_known(options, BuildSpec, "hmmbuild"))
+    return _written(output, lambda place: build_profiles(os.fspath(alignment), place, spec, QuietContext()))
+
+
+def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: Any) -> list[Hmm]:
+    """Fit the score statistics of HMMER2 profiles anew.
+
+    Parameters
+    ----------
+    profiles : path
+    output : path, optional
+        Where the calibrated profiles are written; it may be the same file.
+    device : str
+    **options
+        Fields of `CalibrateSpec`, such as ``n=1000`` or ``seed=1``.
+    """
+    from clalign.compute.opencl.choice import pick_device
+    from clalign.tools.calibrate import calibrate as calibrated
+    from clalign.tools.specs import CalibrateSpec
+
+    spec = CalibrateSpec(**_known(options, CalibrateSpec, "calibrate"))
+    return _written(
+        output, lambda place: calibrated(os.fspath(profiles), place, spec, pick_device(device), QuietContext())
+    )
+
+
+def devices(refresh: bool = False) -> list[Device]:
+    """Return every device, each with the verdict of its test; the last one is the reference."""
+    from clalign.compute.opencl.choice import all_devices
+
+    return all_devices(refresh)
+
+
+def open_run(path: PathLike) -> Results:
+    """Open the results in a run file.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    return Results(open_file(Path(path)))
+
+
+def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
+    """Write the results of a run to a file; see `clalign.engines.export.export`."""
+    return export_run(os.fspath(run), what, os.fspath(path), **how)
+
+
+def example(name: str) -> str:
+    """Return the path of a file of the bundled examples, such as ``rrm_1.hmm``."""
+    from clalign.databases.examples import example_file
+
+    return example_file(name)
+
+
+def _written(output: PathLike | None, write: Any) -> list[Hmm]:
+    from clalign.formats.profiles import load_profiles
+
+    with contextlib.ExitStack() as stack:
+        place = os.fspath(output) if output is not None else str(stack.enter_context(Scratch()) / "profiles.hmm")
+        write(place)
+        return load_profiles(place)
+
+
+def _known(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
+    """Return options that are fields of a spec.
+
+    Raises
+    ------
+    OptionError
+        If one is none.
+    """
+    names = [field.name for field in fields(spec)]
+    for name in options:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            raise OptionError(
+                f"{command} has no option {name}.",
+                f"Did you mean {near[0]}?" if near else f"It has {', '.join(names)}.",
+            )
+    return options
+
+
+def _computed(
+    name: str, inputs: tuple[Any, ...], run: PathLike | None, context: JobContext | None, options: dict[str, Any]
+) -> Results:
+    """Do what a sub-command does, in a run of its own or in one that is kept."""
+    from clalign.compute.opencl.choice import pick_device
+
+    engine = engine_with(name)
+    assert engine is not None
+    _known(options, engine.spec, name)
+    folder = Scratch()
+    try:
+        named = dict(zip(engine.spec.inputs, inputs, strict=True))
+        files, given = dict[str, str](), dict[str, list[Any]]()
+        for field, value in named.items():
+            files[field], objects = _taken(value, folder, field)
+            given.update({field: objects} if objects else {})
+        spec = engine.spec.from_dict({**engine.part("commands")[name].preset, **options, **files})
+        path = folder.path / "run.clalign" if run is None else Path(run)
+        file = _begun(path, engine, spec) if path.exists() else _new(path, engine, spec)
+        try:
+            if run is None:
+                file.make_temporary()
+            if file.state != "done":
+                engine.compute(Task(file, spec, pick_device, context or QuietContext(), given))
+        except BaseException:
+            file.close()
+            raise
+    except BaseException:
+        folder.remove()
+        raise
+    return Results(file, folder)
+
+
+def _new(path: Path, engine: Engine, spec: Spec) -> RunFile:
+    return create_run(path, engine=engine.name, spec=spec.to_dict(), state="new")
+
+
+def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
+    """Open a run that is there, if it is one of the same search."""
+    file = open_file(path, writable=True)
+    try:
+        if engine_of(file).name != engine.name or spec_of(file) != spec:
+            raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
+        check_inputs(file, QuietContext())
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _taken(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:
+    """Return the path of an input, as it was given or of a copy; for profiles ``-``, and what stays in memory."""
+    if isinstance(value, str | os.PathLike):
+        return os.path.abspath(os.fspath(value)), []
+    copy = folder.path / name
+    if hasattr(value, "read"):
+        text = value.read()
+        copy.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(copy), []
+    objects = _objects(value)
+    if objects and all(isinstance(one, Hmm) for one in objects):
+        return "-", objects
+    with copy.open("w", encoding="utf-8") as stream:
+        for one in objects:
+            if not isinstance(one, Sequence):
+                raise TypeError(f"{name} holds a {type(one).__name__}; give sequences, profiles, or a file")
+            stream.write(fasta_record(one.name, one.description, one.text))
+    return str(copy), []
+
+
+def _objects(value: Any) -> list[Any]:
+    if isinstance(value, Hmm | Sequence):
+        return [value]
+    if isinstance(value, SequenceDatabase):
+        return [value[int(row)] for row in np.argsort(value.order)]
+    return list(value)
