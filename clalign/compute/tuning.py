@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Self
 
 from clalign.values.devices import Device
@@ -40,14 +41,14 @@ class Tuning:
     @classmethod
     def of(cls, device: Device) -> Self:
         """Return the choices for a device: those found on it, else those of its maker."""
-        chosen: dict[str, int] = {}
-        if device.kind != "cpu":
-            known = ((f.name, f.metadata["by_maker"].get(device.maker)) for f in fields(cls))
-            chosen = {name: value for name, value in known if value is not None}
-        if device.tuning:
-            names = {cls.prefix + f.name: f.name for f in fields(cls)}
-            chosen |= {names[name]: int(value) for name, value in device.tuning.items() if name in names}
-        return cls(**chosen)
+        return cls._of("" if device.kind == "cpu" else device.maker, tuple(device.tuning.items()))
+
+    @classmethod
+    @cache
+    def _of(cls, maker: str, found: tuple[tuple[str, int], ...]) -> Self:
+        usual = {cls.prefix + f.name: f.metadata["by_maker"].get(maker, f.default) for f in fields(cls)}
+        chosen = usual | {name: int(value) for name, value in found if name in usual}
+        return cls(*chosen.values())
 
     @classmethod
     def words(cls) -> dict[str, str]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session, Stage
 from clalign.compute.tuning import Candidates, Tuning
 from clalign.errors import ClalignError
 from clalign.formats.matrices import load_matrix
@@ -81,7 +82,7 @@ class Tuner(ABC):
     choices: ClassVar[type[Tuning]]
     family: ClassVar[str]
     """What the names of choices begin with where trials are told, and nothing else does."""
-    stage: ClassVar[type[Any]]
+    stage: ClassVar[type[Stage[SequenceBatch, Any, Any]]]
     lengths: ClassVar[tuple[int, ...]] = NODES
     """Of the models."""
     speed: ClassVar[int] = 1
@@ -201,7 +202,7 @@ class Tuner(ABC):
         self._tell(row)
         return float(row["gcups"])
 
-    def _rate(self, session: Any, stage: Any, batch: SequenceBatch, model: Any) -> float:
+    def _rate(self, session: Session, stage: Stage[SequenceBatch, Any, Any], batch: SequenceBatch, model: Any) -> float:
         seconds = []
         for _ in range(RUNS):
             self.context.check()

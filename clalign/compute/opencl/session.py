@@ -67,11 +67,7 @@ def has_own_memory(device: Device) -> bool:
 
 
 class OpenCLSession:
-    """A session on an OpenCL device. Owned by one thread, used as a context manager.
-
-    Stages call `upload`, `share`, `zeros`, `allocate`, `launch` and `download` or `fetch`; nothing
-    outside this room sees a driver's object but as something to hand back.
-    """
+    """A session on an OpenCL device: a `KernelSession`. Owned by one thread, used as a context manager."""
 
     def __init__(self, device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> None:
         self.device = device

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions, teams_for
+from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions
 from clalign.values.envelopes import Decoded, Region
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
@@ -36,12 +36,13 @@ class DecodingStage(Stage[SequenceBatch, LocalProfile, list[Decoded]]):
         if not len(batch):
             return list
         n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
-        teams = teams_for(self, session.device)
-        found, _ = portions(session, teams, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS))
+        found, _ = portions(
+            self, session.device, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS)
+        )
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
-            teams.launch(
-                session, "decode", portion, *session.residues(batch), session.upload(portion.order),
+            portion.launch(
+                session, "decode", *session.residues(batch), session.upload(portion.order),
                 np.uint32(len(portion.order)), np.int32(vectors), np.int32(portion.longest),
                 *odds_tables(session, model), session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip

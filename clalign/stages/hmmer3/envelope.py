@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions, teams_for
+from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Parts, Rescored
@@ -48,8 +48,7 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
         if not len(batch):
             return list
         n, vectors = len(batch), n_vectors(model.length)
-        teams = teams_for(self, session.device)
-        found, left = portions(session, teams, batch.lengths, lambda longest: _scratch(longest, vectors))
+        found, left = portions(self, session.device, batch.lengths, lambda longest: _scratch(longest, vectors))
         kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
         ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
         if ends[-1] > MOST_TEXT:
@@ -70,8 +69,8 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
         table, places = session.upload(part_table(batch)), session.upload(text_at)
         tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
         for portion in found:
-            teams.launch(
-                session, "rescore", portion, session.residues(batch.batch)[0], table, session.upload(portion.order),
+            portion.launch(
+                session, "rescore", session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), places, np.int32(vectors), np.int32(portion.longest), *tables,
                 session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip

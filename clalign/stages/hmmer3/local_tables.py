@@ -62,74 +62,46 @@ class Portion:
 
     Attributes
     ----------
+    source : str
+        Name of the kernel.
+    defines : dict
+        Compile-time choices.
     order : int32[n]
         The problems, the longest first; -1 where a team has no further one.
     longest : int
         Residues of the first.
-    lanes : int
-        Width of the vectors, or work-items that work together.
-    n_teams : int
-        Teams of so many lanes, each with scratch memory of its own.
+    n_teams, group : int
+        Teams, each with scratch memory of its own, and work-items of each.
     scratch : tuple of int
         Bytes of it that each needs, buffer by buffer.
     """
 
+    source: str
+    defines: dict[str, int]
     order: Whole
     longest: int
-    lanes: int
     n_teams: int
+    group: int
     scratch: tuple[int, ...]
 
     def buffers(self, session: KernelSession) -> list[Buffer]:
         """Return the scratch buffers."""
         return [session.allocate(self.n_teams * size) for size in self.scratch]
 
-
-@dataclass(frozen=True, slots=True)
-class Teams:
-    """How the problems of a kernel are laid out on a device.
-
-    Attributes
-    ----------
-    name : str
-        Name of the kernel.
-    shape : str
-        ``vector`` or ``lanes``.
-    defines : dict
-        Compile-time choices; without LANES the portion decides.
-    most : int
-        Teams that work at the same time.
-    """
-
-    name: str
-    shape: str
-    defines: dict[str, int]
-    most: int
-
-    def launch(self, session: KernelSession, entry: str, portion: Portion, *arguments: Argument) -> None:
-        """Enqueue the kernel for a portion."""
-        group = 1 if self.shape == "vector" else portion.lanes
-        defines = {**self.defines, "LANES": portion.lanes}
-        session.launch(f"{self.name}_{self.shape}", entry, defines, portion.n_teams * group, group, *arguments)
-
-
-def teams_for(stage: Stage[Any, Any, Any], device: Device) -> Teams:
-    """Return the layout that suits a device, or the one that is asked for."""
-    units, shape = max(1, device.n_compute_units), stage.shape_on(device)
-    if shape == "vector":
-        return Teams(stage.name, shape, stage.defines, units)
-    return Teams(stage.name, shape, {**lane_backend(device), **stage.defines}, units * TEAMS_A_UNIT)
+    def launch(self, session: KernelSession, entry: str, *arguments: Argument) -> None:
+        """Enqueue the kernel."""
+        session.launch(self.source, entry, self.defines, self.n_teams * self.group, self.group, *arguments)
 
 
 def portions(
-    session: KernelSession, teams: Teams, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
+    stage: Stage[Any, Any, Any], device: Device, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
 ) -> tuple[list[Portion], Whole]:
-    """Cut problems into portions whose scratch memory fits the device.
+    """Cut problems into portions whose scratch memory fits a device.
 
     Parameters
     ----------
-    session : OpenCLSession
-    teams : Teams
+    stage : Stage
+    device : Device
     lengths : int32[n]
         Residues of each problem.
     scratch : callable
@@ -141,25 +113,30 @@ def portions(
     left : int32[]
         The problems that do not fit even alone.
     """
-    limit = int(session.device.max_buffer_bytes * MEMORY_SHARE) or 2**28
-    fixed = teams.defines.get("LANES")
+    in_lanes = stage.shape_on(device) == "lanes"
+    defines = {**lane_backend(device), **stage.defines} if in_lanes else stage.defines
+    most = max(1, device.n_compute_units) * (TEAMS_A_UNIT if in_lanes else 1)
+    limit = int(device.max_buffer_bytes * MEMORY_SHARE) or 2**28
+    fixed = defines.get("LANES")
     order = np.argsort(-lengths, kind="stable").astype(np.int32)
     found: list[Portion] = []
     first = 0
     while first < len(order) and (fixed or 4) * max(scratch(int(lengths[order[first]]))) > limit:
         first += 1
     left, order = order[:first], order[first:]
+    source = f"{stage.name}_{'lanes' if in_lanes else 'vector'}"
     while len(order):
         longest = int(lengths[order[0]])
         needed = scratch(longest)
-        width = fixed or _width(len(order), teams.most)
+        width = fixed or _width(len(order), most)
         while not fixed and width > 4 and width * max(needed) > limit:
             width //= 2
-        wanted = min(teams.most, len(order) if teams.shape == "lanes" else -(-len(order) * 4 // width))
+        wanted = min(most, len(order) if in_lanes else -(-len(order) * 4 // width))
         n_teams = max(1, min(wanted, limit // (width * max(needed))))
         n = len(order) if n_teams == wanted else int(np.count_nonzero(lengths[order] > longest // 2))
-        taken = _spread(order[:n], width // 4, n_teams) if teams.shape == "lanes" else order[:n]
-        found.append(Portion(taken, longest, width, n_teams, tuple(width * size for size in needed)))
+        taken, group = (_spread(order[:n], width // 4, n_teams), width) if in_lanes else (order[:n], 1)
+        sizes = tuple(width * size for size in needed)
+        found.append(Portion(source, {**defines, "LANES": width}, taken, longest, n_teams, group, sizes))
         order = order[n:]
     return found, left
 

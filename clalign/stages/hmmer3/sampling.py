@@ -18,7 +18,6 @@ from clalign.stages.hmmer3.local_tables import (
     odds_tables,
     part_table,
     portions,
-    teams_for,
 )
 from clalign.values.alphabets import N_CODES
 from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, generator_start
@@ -95,8 +94,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             cells = 3 * (longest + 1) * vectors * 4
             return cells, (longest + 1) * N_SLOTS, N_COLUMNS * most, max(longest, m) + 1
 
-        teams = teams_for(self, session.device)
-        found, left = portions(session, teams, batch.lengths, scratch)
+        found, left = portions(self, session.device, batch.lengths, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
         listed = 3 * n * (most // LEAST_SAMPLES)
         sizes: list[tuple[int, Any]] = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (listed, np.int32)]
@@ -104,8 +102,8 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         table = session.upload(part_table(batch))
         places = [session.upload(each) for each in (residue_at, states)]
         for portion in found:
-            teams.launch(
-                session, "sample", portion, session.residues(batch.batch)[0], table, session.upload(portion.order),
+            portion.launch(
+                session, "sample", session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), *places, np.int32(vectors), np.int32(m), np.int32(portion.longest),
                 np.int32(most), *odds_tables(session, profile), node_sums(session, profile), session.zeros(4),
                 *portion.buffers(session), *out,
