@@ -29,7 +29,6 @@
    Local memory: (LOCAL_STEPS * COLUMNS * NODES + 1) * LANES * 4 bytes. */
 
 #include "common/lanes.h"
-#include "common/lane_sums.h"
 #include "common/forward_specials.h"
 
 #ifndef NODES
@@ -106,12 +105,12 @@ float score_of(__global const uchar *code, int length, float move, STEPS *t, con
     float begin = move;
     const float last = t[7 * ROW + (NODES - 1) * LANES];
     for (int i = 0; i < length; i++) {
-        const float left = lane_up_float(s.entering * last + s.x[NODES - 1], 1, lane, scratch);
+        const float left = shuffle_up_float(s.entering * last + s.x[NODES - 1], 1, lane, scratch);
         float leaving;
         const float part = next_row(&s, t, emissions + (uint)code[i] * ROW, begin, left, &leaving);
         for (uint step = 0; (1u << step) < LANES; step++)
-            leaving += lane_up_float(leaving, 1u << step, lane, scratch) * crossing[step];
-        s.entering = lane_up_float(leaving, 1, lane, scratch);
+            leaving += shuffle_up_float(leaving, 1u << step, lane, scratch) * crossing[step];
+        s.entering = shuffle_up_float(leaving, 1, lane, scratch);
         const float e = lane_sum(part, lane, scratch);
         begin = specials_after(&special, e);
         if (e > LARGEST_SUM) {

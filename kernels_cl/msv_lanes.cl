@@ -57,7 +57,7 @@ void msv_score(__global const uchar *codes, __global const int *offsets, __globa
         for (int k = 0; k < NODES; k++) cells[k] = 0;
         for (int i = 0; i < length; i++) {
             __global const uint *cost = costs + (uint)code[i] * FOURS * LANES + lane;
-            int left = lane_up(cells[NODES - 1], 1, 0, lane, scratch), best = 0;
+            int left = shuffle_up(cells[NODES - 1], 1, 0, lane, scratch), best = 0;
             uint four = 0;
 #if NODES <= AT_ONCE
 #pragma unroll

@@ -22,7 +22,7 @@
    Macros
      LANES, LANE_BACKEND   see common/lanes.h
      ROWS      query residues a lane, a multiple of 4
-     GROUP     work-items a work-group, a multiple of LANES and of the crew (LANES itself with LANE_BACKEND 0)
+     GROUP     work-items a work-group, a multiple of LANES and of the sub-group (LANES itself with LANE_BACKEND 0)
      WIDE      see above
      MODE      0 local, 1 global, 2 semiglobal, 3 ungapped; 1 and 2 only with WIDE
      SABOTAGE  1 plants a fault, for the test of the tests
@@ -123,8 +123,8 @@ void take_strip(rows_t *s, const target_t *targets, __local const uint4 *table, 
         }
         uint2 upper = border(c, step);
         if (!is_first && lane == 0 && step < longest) upper = edge[step];
-        upper.x = (uint)lane_up((int)lower.x, 1, (int)upper.x, lane, scratch);
-        upper.y = (uint)lane_up((int)lower.y, 1, (int)upper.y, lane, scratch);
+        upper.x = (uint)shuffle_up((int)lower.x, 1, (int)upper.x, lane, scratch);
+        upper.y = (uint)shuffle_up((int)lower.y, 1, (int)upper.y, lane, scratch);
         /* In 16 bits nothing happens where there is no residue, and a branch costs more. */
         if (!WIDE || (uint)j < (uint)longest) lower = next_column(s, words, upper, j + 1 == longest, c);
         if (!is_last && lane == LANES - 1 && (uint)j < (uint)longest) edge[j] = lower;
@@ -168,7 +168,7 @@ void smith_waterman(__global const uchar *codes, __global const int *offsets, __
         for (int k = 0; k < AT_ONCE; k++)
             targets[k] = target_at(base + item / LANES * AT_ONCE + k, count, codes, offsets, rows);
         const int n_columns = max(targets[0].length, targets[AT_ONCE - 1].length);
-        const int n_steps = -crew_min(-n_columns) + LANES - 1;
+        const int n_steps = -subgroup_min(-n_columns) + LANES - 1;
         rows_t s;
         open_best(&s, &costs);
         for (int strip = 0; strip < n_strips; strip++) {

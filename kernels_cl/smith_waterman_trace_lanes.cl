@@ -211,7 +211,7 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
     open_lane(&s, &block, first, lane, span, queries, left, worth);
     const int is_inside = block.a && block.b, corner = is_inside ? above[(size_t)(block.a - 1) * span.w + before - 1].x
                                                                 : border(max(block.a * STRIP, before), worth);
-    s.corner = lane_up(s.h[ROWS - 1], 1, corner, lane, lane_scratch);
+    s.corner = shuffle_up(s.h[ROWS - 1], 1, corner, lane, lane_scratch);
     int2 down = (int2)(0), entering = edge_above(&block, 0, span.w, above, worth);
     const int n_steps = block.width ? block.width + LANES - 1 : 0;
     int column = -(int)lane;
@@ -219,8 +219,8 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
 #pragma unroll 1
     for (int step = 0; step < n_steps; step++, column++) {
         int2 up;
-        up.x = lane_up(down.x, 1, entering.x, lane, lane_scratch);
-        up.y = lane_up(down.y, 1, entering.y, lane, lane_scratch);
+        up.x = shuffle_up(down.x, 1, entering.x, lane, lane_scratch);
+        up.y = shuffle_up(down.y, 1, entering.y, lane, lane_scratch);
         const uint letter = code;
         code = targets[span.z + before + clamp(column + 1, 0, block.width - 1)];
         entering = edge_above(&block, step + 1, span.w, above, worth);

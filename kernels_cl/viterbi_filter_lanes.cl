@@ -38,7 +38,7 @@
    Macros
      LANES, LANE_BACKEND   see common/lanes.h
      NODES      nodes a lane, >= 1
-     GROUP      work-items a work-group, a multiple of the crew (LANES itself with LANE_BACKEND 0)
+     GROUP      work-items a work-group, a multiple of the sub-group (LANES itself with LANE_BACKEND 0)
      SKEWED     1 for the skewed form
      BLOCK      residues that it takes at once: more hide the time of the shuffles, but it takes LANES blocks
                 until all lanes have work
@@ -170,7 +170,7 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
     open_pieces(&w, &s, lane);
     w.todo = 0;
     for (;;) {
-        const int together = crew_min(w.todo);
+        const int together = subgroup_min(w.todo);
         if (together == FOREVER) break;
         if (together == 0) {
             /* The branch below hangs on what came through a shuffle: no compiler can merge it with one before. */

@@ -118,8 +118,8 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
             uint now[BLOCK];
 #pragma unroll
             for (int r = 0; r < BLOCK; r++) {
-                left[r].x = lane_up(right[r].x, 1, begin, lane, scratch);
-                left[r].y = lane_up(right[r].y, 1, 2 * NEVER, lane, scratch);
+                left[r].x = shuffle_up(right[r].x, 1, begin, lane, scratch);
+                left[r].y = shuffle_up(right[r].y, 1, 2 * NEVER, lane, scratch);
                 now[r] = ahead[r];
                 ahead[r] = code[clamp(i + BLOCK + r, 0, length - 1)];
             }
@@ -173,7 +173,7 @@ void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scra
     }
     for (uint s = 0; (1u << s) < LANES; s++) {
         crossing->whole[s] = total;
-        const int before = lane_up(total, 1u << s, 0, lane, scratch); /* macros evaluate their argument twice */
+        const int before = shuffle_up(total, 1u << s, 0, lane, scratch); /* macros evaluate their argument twice */
         total = CLAMP(total + before);
     }
 }
@@ -182,9 +182,9 @@ void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scra
    lane's match scores of the residue. */
 int match_and_insert(lane_t *s, TABLE *t, __global const int *emission, uint lane, __local int *scratch)
 {
-    int left_m = lane_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
-    int left_i = lane_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
-    int left_d = lane_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int left_m = shuffle_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int left_i = shuffle_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    int left_d = shuffle_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int best = IMPOSSIBLE + IMPOSSIBLE;
 #pragma unroll UNROLL
     for (int k = NODES - 1; k >= 0; k--) {
@@ -215,10 +215,10 @@ void deletes(lane_t *s, TABLE *t, const crossing_t *crossing, uint lane, __local
         d = CLAMP(MAX(s->m[k] + t[OUT_MD * ROW + k * LANES + lane], d + t[OUT_DD * ROW + k * LANES + lane]));
     }
     for (uint step = 0; (1u << step) < LANES; step++) {
-        const int from_left = lane_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
+        const int from_left = shuffle_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
         d = MAX(d, CLAMP(from_left + crossing->whole[step]));
     }
-    const int entering = lane_up(d, 1, IMPOSSIBLE, lane, scratch);
+    const int entering = shuffle_up(d, 1, IMPOSSIBLE, lane, scratch);
 #pragma unroll UNROLL
     for (int k = 0; k < NODES; k++)
         s->d[k] = MAX(s->d[k], CLAMP(entering + crossing->before[k]));

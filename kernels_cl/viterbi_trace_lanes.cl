@@ -65,7 +65,7 @@ void find_crossings(crossing_t *crossing, __global const int *t, uint lane, __lo
     }
     for (uint s = 0; (1u << s) < LANES; s++) {
         crossing->whole[s] = total;
-        const int before = lane_up(total, 1u << s, 0, lane, scratch);
+        const int before = shuffle_up(total, 1u << s, 0, lane, scratch);
         total = CLAMP(total + before);
     }
 }
@@ -74,9 +74,9 @@ void find_crossings(crossing_t *crossing, __global const int *t, uint lane, __lo
 int2 match_and_insert(nodes_t *s, int b, __global const int *t, __global const int *emission, uint lane,
                       __local int *scratch)
 {
-    const int left_m = lane_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
-    const int left_i = lane_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
-    const int left_d = lane_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    const int left_m = shuffle_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    const int left_i = shuffle_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
+    const int left_d = shuffle_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int2 best = (int2)(IMPOSSIBLE + IMPOSSIBLE, 0);
 #pragma unroll UNROLL
     for (int k = NODES - 1; k >= 0; k--) {
@@ -113,10 +113,10 @@ void deletes(nodes_t *s, __global const int *t, const crossing_t *crossing, uint
         d = CLAMP(MAX(opens, goes_on));
     }
     for (uint step = 0; (1u << step) < LANES; step++) {
-        const int from_left = lane_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
+        const int from_left = shuffle_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
         d = MAX(d, CLAMP(from_left + crossing->whole[step]));
     }
-    const int entering = lane_up(d, 1, IMPOSSIBLE, lane, scratch);
+    const int entering = shuffle_up(d, 1, IMPOSSIBLE, lane, scratch);
 #pragma unroll UNROLL
     for (int k = 0; k < NODES; k++) {
         const int crossed = CLAMP(entering + crossing->before[k]);
@@ -130,7 +130,7 @@ void write_directions(const nodes_t *s, __global const int *t, __global uchar *c
 {
     const int last = NODES - 1;
     const int leaves = s->d[last] + t[OUT_DD * ROW + last * LANES] > s->m[last] + t[OUT_MD * ROW + last * LANES];
-    int from_d = lane_up(leaves, 1, 0, lane, scratch);
+    int from_d = shuffle_up(leaves, 1, 0, lane, scratch);
 #pragma unroll UNROLL
     for (int k = 0; k < NODES; k++) {
         const int impossible = s->d[k] <= IMPOSSIBLE ? CELL_D_IMPOSSIBLE : 0;

@@ -39,8 +39,8 @@ void next_block(pair_of_pieces_t *w, strip_t *s, EMISSIONS const int4 *emissions
         of_b[r] = emissions + w->of_b[r] * EIGHTS * LANES;
         w->of_a[r] = code_at(&w->a, w->i + r);
         w->of_b[r] = code_at(&w->b, w->i + r);
-        left[r].x = lane_up(w->right[r].x, 1, begin, lane, scratch);
-        left[r].y = lane_up(w->right[r].y, 1, s->least, lane, scratch);
+        left[r].x = shuffle_up(w->right[r].x, 1, begin, lane, scratch);
+        left[r].y = shuffle_up(w->right[r].y, 1, s->least, lane, scratch);
     }
 #pragma unroll
     for (int r = 0; r < BLOCK; r++) w->right[r] = next_row(s, of_a[r], of_b[r], left[r]);

@@ -2,7 +2,7 @@
 
    for (uint p = FIRST_PLACE(next, at_once); p < n; p = NEXT_PLACE(p, next, at_once))
    `next` counts those that were taken; all lanes of a group get the same number.
-   NEXT_PLACE_IF(wants, p, next, at_once) is the next place for the groups of a crew that want one, p for the
+   NEXT_PLACE_IF(wants, p, next, at_once) is the next place for the groups of a sub-group that want one, p for the
    others; NO_PLACE(at_once) is p before the first. */
 
 /* Without shuffles every group takes its share in turn: a CPU driver lost itself in loops whose end another item decides. */

@@ -93,14 +93,14 @@ void go_through(lane_t *s, around_t *b, const steps_t *t, __global const uchar *
     for (int i = from; i < to && b->single_most < HIGHEST_WORD; i++) {
         __global const short *ahead = emissions + next * ROW;
         next = code[min(i + 2, to - 1)];
-        const int left = lane_up(s->x[NODES - 1], 1, NOWHERE, lane, scratch);
+        const int left = shuffle_up(s->x[NODES - 1], 1, NOWHERE, lane, scratch);
         next_row(s, t, ahead, b->begin, left);
         const int matters = s->best > b->single_most || s->leaving + b->gain > b->begin;
         int goes_on = lane_any(matters, lane, scratch);
         while (goes_on) {
             b->single_most = max(b->single_most, lane_max(s->best, lane, scratch));
             b->begin = begin_after(b->single_most, b->move);
-            const int d = lane_up(s->leaving, 1, NOWHERE, lane, scratch);
+            const int d = shuffle_up(s->leaving, 1, NOWHERE, lane, scratch);
             cross_lane(s, t, d);
             goes_on = lane_any(s->leaving + b->gain > b->begin, lane, scratch);
         }

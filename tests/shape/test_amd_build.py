@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CARDS = ("gfx906", "gfx90a", "gfx1030")
 DEVICE_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 
-SCRATCH_BYTES: Mapping[str, int] = {"sampling_lanes": 160}
+SCRATCH_BYTES: Mapping[str, int] = {"sampling_simd4": 160}
 """Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here. (The ratios of the 32
 letters of a sampled segment are looked up by letter.)"""
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SHAPES = ("item", "lanes", "vector")
+SHAPES = ("item", "lanes", "vector", "simd4")
 
 
 def incomplete_kernels(root: Path) -> list[str]:
@@ -38,5 +38,5 @@ def test_planted_lonely_kernel_is_found(tmp_path: Path):
         "good_ladder_item.cl: no tests/stages/test_good_ladder.py",
         "lonely_lanes.cl: no clalign/reference/lonely.py",
         "lonely_lanes.cl: no tests/stages/test_lonely.py",
-        "shapeless.cl: its shape is none of item, lanes, vector",
+        "shapeless.cl: its shape is none of item, lanes, vector, simd4",
     ]

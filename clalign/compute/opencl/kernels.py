@@ -32,26 +32,34 @@ FLUSH = "-cl-denorms-are-zero"
 _UNFLUSHED, _FLUSHED = b"mul.rn.f32", b"mul.rn.ftz.f32"
 
 _INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
+_IF, _ENDIF = re.compile(r"^#if", re.MULTILINE), re.compile(r"^#endif", re.MULTILINE)
 
 
 @cache
 def assemble(name: str) -> str:
-    """Return the text of a kernel file with its includes pasted in: ``name``, or ``package:name`` elsewhere."""
+    """Return the text of a kernel file with each of its headers pasted in once: ``name``, or ``package:name`` elsewhere."""
     package, _, file = name.rpartition(":")
     root = files("clalign.kernels_cl")
+    pasted: set[str] = set()
 
-    def paste(text: str, source: str) -> str:
+    def paste(text: str, source: str, is_certain: bool) -> str:
         parts, position = [f'#line 1 "{source}"\n'], 0
         for found in _INCLUDE.finditer(text):
-            header = found[1]
-            line = text.count("\n", 0, found.start()) + 2
+            header, before = found[1], text[: found.start()]
+            line = before.count("\n") + 2
             parts.append(text[position : found.start()])
-            parts.append(paste(root.joinpath(header).read_text("utf-8"), header))
-            parts.append(f'\n#line {line} "{source}"')
             position = found.end()
+            if header in pasted:
+                continue
+            # What stands under a condition may not be there, and is pasted again where it is next asked for.
+            is_sure = is_certain and len(_IF.findall(before)) == len(_ENDIF.findall(before))
+            if is_sure:
+                pasted.add(header)
+            parts.append(paste(root.joinpath(header).read_text("utf-8"), header, is_sure))
+            parts.append(f'\n#line {line} "{source}"')
         return "".join([*parts, text[position:]])
 
-    return paste((files(package) if package else root).joinpath(f"{file}.cl").read_text("utf-8"), f"{file}.cl")
+    return paste((files(package) if package else root).joinpath(f"{file}.cl").read_text("utf-8"), f"{file}.cl", True)
 
 
 def options(defines: Mapping[str, object]) -> list[str]:

@@ -15,7 +15,7 @@ from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.striped_odds import n_vectors, striped_odds
 
-VARIANTS = {f"decoding_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+VARIANTS = {"decoding_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 
@@ -42,7 +42,7 @@ class DecodingStage(Stage[SequenceBatch, LocalProfile, list[Decoded]]):
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
             portion.launch(
-                session, "decode", *session.residues(batch), session.upload(portion.order),
+                session, *session.residues(batch), session.upload(portion.order),
                 np.uint32(len(portion.order)), np.int32(vectors), np.int32(portion.longest),
                 *odds_tables(session, model), session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip
@@ -81,7 +81,7 @@ def decoded(
     regions: npt.NDArray[np.int32],
     offsets: npt.NDArray[np.int32],
 ) -> list[Decoded]:
-    """Return what the kernel wrote of each target; `regions` as in ``common/regions.h``."""
+    """Return what the kernel wrote of each target; `regions` as in ``decoding_simd4.cl``."""
     places = np.flatnonzero(regions)
     bounds = np.searchsorted(places, offsets)
     lengths, several = regions[places] >> 1, (regions[places] & 1).astype(bool)

@@ -17,7 +17,7 @@ from clalign.values.envelopes import Parts, Rescored
 from clalign.values.local_profiles import LocalProfile, letter_ratios
 from clalign.values.striped_odds import n_vectors, striped_odds
 
-VARIANTS = {f"envelope_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 Answers = list[Rescored | None]
@@ -70,7 +70,7 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
         tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
         for portion in found:
             portion.launch(
-                session, "rescore", session.residues(batch.batch)[0], table, session.upload(portion.order),
+                session, session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), places, np.int32(vectors), np.int32(portion.longest), *tables,
                 session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip

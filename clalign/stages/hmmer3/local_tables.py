@@ -17,7 +17,7 @@ from clalign.values.local_profiles import LocalProfile
 from clalign.values.striped_odds import StripedOdds, striped_odds
 
 N_SLOTS = 6
-"""What is kept of a row (``common/local_targets.h``)."""
+"""What is kept of a row (``common/local_rows.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that one scratch buffer may take."""
@@ -25,11 +25,10 @@ MEMORY_SHARE = 0.25
 TEAMS_A_UNIT = 8
 """Teams that a compute unit of a GPU works on at the same time."""
 
-TEAM_VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "vector": ({"LANES": 4}, {"LANES": 8}, {"LANES": 16}),
-    "lanes": ({"LANE_BACKEND": 3}, {"LANE_BACKEND": 0}),
-}
-"""Choices by shape that are compiled for other vendors in the tests."""
+TEAM_VARIANTS: tuple[dict[str, object], ...] = (
+    {"LANES": 4}, {"LANES": 16}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0},
+)  # fmt: skip
+"""Choices that are compiled for other vendors in the tests."""
 
 Whole = npt.NDArray[np.int32]
 
@@ -40,7 +39,7 @@ def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
 
 
 def odds_tables(session: KernelSession, model: LocalProfile) -> list[Buffer]:
-    """Return steps and emissions (``common/local_rows.h``) on a device, made once a model."""
+    """Return transitions and emissions (``common/local_rows.h``) on a device, made once a model."""
 
     def make() -> list[Buffer]:
         odds = odds_of(session, model)
@@ -62,8 +61,8 @@ class Portion:
 
     Attributes
     ----------
-    source : str
-        Name of the kernel.
+    name : str
+        Of the kernel.
     defines : dict
         Compile-time choices.
     order : int32[n]
@@ -76,7 +75,7 @@ class Portion:
         Bytes of it that each needs, buffer by buffer.
     """
 
-    source: str
+    name: str
     defines: dict[str, int]
     order: Whole
     longest: int
@@ -88,9 +87,10 @@ class Portion:
         """Return the scratch buffers."""
         return [session.allocate(self.n_teams * size) for size in self.scratch]
 
-    def launch(self, session: KernelSession, entry: str, *arguments: Argument) -> None:
+    def launch(self, session: KernelSession, *arguments: Argument) -> None:
         """Enqueue the kernel."""
-        session.launch(self.source, entry, self.defines, self.n_teams * self.group, self.group, *arguments)
+        geometry = self.n_teams * self.group, self.group
+        session.launch(f"{self.name}_simd4", self.name, self.defines, *geometry, *arguments)
 
 
 def portions(
@@ -124,7 +124,6 @@ def portions(
     while first < len(order) and (fixed or 4) * max(scratch(int(lengths[order[first]]))) > limit:
         first += 1
     left, order = order[:first], order[first:]
-    source = f"{stage.name}_{'lanes' if in_lanes else 'vector'}"
     while len(order):
         longest = int(lengths[order[0]])
         needed = scratch(longest)
@@ -136,7 +135,7 @@ def portions(
         n = len(order) if n_teams == wanted else int(np.count_nonzero(lengths[order] > longest // 2))
         taken, group = (_spread(order[:n], width // 4, n_teams), width) if in_lanes else (order[:n], 1)
         sizes = tuple(width * size for size in needed)
-        found.append(Portion(source, {**defines, "LANES": width}, taken, longest, n_teams, group, sizes))
+        found.append(Portion(stage.name, {**defines, "LANES": width}, taken, longest, n_teams, group, sizes))
         order = order[n:]
     return found, left
 

@@ -24,14 +24,14 @@ from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, generator_start
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.striped_odds import n_vectors, ratios_by_node, striped_odds
 
-VARIANTS = {f"sampling_{shape}": defines for shape, defines in TEAM_VARIANTS.items()}
+VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 SEGMENTS_A_SAMPLE = 4
 """Room for so many passages through the model; where they are more, the regions are sampled again."""
 
 N_COLUMNS, LEAST_SAMPLES = 12, 50
-"""Numbers that are kept of a segment, and samples that an envelope has at least (``common/clusters.h``)."""
+"""Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
 
 
 Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.int32]]
@@ -103,7 +103,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         places = [session.upload(each) for each in (residue_at, states)]
         for portion in found:
             portion.launch(
-                session, "sample", session.residues(batch.batch)[0], table, session.upload(portion.order),
+                session, session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), *places, np.int32(vectors), np.int32(m), np.int32(portion.longest),
                 np.int32(most), *odds_tables(session, profile), node_sums(session, profile), session.zeros(4),
                 *portion.buffers(session), *out,

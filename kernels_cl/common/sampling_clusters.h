@@ -2,6 +2,8 @@
 
    Segments are columns of `most` numbers, a multiple of 8, one behind the other. Many are equal, so what they are
    linked by is held once for each kind of segment: the columns from KIND_FIRST on. */
+#include "common/vectors.h"
+
 enum { SAMPLE, FIRST, LAST, NODE_FIRST, NODE_LAST, CLUSTER, KIND_FIRST, KIND_LAST, KIND_NODE_FIRST, KIND_NODE_LAST,
        KIND_CLUSTER, QUEUE, N_COLUMNS };
 

@@ -1,7 +1,9 @@
 /* Random tracebacks through the Forward matrix of one region (clalign/reference/sampling.py). */
 
+#include "common/local_rows.h"
+#include "common/sampling_clusters.h"
+
 #define N_SAMPLES 200
-#define N_CODES 32
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
@@ -10,9 +12,9 @@
 /* Where a random number is nearer than this to the border of two choices, rounding decides, as in HMMER. */
 #define TOO_NEAR ((wide)1e-6)
 
-/* A region, one problem of several side by side. `most` is the room for segments (common/clusters.h). */
+/* A region, one problem of several side by side. `most` is the room for segments (common/sampling_clusters.h). */
 typedef struct {
-    __global const float *m, *i, *d, *slots, *steps, *node_sums;
+    __global const float *m, *i, *d, *slots, *transitions, *node_sums;
     __global const uchar *codes;
     __global float *factors;
     __global int *columns;
@@ -84,7 +86,7 @@ CALL int choose_cell(region_t *r, int row, int *k)
 {
     __global const float *slots = r->slots;
     const wide number = next_number(r), surely = number - (wide)1e-9;
-    const float by = divide(1.0f, SLOT(row, SLOT_E));
+    const float by = divide(1.0f, SLOT(slots, row, SLOT_E));
     wide sum = 0;
     for (int turn = 0; turn < 1000; turn++)
         for (int q = 0; q < r->vectors; q++) {
@@ -144,7 +146,7 @@ CALL void keep_segment(region_t *r, int sample, int first, int last, int node_fi
     r->n_segments++;
 #pragma unroll
     for (int part = 0; part < 4; part++) mean.part[part] = ratios->part[part] / (float)n_emitted;
-    r->factors[first] += 1.0f + SABOTAGE;
+    r->factors[first] += 1.0f;
     int x = first + 1;
     for (; x + 8 <= last; x += 8) {
         __global const uchar *code = r->codes + x;
@@ -155,8 +157,8 @@ CALL void keep_segment(region_t *r, int sample, int first, int last, int node_fi
     for (; x < last; x++) r->factors[x] += mean.letter[r->codes[x]];
 }
 
-/* Walk back from E of a row to B; returns the row of that B. */
-CALL int through_model(region_t *r, int sample, int x)
+/* Go back from E of a row to B; returns the row of that B. */
+CALL int sample_traceback(region_t *r, int sample, int x)
 {
     __global const float *slots = r->slots;
     letters_t ratios = {{0.0f, 0.0f, 0.0f, 0.0f}};
@@ -166,11 +168,11 @@ CALL int through_model(region_t *r, int sample, int x)
     for (;;) {
         const int wraps = q == 0, q_left = wraps ? r->vectors - 1 : q - 1, lane_left = lane - wraps;
         if (state == STATE_D) {
-            __global const float *left = r->steps + q_left * N_STEPS * 4 + lane_left;
+            __global const float *left = r->transitions + q_left * N_LOCAL_TRANSITIONS * 4 + lane_left;
             const size_t at = CELL(x, q_left, lane_left);
-            state = choose_of_two(r, r->m[at] * left[4 * OUT_MD], r->d[at] * left[4 * OUT_DD]) ? STATE_D : STATE_M;
+            state = choose_of_two(r, r->m[at] * left[4 * MD], r->d[at] * left[4 * DD]) ? STATE_D : STATE_M;
         } else {
-            __global const float *step = r->steps + q * N_STEPS * 4 + lane;
+            __global const float *step = r->transitions + q * N_LOCAL_TRANSITIONS * 4 + lane;
             if (k != low - 1) {
                 if (n_emitted) add_nodes(&ratios, r->node_sums, low, high);
                 high = k;
@@ -180,16 +182,17 @@ CALL int through_model(region_t *r, int sample, int x)
             x--;
             if (state == STATE_I) {
                 const size_t at = CELL(x, q, lane);
-                state = choose_of_two(r, r->m[at] * step[4 * MI], r->i[at] * step[4 * II]) ? STATE_I : STATE_M;
+                const float opened = r->m[at] * step[4 * (SABOTAGE ? MM : MI)], extended = r->i[at] * step[4 * II];
+                state = choose_of_two(r, opened, extended) ? STATE_I : STATE_M;
                 continue;
             }
             if (!node_last) node_last = k;
-            float4 weights = (float4)(SLOT(x, SLOT_B) * step[4 * BEGIN], 0.0f, 0.0f, 0.0f);
+            float4 weights = (float4)(SLOT(slots, x, SLOT_B) * step[4 * BM], 0.0f, 0.0f, 0.0f);
             if (k > 1) {
                 const size_t at = CELL(x, q_left, lane_left);
-                weights.y = r->m[at] * step[4 * IN_MM];
-                weights.z = r->i[at] * step[4 * IN_IM];
-                weights.w = r->d[at] * step[4 * IN_DM];
+                weights.y = r->m[at] * step[4 * MM];
+                weights.z = r->i[at] * step[4 * IM];
+                weights.w = r->d[at] * step[4 * DM];
             }
             state = choose_of_four(r, weights);
             if (state == STATE_B || k == 1 || x == 0) break;
@@ -211,15 +214,15 @@ CALL void draw_paths(region_t *r)
     for (int sample = 0; sample < N_SAMPLES; sample++) {
         int x = r->length, end = x, is_c = 1; /* from x to `end` all is outside */
         while (x > 0) {
-            const float here = is_c ? SLOT(x - 1, SLOT_C) : SLOT(x - 1, SLOT_J);
-            if (choose_of_two(r, here * r->loop, SLOT(x, SLOT_E) * 0.5f * SLOT(x, SLOT_SCALE)) == 0) {
+            const float here = is_c ? SLOT(slots, x - 1, SLOT_C) : SLOT(slots, x - 1, SLOT_J);
+            if (choose_of_two(r, here * r->loop, SLOT(slots, x, SLOT_E) * 0.5f * SLOT(slots, x, SLOT_SCALE)) == 0) {
                 x--;
                 continue;
             }
             add_ones(r->factors, x, end);
-            end = x = through_model(r, sample, x);
+            end = x = sample_traceback(r, sample, x);
             is_c = 0;
-            if (choose_of_two(r, SLOT(x, SLOT_N) * r->move, SLOT(x, SLOT_J) * r->move) == 0) break;
+            if (choose_of_two(r, SLOT(slots, x, SLOT_N) * r->move, SLOT(slots, x, SLOT_J) * r->move) == 0) break;
         }
         add_ones(r->factors, 0, end);
     }
