@@ -29,16 +29,17 @@
 #define SABOTAGE 0
 #endif
 
-#define N_CODES 32
+#include "common/codes.h"
+
 #define LN_2 0.69314718055994531f
 
 typedef struct {
     float plain, composed;
     int exponent; /* both are to be multiplied by this power of two */
-} state_t;
+} bias_state_t;
 
 /* Bring the larger of the two near to 1. */
-void rescale(state_t *s)
+void rescale(bias_state_t *s)
 {
     const int exponent = (as_int(s->plain + s->composed) >> 23) - 127;
     const float factor = as_float((127 - exponent) << 23);
@@ -47,9 +48,9 @@ void rescale(state_t *s)
     s->exponent += exponent;
 }
 
-void next_residue(state_t *s, float ratio, float stay, float move, float leave, float remain)
+void next_residue(bias_state_t *s, float ratio, float stay, float move, float leave, float remain)
 {
-    const float plain = s->plain * stay + s->composed * leave;
+    const float plain = s->plain * stay + s->composed * (SABOTAGE ? remain : leave);
     s->composed = (s->plain * move + s->composed * remain) * ratio;
     s->plain = plain;
 }
@@ -70,7 +71,7 @@ __kernel void bias_filter(__global const uchar *codes, __global const int *offse
         }
         __global const uchar *code = codes + offsets[row];
         const float stay = null_loop[row], move = 1.0f - stay;
-        state_t s = {0.999f, 0.001f * ratio[code[0]], 0};
+        bias_state_t s = {0.999f, 0.001f * ratio[code[0]], 0};
         int i = 1;
         for (; i + BLOCK <= length; i += BLOCK) {
             float ratios_ahead[BLOCK]; /* read before they are needed: only the sums have to wait for each other */
@@ -81,6 +82,6 @@ __kernel void bias_filter(__global const uchar *codes, __global const int *offse
             rescale(&s);
         }
         for (; i < length; i++) next_residue(&s, ratio[code[i]], stay, move, leave, remain);
-        scores[p] = (float)s.exponent * LN_2 + log(s.plain + s.composed) + null[row] + SABOTAGE;
+        scores[p] = (float)s.exponent * LN_2 + log(s.plain + s.composed) + null[row];
     }
 }

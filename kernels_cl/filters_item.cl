@@ -30,16 +30,16 @@ void append(__global int *rows, __global uint *count, int row)
 /* The level of J that the best cell of SSV means, or -1 if only MSV knows it. */
 int level_of(int extreme, int move, int into, int bias)
 {
-    const int top = 255 - bias, enter = BASE - move - into;
-    if (extreme >= top) return enter < 128 ? -1 : OVERFLOW;
+    const int top = 255 - bias, enter = MSV_BASE - move - into;
+    if (extreme >= top) return enter < 128 ? -1 : MSV_OVERFLOW;
     extreme += enter - 128;
-    if (extreme >= top) return OVERFLOW;
-    return extreme - E_MOVE > BASE ? -1 : extreme - E_MOVE;
+    if (extreme >= top) return MSV_OVERFLOW;
+    return extreme - MSV_E_MOVE > MSV_BASE ? -1 : extreme - MSV_E_MOVE;
 }
 
 float score_of(int level, int move, __constant const float *nats)
 {
-    return level == OVERFLOW ? INFINITY : nats[level - move + 255];
+    return level == MSV_OVERFLOW ? INFINITY : nats[level - move + 255];
 }
 
 __kernel void after_ssv(__global const int *extremes, __global const int *unscored, __global const int *offsets,
@@ -52,7 +52,7 @@ __kernel void after_ssv(__global const int *extremes, __global const int *unscor
         if (offsets[row] == offsets[row + 1]) continue;
         const int move = moves[row];
         int level = -1;
-        if (!unscored[row] && move + into + E_MOVE + bias < MOST_ENTRY)
+        if (!unscored[row] && move + into + MSV_E_MOVE + bias < MOST_ENTRY)
             level = level_of(extremes[row], move, into, bias);
         if (level < 0) {
             append(open, n_open, row);
@@ -71,9 +71,9 @@ __kernel void after_msv(__global const int *open, __global const uint *n_open, _
 {
     EACH(p, *n_open) {
         const int row = open[p], move = moves[row];
-        const int floor = BASE - move - into - E_MOVE;
+        const int floor = MSV_BASE - move - into - MSV_E_MOVE;
         int level = levels[p];
-        if (level < floor && move + into + E_MOVE + bias < MOST_ENTRY) level = floor;
+        if (level < floor && move + into + MSV_E_MOVE + bias < MOST_ENTRY) level = floor;
         msv[row] = score_of(level, move, nats);
         if (msv[row] - null[row] >= least) append(passed, n_passed, row);
     }

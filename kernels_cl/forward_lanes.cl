@@ -3,7 +3,7 @@
    Each of LANES work-items holds NODES consecutive nodes of the model (LANES * NODES >= M) in registers;
    a residue goes through all lanes at once. D is a linear recurrence over the nodes: each lane runs
    through its own, a scan over the lanes adds up what enters each of them, and what that adds to x is
-   found when x is used next. The values kept are those of common/striped_forward.h, the recurrence is
+   found when x is used next. The values kept are those of forward_vector.cl, the recurrence is
    that of clalign/reference/forward.py.
 
    Buffers
@@ -13,8 +13,8 @@
      rows       int[n]              those to be scored
      n          uint[1]
      next       uint[1]             in: 0; the next place in `rows` to be taken
-     steps      float[COLUMNS][NODES][LANES]   see common/striped_forward.h
-     crossings  float[log2(LANES)][LANES]
+     transitions      float[N_FORWARD_TRANSITIONS][NODES][LANES]   see forward_vector.cl
+     delete_prefix  float[log2(LANES)][LANES]
      emissions  float[N_CODES][NODES][LANES]
      scores     float[n]            out: nats; not a number without residues
 
@@ -22,60 +22,49 @@
      LANES, LANE_BACKEND   see common/lanes.h
      NODES      nodes a lane, >= 1
      GROUP      work-items a work-group, a multiple of LANES (LANES itself with LANE_BACKEND 0)
-     LOCAL_STEPS   1 if the steps fit local memory
+     LOCAL_TRANSITIONS   1 if the transitions fit local memory
      SABOTAGE   1 plants a fault, for the test of the tests
 
    Geometry: any number of work-groups of GROUP; groups of lanes take sequences from a counter.
-   Local memory: (LOCAL_STEPS * COLUMNS * NODES + 1) * LANES * 4 bytes. */
+   Local memory: (LOCAL_TRANSITIONS * N_FORWARD_TRANSITIONS * NODES + 1) * LANES * 4 bytes. */
 
-#include "common/lanes.h"
 #include "common/forward_specials.h"
+#include "common/lane_nodes.h"
 
-#ifndef NODES
-#define NODES 4
-#endif
 #ifndef GROUP
 #define GROUP LANES
 #endif
-#ifndef LOCAL_STEPS
-#define LOCAL_STEPS 1
+#ifndef LOCAL_TRANSITIONS
+#define LOCAL_TRANSITIONS 1
 #endif
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
 
-#if LOCAL_STEPS
-#define STEPS __local const float
+#if LOCAL_TRANSITIONS
+#define TRANSITIONS_IN __local
 #else
-#define STEPS __global const float
+#define TRANSITIONS_IN __global
 #endif
 
-/* Registers can only be indexed by loops that are unrolled; beyond this many they are spilled anyway. */
-#if NODES <= 40
-#define UNROLL NODES
-#else
-#define UNROLL 1
-#endif
-
-#define COLUMNS 8
-#define ROW (NODES * LANES)
+#define N_FORWARD_TRANSITIONS 8
 
 /* One sequence in one lane: x and w of its nodes, and D at its start after the last residue. */
 typedef struct {
     float x[NODES], w[NODES];
     float entering;
-} lane_t;
+} forward_lane_t;
 
 /* One residue; returns this lane's part of E. `leaving` gets D at its end. */
-float next_row(lane_t *s, STEPS *t, __global const float *emission, float begin, float left, float *leaving)
+float next_row(forward_lane_t *s, TRANSITIONS_IN const float *t, __global const float *emission, float begin, float left, float *leaving)
 {
     float d = 0.0f, sum = 0.0f;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++, t += LANES) {
         const float m = (begin * t[0] + left) * emission[k * LANES], i = s->w[k];
         left = s->entering * t[7 * ROW] + s->x[k];
         sum += m;
-        s->x[k] = m * t[ROW] + (i * t[2 * ROW] + d * t[4 * ROW]);
+        s->x[k] = m * t[(SABOTAGE ? 2 : 1) * ROW] + (i * t[2 * ROW] + d * t[4 * ROW]);
         s->w[k] = i * t[3 * ROW] + m;
         d = d * t[6 * ROW] + m * t[5 * ROW];
     }
@@ -83,10 +72,10 @@ float next_row(lane_t *s, STEPS *t, __global const float *emission, float begin,
     return sum;
 }
 
-void rescale(lane_t *s, float factor)
+void rescale(forward_lane_t *s, float factor)
 {
     s->entering *= factor;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++) {
         s->x[k] *= factor;
         s->w[k] *= factor;
@@ -94,14 +83,14 @@ void rescale(lane_t *s, float factor)
 }
 
 /* The score of a sequence; the same in all lanes. */
-float score_of(__global const uchar *code, int length, float move, STEPS *t, const float *crossing,
+float score_of(__global const uchar *code, int length, float move, TRANSITIONS_IN const float *t, const float *prefix,
                __global const float *emissions, uint lane, __local int *scratch)
 {
-    lane_t s;
+    forward_lane_t s;
     s.entering = 0.0f;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++) s.x[k] = s.w[k] = 0.0f;
-    specials_t special = specials_at_start(move);
+    forward_specials_t special = forward_specials_at_start(move);
     float begin = move;
     const float last = t[7 * ROW + (NODES - 1) * LANES];
     for (int i = 0; i < length; i++) {
@@ -109,10 +98,10 @@ float score_of(__global const uchar *code, int length, float move, STEPS *t, con
         float leaving;
         const float part = next_row(&s, t, emissions + (uint)code[i] * ROW, begin, left, &leaving);
         for (uint step = 0; (1u << step) < LANES; step++)
-            leaving += shuffle_up_float(leaving, 1u << step, lane, scratch) * crossing[step];
+            leaving += shuffle_up_float(leaving, 1u << step, lane, scratch) * prefix[step];
         s.entering = shuffle_up_float(leaving, 1, lane, scratch);
         const float e = lane_sum(part, lane, scratch);
-        begin = specials_after(&special, e);
+        begin = forward_specials_after(&special, e);
         if (e > LARGEST_SUM) {
             const float factor = scale_specials(&special, e);
             begin *= factor;
@@ -124,31 +113,32 @@ float score_of(__global const uchar *code, int length, float move, STEPS *t, con
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void forward(__global const uchar *codes, __global const int *offsets, __global const float *moves,
-             __global const int *rows, __global const uint *n, __global uint *next, __global const float *steps,
-             __global const float *crossings, __global const float *emissions, __global float *scores)
+             __global const int *rows, __global const uint *n, __global uint *next, __global const float *transitions,
+             __global const float *delete_prefix, __global const float *emissions, __global float *scores)
 {
     __local int scratch[LANES];
     const uint lane = get_local_id(0) % LANES, count = *n;
-#if LOCAL_STEPS
-    __local float table[COLUMNS * ROW];
-    for (uint k = get_local_id(0); k < COLUMNS * ROW; k += GROUP) table[k] = steps[k];
+#if LOCAL_TRANSITIONS
+    __local float table[N_FORWARD_TRANSITIONS * ROW];
+    for (uint k = get_local_id(0); k < N_FORWARD_TRANSITIONS * ROW; k += GROUP) table[k] = transitions[k];
     barrier(CLK_LOCAL_MEM_FENCE);
-    STEPS *t = table + lane;
+    TRANSITIONS_IN const float *t = table + lane;
 #else
-    STEPS *t = steps + lane;
+    TRANSITIONS_IN const float *t = transitions + lane;
 #endif
-    float crossing[5];
-    for (uint step = 0; (1u << step) < LANES; step++) crossing[step] = crossings[step * LANES + lane];
+    float prefix[5];
+    for (uint step = 0; (1u << step) < LANES; step++) prefix[step] = delete_prefix[step * LANES + lane];
     /* Written out, and with the next place taken as soon as the last lane is done: NVIDIA's compiler makes twice
-       as fast a loop of this as of common/turns.h. */
+       as fast a loop of this as of a counted one. */
     int taken = 0;
     if (lane == 0) taken = atomic_inc(next);
     uint p = lane_max(taken, lane, scratch);
     while (p < count) {
         const int row = rows[p], length = offsets[row + 1] - offsets[row];
-        const float score = score_of(codes + offsets[row], length, moves[row], t, crossing, emissions + lane, lane, scratch);
+        const float score = score_of(codes + offsets[row], length, moves[row], t, prefix, emissions + lane, lane,
+                                     scratch);
         if (lane == 0) {
-            scores[p] = length > 0 ? score + SABOTAGE : NAN;
+            scores[p] = length > 0 ? score : NAN;
             taken = atomic_inc(next);
         }
         p = lane_max(lane == 0 ? taken : 0, lane, scratch);

@@ -10,7 +10,7 @@
      rows      int[]                         the sequences to be scored
      n         uint[1]                       how many there are
      moves     uchar[...]                    by sequence: cost of leaving N, C and J
-     costs     uint[N_CODES][FOURS][LANES]   of each letter, four nodes a word, the first lowest; 255 at nodes
+     costs     uint[N_CODES][NODE_FOURS][LANES]   of each letter, four nodes a word, the first lowest; 255 at nodes
                                              beyond the model
      levels    uchar[]                       out: score of J at the end; 255 on overflow
 
@@ -36,8 +36,8 @@
 #define SABOTAGE 0
 #endif
 
-#define FOURS ((NODES + 3) / 4)
-#define AT_ONCE 32
+#define NODE_FOURS ((NODES + 3) / 4)
+#define MOST_UNROLLED_NODES 32
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) LANE_ATTRIBUTES
 void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
@@ -53,13 +53,13 @@ void msv_score(__global const uchar *codes, __global const int *offsets, __globa
         const int row = rows[p];
         const int length = offsets[row + 1] - offsets[row];
         __global const uchar *code = codes + offsets[row];
-        specials_t s = specials_at_start(moves[row], into);
+        msv_specials_t s = msv_specials_at_start(moves[row], into);
         for (int k = 0; k < NODES; k++) cells[k] = 0;
         for (int i = 0; i < length; i++) {
-            __global const uint *cost = costs + (uint)code[i] * FOURS * LANES + lane;
-            int left = shuffle_up(cells[NODES - 1], 1, 0, lane, scratch), best = 0;
+            __global const uint *cost = costs + (uint)code[i] * NODE_FOURS * LANES + lane;
+            int left = shuffle_up(cells[NODES - 1], 1 + SABOTAGE, 0, lane, scratch), best = 0;
             uint four = 0;
-#if NODES <= AT_ONCE
+#if NODES <= MOST_UNROLLED_NODES
 #pragma unroll
 #endif
             for (int k = 0; k < NODES; k++) {
@@ -70,8 +70,8 @@ void msv_score(__global const uchar *codes, __global const int *offsets, __globa
                 cells[k] = cell > 0 ? cell : 0;
                 best = cells[k] > best ? cells[k] : best;
             }
-            s = specials_after(s, lane_max(best, lane, scratch), bias);
+            s = msv_specials_after(s, lane_max(best, lane, scratch), bias);
         }
-        if (lane == 0) levels[p] = (uchar)(s.level + SABOTAGE);
+        if (lane == 0) levels[p] = (uchar)s.level;
     }
 }

@@ -27,31 +27,31 @@
 #endif
 
 #include "common/msv.h"
+#include "common/vectors.h"
 
-#define HIGHER(a, b) ((a) > (b) ? (a) : (b))
-#define UP(v) __builtin_shufflevector(v, (uchar16)(0), 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#define COSTS_UP(v) __builtin_shufflevector(v, (uchar16)(0), 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 
-int highest(uchar16 v)
+int highest_cost(uchar16 v)
 {
-    const uchar8 eight = HIGHER(v.lo, v.hi);
-    const uchar4 four = HIGHER(eight.lo, eight.hi);
-    const uchar2 two = HIGHER(four.lo, four.hi);
-    return HIGHER(two.x, two.y);
+    const uchar8 eight = LARGER(v.lo, v.hi);
+    const uchar4 four = LARGER(eight.lo, eight.hi);
+    const uchar2 two = LARGER(four.lo, four.hi);
+    return LARGER(two.x, two.y);
 }
 
 /* Take the cells through a residue; return the best of them. Compilers make one instruction each of the
    two saturated sums. */
 int next_row(uchar16 *cells, const uchar16 begin, const uchar16 bias, __global const uchar16 *cost)
 {
-    uchar16 best = (uchar16)(0), left = UP(cells[VECTORS - 1]);
+    uchar16 best = (uchar16)(0), left = COSTS_UP(cells[VECTORS - 1]);
     for (int q = 0; q < VECTORS; q++) {
-        const uchar16 from = HIGHER(left, begin);
+        const uchar16 from = LARGER(left, begin);
         const uchar16 raised = (from < ~bias ? from : ~bias) + bias;
-        left = cells[q];
-        cells[q] = HIGHER(raised, cost[q]) - cost[q];
-        best = HIGHER(best, cells[q]);
+        left = SABOTAGE ? raised : cells[q];
+        cells[q] = LARGER(raised, cost[q]) - cost[q];
+        best = LARGER(best, cells[q]);
     }
-    return highest(best);
+    return highest_cost(best);
 }
 
 __kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
@@ -63,12 +63,12 @@ __kernel void msv_score(__global const uchar *codes, __global const int *offsets
         const int row = rows[p];
         __global const uchar *code = codes + offsets[row];
         __global const uchar *end = codes + offsets[row + 1];
-        specials_t s = specials_at_start(moves[row], enter);
+        msv_specials_t s = msv_specials_at_start(moves[row], enter);
         for (int q = 0; q < VECTORS; q++) cells[q] = (uchar16)(0);
-        for (; code < end && s.level < OVERFLOW; code++) {
+        for (; code < end && s.level < MSV_OVERFLOW; code++) {
             const int e = next_row(cells, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * VECTORS);
-            s = specials_after(s, e, bias);
+            s = msv_specials_after(s, e, bias);
         }
-        levels[p] = (uchar)(s.level + SABOTAGE);
+        levels[p] = (uchar)s.level;
     }
 }

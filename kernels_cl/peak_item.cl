@@ -24,9 +24,9 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 #if WIDTH == 1
-typedef int ints;
+typedef int chain_t;
 #else
-typedef GLUE(int, WIDTH) ints;
+typedef GLUE(int, WIDTH) chain_t;
 #endif
 
 /* The number of a lane is its place in the vector plus its work-item's number modulo PERIOD. */
@@ -42,14 +42,14 @@ typedef GLUE(int, WIDTH) ints;
 #define ADVANCE(x, step, next) x += step; x = x > next ? x : next
 
 __kernel void peak_rate(__global const int *start, __global const int *steps, const int rounds,
-                        __global ints *results)
+                        __global chain_t *results)
 {
     const size_t item = get_global_id(0);
-    const ints number = (ints)(PLACES) + (int)(item % PERIOD);
-    ints a = number + start[0], b = number + start[1], c = number + start[2], d = number + start[3];
-    ints e = number + start[4], f = number + start[5], g = number + start[6], h = number + start[7];
-    const ints s = steps[0], t = steps[1], u = steps[2], v = steps[3];
-    const ints w = steps[4], x = steps[5], y = steps[6], z = steps[7];
+    const chain_t number = (chain_t)(PLACES) + (int)(item % PERIOD);
+    chain_t a = number + start[0], b = number + start[1], c = number + start[2], d = number + start[3];
+    chain_t e = number + start[4], f = number + start[5], g = number + start[6], h = number + start[7];
+    const chain_t s = steps[0], t = steps[1], u = steps[2], v = steps[3];
+    const chain_t w = steps[4], x = steps[5], y = steps[6], z = steps[7];
     for (int round = 0; round < rounds; round++) {
         ADVANCE(a, s, b);
         ADVANCE(b, t, c);

@@ -1,13 +1,13 @@
 /* Smith-Waterman of many pairs with linear gaps, one cell after the other: the laboratory's sequential program.
 
    One work-item does all pairs, row by row with whole matrices, as one core of a processor would: it fills them,
-   looks for the best cell, the nearest to the top left, and walks back.
+   looks for the best cell, the nearest to the top left, and goes back along its directions.
 
    Buffers
      queries, query_offsets, targets, target_offsets, query_rows, target_rows, ends, paths
                   as in smith_waterman_ladder_lanes.cl, of all pairs
      scores       int[height][width]      scratch; row and column 0 are 0
-     directions   ushort[height][width]   scratch; row and column 0 are FROM_NOWHERE
+     directions   ushort[height][width]   scratch; row and column 0 are FROM_NOTHING
 
    Macros
      SABOTAGE   1 plants a fault, for the test of the tests
@@ -38,9 +38,9 @@ __kernel void smith_waterman_ladder(__global const uchar *queries, __global cons
         int best = 0, best_i = 0, best_j = 0;
         for (int i = 1; i <= m; i++) {
             for (int j = 1; j <= n; j++) {
-                const int cell = i * width + j, worth = query[i] == target[j] ? match : mismatch;
+                const int cell = i * width + j, pair_score = query[i] == target[j] ? match : mismatch;
                 ushort direction;
-                const int score = linear_cell(scores[cell - width - 1], scores[cell - width], scores[cell - 1], worth,
+                const int score = linear_cell(scores[cell - width - 1], scores[cell - width], scores[cell - 1], pair_score,
                                               gap + SABOTAGE * (i & 1), &direction);
                 scores[cell] = score;
                 directions[cell] = direction;
@@ -54,6 +54,6 @@ __kernel void smith_waterman_ladder(__global const uchar *queries, __global cons
         end[END_SCORE] = best;
         end[END_I] = best_i;
         end[END_J] = best_j;
-        walk_back(directions, width, best_i, best_j, paths + (size_t)pair * (height + width), height + width, end);
+        linear_traceback(directions, width, best_i, best_j, paths + (size_t)pair * (height + width), height + width, end);
     }
 }

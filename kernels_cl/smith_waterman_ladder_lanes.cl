@@ -17,7 +17,7 @@
    Macros
      LOCAL_SCORES    0 scores in global memory; 1 three diagonals of them in local memory
      DEVICE_MAXIMUM  1: the best cell is found here
-     DEVICE_PATH     1: and the path that ends in it is walked here, by one work-item
+     DEVICE_PATH     1: and the path that ends in it is followed here, by one work-item
      HEIGHT          at least `height`: room for a local diagonal
      GROUP           work-items a work-group, a power of 2
      SABOTAGE        1 plants a fault, for the test of the tests
@@ -48,15 +48,15 @@
 
 #if LOCAL_SCORES
 #define SCORE now[i]
-#define CORNER before[i - 1]
-#define ABOVE last[i - 1]
-#define LEFT last[i]
+#define SCORE_CORNER before[i - 1]
+#define SCORE_ABOVE last[i - 1]
+#define SCORE_LEFT last[i]
 #define FENCE CLK_LOCAL_MEM_FENCE
 #else
 #define SCORE scores[cell]
-#define CORNER scores[cell - width - 1]
-#define ABOVE scores[cell - width]
-#define LEFT scores[cell - 1]
+#define SCORE_CORNER scores[cell - width - 1]
+#define SCORE_ABOVE scores[cell - width]
+#define SCORE_LEFT scores[cell - 1]
 #define FENCE CLK_GLOBAL_MEM_FENCE
 #endif
 
@@ -93,8 +93,8 @@ void smith_waterman_ladder(__global const uchar *queries, __global const int *qu
         for (int i = first + own; i <= end; i += GROUP) {
             const int j = diagonal - i, cell = i * width + j;
             ushort direction;
-            const int worth = queries[i] == targets[j] ? match : mismatch;
-            const int score = linear_cell(CORNER, ABOVE, LEFT, worth, gap + SABOTAGE * (i & 1), &direction);
+            const int pair_score = queries[i] == targets[j] ? match : mismatch;
+            const int score = linear_cell(SCORE_CORNER, SCORE_ABOVE, SCORE_LEFT, pair_score, gap + SABOTAGE * (i & 1), &direction);
             SCORE = score;
             directions[cell] = direction;
             if (DEVICE_MAXIMUM && score > 0) best = max(best, RANK(score, diagonal, i));
@@ -122,7 +122,7 @@ void smith_waterman_ladder(__global const uchar *queries, __global const int *qu
     ends[END_I] = place % HEIGHT;
     ends[END_J] = place / HEIGHT - place % HEIGHT;
 #if DEVICE_PATH
-    walk_back(directions, width, ends[END_I], ends[END_J], paths + pair * (height + width), height + width, ends);
+    linear_traceback(directions, width, ends[END_I], ends[END_J], paths + pair * (height + width), height + width, ends);
 #endif
 #endif
 }

@@ -13,8 +13,8 @@
      rows      int[n]                those to be scored; neighbors of like length
      n         uint[1]
      next      uint[1]               in: 0; the next place in `rows` that is taken
-     gains     uint4[n_strips][AT_ONCE][N_CODES][FOURS][LANES]   gains of sixteen rows, by letter of the target;
-                               of those targets that are the second of two as common/gains.h has them
+     biased_scores   uint4[n_strips][AT_ONCE][N_CODES][ROW_FOURS][LANES]   of sixteen rows, by letter of the target;
+                               of those targets that are the second of two as common/pairs.h has them
      edges     uint2[n_groups of lanes][depth]              scratch: score and gap at the lower edge of the last strip
      scores    int[n_rows]           out
      again     int[], n_again uint[1]     rows that may need more than 16 bits (WIDE 0)
@@ -28,38 +28,18 @@
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: any number of work-groups of GROUP; groups of lanes take targets from a counter.
-   Local memory: 16 * TABLE + 4 * LANES + 4 bytes. */
+   Local memory: 16 * N_SCORES + 4 * LANES + 4 bytes. */
 
+#include "common/affine_rows.h"
+#include "common/codes.h"
 #include "common/lanes.h"
-#include "common/turns.h"
 
-#ifndef ROWS
-#define ROWS 16
-#endif
 #ifndef GROUP
 #define GROUP LANES
 #endif
-#ifndef WIDE
-#define WIDE 0
-#endif
-#ifndef MODE
-#define MODE 0
-#endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
 
-#define IS_GLOBAL (MODE == 1)
-#define IS_SEMIGLOBAL (MODE == 2)
-#define UNGAPPED (MODE == 3)
-#define IS_FLOORED (MODE == 0 || UNGAPPED)
-
-#define N_CODES 32
-#define NO_CODE 31 /* gains nothing */
-#define FOURS ((ROWS + 15) / 16)
-#define WORDS (FOURS * 4)
-#define LETTERS (N_CODES * FOURS * LANES)
-#define TABLE (AT_ONCE * LETTERS)
+#define LETTER_WORDS (N_CODES * ROW_FOURS * LANES)
+#define N_WORDS (AT_ONCE * LETTER_WORDS)
 
 /* A target as a group of lanes takes it; beyond its ends there is NO_CODE. */
 typedef struct {
@@ -84,29 +64,19 @@ uint code_at(const target_t *t, int i)
     return (uint)i < (uint)t->length ? t->code[i] : NO_CODE;
 }
 
-/* The gains of a lane's rows by a letter. */
-void read_gains(uint *words, __local const uint4 *table, uint code)
+/* The biased scores of a lane's rows with a letter. */
+void read_biased_scores(uint *words, __local const uint4 *table, uint code)
 {
 #pragma unroll
-    for (int k = 0; k < FOURS; k++) {
-        const uint4 four = table[(code * FOURS + k) * LANES];
+    for (int k = 0; k < ROW_FOURS; k++) {
+        const uint4 four = table[(code * ROW_FOURS + k) * LANES];
         words[4 * k] = four.x, words[4 * k + 1] = four.y, words[4 * k + 2] = four.z, words[4 * k + 3] = four.w;
     }
 }
 
-#if WIDE
-#include "common/affine_ints.h"
-#define AT_ONCE 1
-#else
-#include "common/pairs.h"
-#include "common/affine_pairs.h"
-#include "common/affine_pair_rows.h"
-#define AT_ONCE 2
-#endif
-
 /* Take the targets through one strip; `edge` has what comes from above, and gets what goes on below. */
 void take_strip(rows_t *s, const target_t *targets, __local const uint4 *table, __global uint2 *edge, uint2 lower,
-                int is_first, int is_last, int n_steps, const costs_t *c, uint lane, __local int *scratch)
+                int is_first, int is_last, int n_steps, const row_costs_t *c, uint lane, __local int *scratch)
 {
     int j = -(int)lane;
     uint code[AT_ONCE];
@@ -115,18 +85,18 @@ void take_strip(rows_t *s, const target_t *targets, __local const uint4 *table, 
     const int longest = max(targets[0].length, targets[AT_ONCE - 1].length);
 #pragma unroll 1
     for (int step = 0; step < n_steps; step++, j++) {
-        uint words[AT_ONCE][WORDS];
+        uint words[AT_ONCE][ROW_WORDS];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            read_gains(words[k], table + k * LETTERS, code[k]);
+            read_biased_scores(words[k], table + k * LETTER_WORDS, code[k]);
             code[k] = code_at(&targets[k], j + 1);
         }
-        uint2 upper = border(c, step);
+        uint2 upper = row_border(c, step);
         if (!is_first && lane == 0 && step < longest) upper = edge[step];
         upper.x = (uint)shuffle_up((int)lower.x, 1, (int)upper.x, lane, scratch);
         upper.y = (uint)shuffle_up((int)lower.y, 1, (int)upper.y, lane, scratch);
         /* In 16 bits nothing happens where there is no residue, and a branch costs more. */
-        if (!WIDE || (uint)j < (uint)longest) lower = next_column(s, words, upper, j + 1 == longest, c);
+        if (!WIDE || (uint)j < (uint)longest) lower = next_rows_column(s, words, upper, j + 1 == longest, c);
         if (!is_last && lane == LANES - 1 && (uint)j < (uint)longest) edge[j] = lower;
     }
 }
@@ -134,7 +104,8 @@ void take_strip(rows_t *s, const target_t *targets, __local const uint4 *table, 
 /* Places in `rows` that a work-group takes together. */
 #define PER_TURN (GROUP / LANES * AT_ONCE)
 
-/* Without shuffles every group takes its share in turn (common/turns.h). */
+/* Without shuffles every group takes its share in turn: a CPU driver lost itself in loops whose end another item
+   decides. */
 #if LANE_BACKEND == 0
 #define EACH_TURN(base) \
     for (uint base = get_group_id(0) * PER_TURN; base < count; base += get_num_groups(0) * PER_TURN)
@@ -151,16 +122,16 @@ uint next_turn(__global uint *next, __local uint *taken)
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void smith_waterman(__global const uchar *codes, __global const int *offsets, __global const int *rows,
-                    __global const uint *n, __global uint *next, __global const uint4 *gains, const int n_strips,
+                    __global const uint *n, __global uint *next, __global const uint4 *biased_scores, const int n_strips,
                     const int query_length, const int bias, const int first, const int next_one, const int most,
                     __global uint2 *edges, const uint depth, __global int *scores, __global int *again,
                     __global uint *n_again)
 {
     __local int scratch[LANES];
-    __local uint4 table[TABLE];
+    __local uint4 table[N_WORDS];
     __local uint taken;
     const uint item = get_local_id(0), lane = item % LANES, count = *n;
-    const costs_t costs = costs_of(bias, first, next_one);
+    const row_costs_t costs = row_costs_of(bias, first, next_one);
     __global uint2 *edge = edges + get_global_id(0) / LANES * (size_t)depth;
     EACH_TURN(base) {
         target_t targets[AT_ONCE];
@@ -174,7 +145,7 @@ void smith_waterman(__global const uchar *codes, __global const int *offsets, __
         for (int strip = 0; strip < n_strips; strip++) {
             /* The edge of the strip before has been written, and its table read. */
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            for (uint k = item; k < TABLE; k += GROUP) table[k] = gains[strip * TABLE + k];
+            for (uint k = item; k < N_WORDS; k += GROUP) table[k] = biased_scores[strip * N_WORDS + k];
             barrier(CLK_LOCAL_MEM_FENCE);
             const uint2 lower = open_rows(&s, &costs, (strip * LANES + (int)lane) * ROWS, query_length);
             take_strip(&s, targets, table + lane, edge, lower, strip == 0, strip + 1 == n_strips, n_steps, &costs,
@@ -183,7 +154,7 @@ void smith_waterman(__global const uchar *codes, __global const int *offsets, __
         for (int k = 0; k < AT_ONCE; k++) {
             const int best = lane_max(best_of(&s, k, bias), lane, scratch);
             if (lane > 0 || targets[k].row < 0) continue;
-            scores[targets[k].row] = best + SABOTAGE;
+            scores[targets[k].row] = best;
             if (!WIDE && best >= most) again[atomic_inc(n_again)] = targets[k].row;
         }
     }

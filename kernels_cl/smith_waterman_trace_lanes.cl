@@ -8,7 +8,7 @@
 
    Pairs of one block are traced at once. Of the others first all blocks are filled, which keeps nothing but the
    edges and the best end in each; then, again and again, the block where the path is gets its directions
-   (TRACED 1), and `walk` follows them to its border.
+   (TRACED 1), and `traceback` follows them to its border_score.
 
    The recurrence and the order of ties are those of clalign/reference/smith_waterman_trace.py.
 
@@ -21,7 +21,7 @@
      wave       the blocks that are done: their numbers of row and column add up to this; or FOLLOW: the block of
                 each pair where its path is
      matrix     char[N_CODES][N_CODES]    what letters score, query by target; below 0 beyond an end
-     worth      int[4]                    to be added: the first residue of a gap, a further one; the same of gaps
+     params      int[4]                    to be added: the first residue of a gap, a further one; the same of gaps
                                           before a sequence begins
      above, left  int2[]                  scratch: edges
      ends       int4[]                    scratch: of each block the best score in which an alignment may end, the
@@ -43,6 +43,7 @@
 
    Geometry: `blocks`: LANES work-items a task, work-groups of GROUP; the others: a work-item a pair. */
 
+#include "common/codes.h"
 #include "common/lanes.h"
 #include "common/pair_directions.h"
 
@@ -65,20 +66,18 @@
 #define SABOTAGE 0
 #endif
 
-#define N_CODES 32
-#define NO_CODE 31
 #define N_RESULTS 6
 #define N_BASES 5
 #define FOLLOW (-1)
 #define IS_COMPLETE (-1)
-#define STRIP (ROWS * LANES)
-#define WORDS ((ROWS + 7) / 8)
-#define NONE (-(1 << 30))
+#define STRIP_HEIGHT (ROWS * LANES)
+#define DIRECTION_WORDS ((ROWS + 7) / 8)
+#define NO_END (-(1 << 30))
 
 enum { BASE_ABOVE, BASE_LEFT, BASE_ENDS, BASE_CELLS, BASE_PATH };
 
 /* Where a block is, counted from 0, and how many the pair has. */
-typedef struct { int a, b, n_rows, n_columns, width; } block_t;
+typedef struct { int a, b, n_rows, n_columns, width; } lane_block_t;
 
 /* A lane: scores and gaps of its rows in the last column, where its letters are in the matrix, the score left of and
    above the next cell of its first row; the best end with its anti-diagonal and row, counted from 1. */
@@ -86,44 +85,44 @@ typedef struct {
     int h[ROWS], e[ROWS], query[ROWS];
     int corner, best, diagonal, row;
     uint may_end; /* the rows in which alignments end */
-    uint words[WORDS];
-} lane_t;
+    uint words[DIRECTION_WORDS];
+} trace_lane_t;
 
-CALL block_t block_at(int4 span, int a, int b)
+CALL lane_block_t block_at(int4 span, int a, int b)
 {
-    const block_t block = {a, b, (span.y + STRIP - 1) / STRIP, (span.w + COLUMNS - 1) / COLUMNS,
+    const lane_block_t block = {a, b, (span.y + STRIP_HEIGHT - 1) / STRIP_HEIGHT, (span.w + COLUMNS - 1) / COLUMNS,
                            min(COLUMNS, span.w - b * COLUMNS)};
     return block;
 }
 
-/* The score at a border k residues from the corner. */
-CALL int border(int k, __constant const int *worth)
+/* The score at a border_score k residues from the corner. */
+CALL int border_score(int k, __constant const int *params)
 {
-    return k ? worth[2] + (k - 1) * worth[3] : 0;
+    return k ? params[2] + (k - 1) * params[3] : 0;
 }
 
 /* What is above a column, counted from 0, of the first row of a block. */
-CALL int2 edge_above(const block_t *block, int column, int n, __global const int2 *above, __constant const int *worth)
+CALL int2 edge_above(const lane_block_t *block, int column, int n, __global const int2 *above, __constant const int *params)
 {
     const int j = block->b * COLUMNS + min(column, block->width - 1);
-    const int score = border(j + 1, worth);
-    return block->a ? above[(size_t)(block->a - 1) * n + j] : (int2)(score, score + worth[0]);
+    const int score = border_score(j + 1, params);
+    return block->a ? above[(size_t)(block->a - 1) * n + j] : (int2)(score, score + params[0]);
 }
 
 /* Set a lane up at the left edge of a block, whose first row in this lane is row `first`, counted from 0. */
-CALL void open_lane(lane_t *s, const block_t *block, int first, uint lane, int4 span, __global const uchar *queries,
-                    __global const int2 *left, __constant const int *worth)
+CALL void open_lane(trace_lane_t *s, const lane_block_t *block, int first, uint lane, int4 span, __global const uchar *queries,
+                    __global const int2 *left, __constant const int *params)
 {
-    __global const int2 *edge = left + ((size_t)(block->b - 1) * block->n_rows + block->a) * STRIP + lane;
+    __global const int2 *edge = left + ((size_t)(block->b - 1) * block->n_rows + block->a) * STRIP_HEIGHT + lane;
 #pragma unroll
     for (int k = 0; k < ROWS; k++) {
-        const int score = border(first + k + 1, worth), is_letter = first + k < span.y;
-        const int2 entering = block->b ? edge[k * LANES] : (int2)(score, score + worth[0]);
+        const int score = border_score(first + k + 1, params), is_letter = first + k < span.y;
+        const int2 entering = block->b ? edge[k * LANES] : (int2)(score, score + params[0]);
         s->h[k] = entering.x;
         s->e[k] = entering.y;
         s->query[k] = (is_letter ? queries[span.x + first + k] : NO_CODE) * N_CODES;
     }
-    s->best = NONE;
+    s->best = NO_END;
     s->diagonal = s->row = 0;
     const int last = span.y - 1 - first;
     s->may_end = last >= 0 && last < ROWS ? 1u << last : 0;
@@ -138,31 +137,31 @@ CALL uint direction(int v, int pair, int e, int opened, int next_e, int next_f)
 }
 
 /* One column of a lane; `up` is what is above it, and so is what is returned for the lane below. */
-CALL int2 next_column(lane_t *s, __local const char *scores, int2 up, int first, int column, int n,
-                      __constant const int *worth)
+CALL int2 next_column(trace_lane_t *s, __local const char *scores, int2 up, int first, int column, int n,
+                      __constant const int *params)
 {
-    int diagonal = s->corner, f = up.y, best = NONE;
+    int diagonal = s->corner, f = up.y, best = NO_END;
     const uint may_end = column == n ? (ENDS == 1 ? (s->may_end << 1) - 1 : s->may_end) : ENDS == 1 ? s->may_end : 0;
     s->corner = up.x;
 #pragma unroll
-    for (int w = 0; w < WORDS; w++) s->words[w] = 0;
+    for (int w = 0; w < DIRECTION_WORDS; w++) s->words[w] = 0;
 #pragma unroll
     for (int k = 0; k < ROWS; k++) {
         const int pair = diagonal + scores[s->query[k]], e = s->e[k];
         diagonal = s->h[k];
-        int v = max(max(pair, e), f);
+        int v = max(max(pair, e), SABOTAGE ? e : f);
         if (ENDS == 0) v = max(v, 0);
-        const int opened = v + worth[0];
+        const int opened = v + params[0];
         s->h[k] = v;
-        s->e[k] = max(e + worth[1], opened);
-        f = max(f + worth[1], opened);
+        s->e[k] = max(e + params[1], opened);
+        f = max(f + params[1], opened);
         if (TRACED) s->words[k / 8] |= direction(v, pair, e, opened, s->e[k], f) << 4 * (k % 8);
         const int found = v * 32 + 31 - k; /* the first of equal ones is the greatest */
-        best = max(best, ENDS == 0 || may_end >> k & 1 ? found : NONE);
+        best = max(best, ENDS == 0 || may_end >> k & 1 ? found : NO_END);
     }
     const int row = first + 32 - (best & 31), score = best >> 5;
     /* Of the same anti-diagonal the later column has the earlier row. */
-    if (best != NONE && (score > s->best || (score == s->best && row + column <= s->diagonal))) {
+    if (best != NO_END && (score > s->best || (score == s->best && row + column <= s->diagonal))) {
         s->best = score;
         s->diagonal = row + column;
         s->row = row;
@@ -171,7 +170,7 @@ CALL int2 next_column(lane_t *s, __local const char *scores, int2 up, int first,
 }
 
 /* The best end of all lanes, in the order of ties. */
-CALL int4 best_end(const lane_t *s, uint lane, __local int *scratch)
+CALL int4 best_end(const trace_lane_t *s, uint lane, __local int *scratch)
 {
     const int best = lane_max(s->best, lane, scratch);
     const int diagonal = -lane_max(s->best == best ? -s->diagonal : INT_MIN, lane, scratch);
@@ -182,7 +181,7 @@ CALL int4 best_end(const lane_t *s, uint lane, __local int *scratch)
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void blocks(__global const uchar *queries, __global const uchar *targets, __global const int4 *spans,
             __global const long *bases, __global const int2 *tasks, const uint n_tasks, const int wave,
-            __global const char *matrix, __constant const int *worth, __global int2 *above, __global int2 *left,
+            __global const char *matrix, __constant const int *params, __global int2 *above, __global int2 *left,
             __global int4 *ends, __global uint *cells, __global const int *results, __global const int *gaps)
 {
     __local int lane_scratch[LANES];
@@ -194,25 +193,25 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
     const int p = task.x;
     const int4 span = spans[p];
     __global const long *base = bases + (size_t)p * N_BASES;
-    block_t block = block_at(span, task.y, wave - task.y);
+    lane_block_t block = block_at(span, task.y, wave - task.y);
     int is_mine = place < n_tasks && block.b >= 0 && block.b < block.n_columns;
     if (wave == FOLLOW) {
         const int i = results[p * N_RESULTS + 1], j = results[p * N_RESULTS + 3];
         is_mine = place < n_tasks && task.y == 0 && gaps[p] != IS_COMPLETE;
-        block = block_at(span, (i - 1) / STRIP, (j - 1) / COLUMNS);
+        block = block_at(span, (i - 1) / STRIP_HEIGHT, (j - 1) / COLUMNS);
         block.width = j - block.b * COLUMNS;
     }
     if (!is_mine) block.a = block.b = block.width = 0;
     above += base[BASE_ABOVE];
     left += base[BASE_LEFT];
     cells += base[BASE_CELLS] + lane;
-    const int first = block.a * STRIP + (int)lane * ROWS, before = block.b * COLUMNS;
-    lane_t s;
-    open_lane(&s, &block, first, lane, span, queries, left, worth);
+    const int first = block.a * STRIP_HEIGHT + (int)lane * ROWS, before = block.b * COLUMNS;
+    trace_lane_t s;
+    open_lane(&s, &block, first, lane, span, queries, left, params);
     const int is_inside = block.a && block.b, corner = is_inside ? above[(size_t)(block.a - 1) * span.w + before - 1].x
-                                                                : border(max(block.a * STRIP, before), worth);
+                                                                : border_score(max(block.a * STRIP_HEIGHT, before), params);
     s.corner = shuffle_up(s.h[ROWS - 1], 1, corner, lane, lane_scratch);
-    int2 down = (int2)(0), entering = edge_above(&block, 0, span.w, above, worth);
+    int2 down = (int2)(0), entering = edge_above(&block, 0, span.w, above, params);
     const int n_steps = block.width ? block.width + LANES - 1 : 0;
     int column = -(int)lane;
     uint code = targets[span.z + before];
@@ -223,12 +222,12 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
         up.y = shuffle_up(down.y, 1, entering.y, lane, lane_scratch);
         const uint letter = code;
         code = targets[span.z + before + clamp(column + 1, 0, block.width - 1)];
-        entering = edge_above(&block, step + 1, span.w, above, worth);
+        entering = edge_above(&block, step + 1, span.w, above, params);
         if (column >= 0 && column < block.width) {
-            down = next_column(&s, scores + letter, up, first, before + column + 1, span.w, worth);
+            down = next_column(&s, scores + letter, up, first, before + column + 1, span.w, params);
 #pragma unroll
-            for (int w = 0; w < WORDS; w++)
-                if (TRACED) cells[(size_t)(step * WORDS + w) * LANES] = s.words[w];
+            for (int w = 0; w < DIRECTION_WORDS; w++)
+                if (TRACED) cells[(size_t)(step * DIRECTION_WORDS + w) * LANES] = s.words[w];
             if (lane == LANES - 1 && block.a < block.n_rows - 1)
                 above[(size_t)block.a * span.w + before + column] = down;
         }
@@ -237,7 +236,7 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
     if (!is_mine || wave == FOLLOW) return;
     if (lane == 0) ends[base[BASE_ENDS] + block.a * block.n_columns + block.b] = end;
     if (block.b < block.n_columns - 1) {
-        __global int2 *edge = left + ((size_t)block.b * block.n_rows + block.a) * STRIP + lane;
+        __global int2 *edge = left + ((size_t)block.b * block.n_rows + block.a) * STRIP_HEIGHT + lane;
 #pragma unroll
         for (int k = 0; k < ROWS; k++) edge[k * LANES] = (int2)(s.h[k], s.e[k]);
     }
@@ -249,7 +248,7 @@ __kernel void begin(__global const int4 *spans, __global const long *bases, cons
 {
     const uint p = get_global_id(0);
     if (p >= n) return;
-    const block_t block = block_at(spans[p], 0, 0);
+    const lane_block_t block = block_at(spans[p], 0, 0);
     const int count = block.n_rows * block.n_columns;
     __global const int4 *end = ends + bases[(size_t)p * N_BASES + BASE_ENDS];
     int4 best = end[count - 1];
@@ -260,15 +259,15 @@ __kernel void begin(__global const int4 *spans, __global const long *bases, cons
     }
     const int is_none = ENDS == 0 && best.x <= 0;
     __global int *result = results + p * N_RESULTS;
-    result[0] = best.x + SABOTAGE;
+    result[0] = best.x;
     result[1] = result[2] = is_none ? 0 : best.z;
     result[3] = result[4] = is_none ? 0 : best.y - best.z;
     result[5] = 0;
     gaps[p] = is_none ? IS_COMPLETE : 0;
 }
 
-/* Walk back through the block where the path is. */
-__kernel void walk(__global const long *bases, const uint n, __global const uint *cells, __global int *results,
+/* Go back through the block where the path is. */
+__kernel void traceback(__global const long *bases, const uint n, __global const uint *cells, __global int *results,
                    __global int *gaps, __global uchar *paths)
 {
     const uint p = get_global_id(0);
@@ -276,12 +275,12 @@ __kernel void walk(__global const long *bases, const uint n, __global const uint
     __global const long *base = bases + (size_t)p * N_BASES;
     __global int *result = results + p * N_RESULTS;
     path_t path = {result[1], result[3], gaps[p], paths + base[BASE_PATH] - result[5]};
-    const int top = (path.i - 1) / STRIP * STRIP, before = (path.j - 1) / COLUMNS * COLUMNS;
+    const int top = (path.i - 1) / STRIP_HEIGHT * STRIP_HEIGHT, before = (path.j - 1) / COLUMNS * COLUMNS;
     int goes_on = 1;
     cells += base[BASE_CELLS];
     while (goes_on && path.i > top && path.j > before) {
         const int row = path.i - 1 - top, lane = row / ROWS, k = row % ROWS, step = path.j - 1 - before + lane;
-        goes_on = step_back(&path, cells[(size_t)(step * WORDS + k / 8) * LANES + lane] >> 4 * (k % 8));
+        goes_on = step_back(&path, cells[(size_t)(step * DIRECTION_WORDS + k / 8) * LANES + lane] >> 4 * (k % 8));
     }
     goes_on = goes_on && path.i && path.j;
     if (ENDS == 2 && !goes_on) step_out(&path);

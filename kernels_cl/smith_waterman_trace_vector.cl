@@ -4,7 +4,7 @@
    (common/pair_blocks.h), from which it keeps the edges and the best score only. Then each lane goes its own
    way: blocks that hold the best score are computed again to find the end, and from there on those that the
    path crosses, with the directions in which to walk back. Long pairs come by themselves: `prepare` lays one out,
-   `fill_wave` fills its blocks, those of an anti-diagonal at once, LANES a work-item, and `trace_long` walks back.
+   `fill_wave` fills its blocks, those of an anti-diagonal at once, LANES a work-item, and `trace_long` tracebacks back.
 
    The recurrence and the order of ties are those of clalign/reference/smith_waterman_trace.py.
 
@@ -17,7 +17,7 @@
      next       uint[1]                    in: 0; the next group to be taken
      kinds      uchar[2][N_CODES]          number of each letter code in queries, in targets
      matrix     char[N_CODES][N_CODES]     what such numbers score, target by query; not used if EQUAL
-     worth      int[6]                     to be added: the first residue of a gap, a further one, equal letters,
+     params      int[6]                     to be added: the first residue of a gap, a further one, equal letters,
                                            others; the same of gaps before a sequence begins
      most       the highest score that is exact
      scratch    room for `room` vectors of LANES scores for each work-item
@@ -38,23 +38,17 @@
 #ifndef LANES
 #define LANES 32
 #endif
-#include "common/saturated.h"
-#include "common/pair_directions.h"
 #include "common/pair_blocks.h"
-#include "common/pair_letters.h"
-#include "common/pair_walks.h"
 #include "common/pair_layout.h"
-
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
+#include "common/pair_letters.h"
+#include "common/pair_traceback.h"
 
 #define N_RESULTS 6
 #define SPLAT(v) ((scores_t)((score_t)(v)))
-#define WORTH {SPLAT(worth[0]), SPLAT(worth[1]), SPLAT(worth[2]), SPLAT(worth[3])}
+#define SCORE_PARAMS {SPLAT(params[0]), SPLAT(params[1]), SPLAT(params[2]), SPLAT(params[3])}
 
 /* Fill all matrices of a group; returns the best score of each lane. */
-CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *slots, __global const char *matrix)
+CALL scores_t fill_group(const group_t *group, const score_params_t *params, lane_slots_t *slots, __global const char *matrix)
 {
     scores_t best = (scores_t)(LOWEST);
     for (int a = 0; a < group->rows; a++) {
@@ -68,7 +62,7 @@ CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *sl
                 slots->query[lane] = QUERY(group, a, lane);
                 slots->target[lane] = TARGET(group, b, lane);
             }
-            look_up(slots->query, slots->target, matrix, slots->table);
+            look_up_block(slots->query, slots->target, matrix, slots->table);
 #endif
             block.above = (__global const edge_t *)ABOVE(group, a, b * BLOCK + 1);
             block.below = (__global edge_t *)ABOVE(group, a + 1, b * BLOCK + 1);
@@ -77,7 +71,7 @@ CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *sl
             block.corner = *(__global const scores_t *)ABOVE(group, a, b * BLOCK);
             block.last_row = slots->last_row - (score_t)(a * BLOCK);
             block.last_column = slots->last_column - (score_t)(b * BLOCK);
-            const scores_t found = fill_block(&block, worth);
+            const scores_t found = fill_block(&block, params);
             *(__global scores_t *)BEST(group, a, b) = found;
             best = LARGER(best, found);
         }
@@ -86,9 +80,9 @@ CALL scores_t fill_group(const group_t *group, const worth_t *worth, slots_t *sl
 }
 
 /* Write what is known of a pair whose alignment is complete, or has no columns. */
-CALL void write_result(const walk_t *w, int score, __global const uchar *path_end, __global int *result)
+CALL void write_result(const traceback_t *w, int score, __global const uchar *path_end, __global int *result)
 {
-    result[0] = score + SABOTAGE;
+    result[0] = score;
     result[1] = w->path.i;
     result[2] = w->end_i;
     result[3] = w->path.j;
@@ -97,19 +91,19 @@ CALL void write_result(const walk_t *w, int score, __global const uchar *path_en
 }
 
 /* Trace the first n pairs of a group, whose best scores are known. */
-CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots, scores_t best, int most, int n,
+CALL void trace_group(const group_t *group, const score_params_t *params, lane_slots_t *slots, scores_t best, int most, int n,
                       __global const int4 *spans, __global const char *matrix, __global uchar *paths,
                       __global const long *ends, __global int *results)
 {
-    walk_t walks[LANES];
+    traceback_t tracebacks[LANES];
     int is_active[LANES], n_active = 0;
     for (int lane = 0; lane < n; lane++) {
-        walk_t *w = walks + lane;
-        *w = (walk_t){spans[lane].y, spans[lane].w, 0, 0, {0, 0, FROM_NOTHING, paths + ends[lane]}, 0, 0, 0, 0, 0};
+        traceback_t *w = tracebacks + lane;
+        *w = (traceback_t){spans[lane].y, spans[lane].w, 0, 0, {0, 0, FROM_NOTHING, paths + ends[lane]}, 0, 0, 0, 0, 0};
         const int score = best[lane] - ZERO;
         is_active[lane] = w->m > 0;
         if (ENDS == 0 && (score <= 0 || score > most)) is_active[lane] = 0;
-        if (is_active[lane]) is_active[lane] = next_block(w, group, lane, best[lane]);
+        if (is_active[lane]) is_active[lane] = next_end_block(w, group, lane, best[lane]);
         if (is_active[lane])
             gather(slots, lane, group, w->a, w->b, lane, w->m, w->n);
         else
@@ -120,13 +114,13 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
         end_t end = {best, NO_DIAGONAL, (scores_t)(0)};
         const block_t block = block_of(slots);
 #if !EQUAL
-        look_up(slots->query, slots->target, matrix, slots->table);
+        look_up_block(slots->query, slots->target, matrix, slots->table);
 #endif
-        trace_block(&block, worth, slots->above, slots->cells, &end);
+        trace_block(&block, params, slots->above, slots->cells, &end);
         for (int lane = 0; lane < n; lane++) {
-            walk_t *w = walks + lane;
+            traceback_t *w = tracebacks + lane;
             if (!is_active[lane]) continue;
-            if (ENDS == 2 && !w->is_walking) best[lane] = end.score[lane];
+            if (ENDS == 2 && !w->is_tracing) best[lane] = end.score[lane];
             is_active[lane] = advance(w, group, slots, &end, best[lane], lane);
             if (is_active[lane]) {
                 gather(slots, lane, group, w->a, w->b, lane, w->m, w->n);
@@ -141,13 +135,13 @@ CALL void trace_group(const group_t *group, const worth_t *worth, slots_t *slots
 __kernel void smith_waterman_trace(__global const uchar *queries, __global const uchar *targets,
                                    __global const int4 *spans, __global const long *ends, const uint n,
                                    __global const int2 *sizes, __global uint *next, __constant const uchar *kinds,
-                                   __global const char *matrix, __constant const int *worth, const int most,
+                                   __global const char *matrix, __constant const int *params, const int most,
                                    __global score_t *scratch, const ulong room, __global int *results,
                                    __global uchar *paths)
 {
-    const worth_t of = WORTH;
+    const score_params_t of = SCORE_PARAMS;
     group_t group;
-    slots_t slots;
+    lane_slots_t slots;
     for (uint g = atomic_inc(next); g * LANES < n; g = atomic_inc(next)) {
         __global const int4 *span = spans + g * LANES;
         const int count = min(n - g * LANES, (uint)LANES);
@@ -155,7 +149,7 @@ __kernel void smith_waterman_trace(__global const uchar *queries, __global const
         rest = lay_out_group(&group, sizes[g].x, sizes[g].y, LANES, rest);
         lay_out_slots(&slots, rest);
         spread_group(&group, &slots, queries, targets, span, count, kinds);
-        write_borders(&group, worth);
+        write_borders(&group, params);
         const scores_t best = fill_group(&group, &of, &slots, matrix);
         trace_group(&group, &of, &slots, best, most, count, span, matrix, paths, ends + g * LANES,
                     results + g * LANES * N_RESULTS);
@@ -163,17 +157,17 @@ __kernel void smith_waterman_trace(__global const uchar *queries, __global const
 }
 
 __kernel void prepare(__global const uchar *queries, __global const uchar *targets, __global const int4 *spans,
-                      __constant const uchar *kinds, __constant const int *worth, const int rows, const int columns,
+                      __constant const uchar *kinds, __constant const int *params, const int rows, const int columns,
                       __global score_t *pair)
 {
     group_t group;
     lay_out_group(&group, rows, columns, 1, pair);
     spread(&group, 0, queries, targets, spans[0], kinds);
-    write_borders(&group, worth);
+    write_borders(&group, params);
 }
 
 /* Write the edges of a lane's block that others are computed from, and its best score. */
-CALL void scatter(const slots_t *slots, int lane, const group_t *group, int a, int b, score_t best)
+CALL void scatter(const lane_slots_t *slots, int lane, const group_t *group, int a, int b, score_t best)
 {
     __global score_t *below = ABOVE(group, a + 1, b * BLOCK + 1), *right = LEFT(group, b + 1, a * BLOCK);
     for (int k = 0; k < 2 * BLOCK; k++) {
@@ -183,13 +177,13 @@ CALL void scatter(const slots_t *slots, int lane, const group_t *group, int a, i
     BEST(group, a, b)[0] = best;
 }
 
-__kernel void fill_wave(__global const int4 *spans, __global const char *matrix, __constant const int *worth,
+__kernel void fill_wave(__global const int4 *spans, __global const char *matrix, __constant const int *params,
                         const int rows, const int columns, __global score_t *pair, const int wave, __global score_t *scratch,
                         const ulong room)
 {
-    const worth_t of = WORTH;
+    const score_params_t of = SCORE_PARAMS;
     group_t group;
-    slots_t slots;
+    lane_slots_t slots;
     lay_out_group(&group, rows, columns, 1, pair);
     lay_out_slots(&slots, scratch + get_global_id(0) * room * LANES);
     const int first = max(0, wave - columns + 1), last = min(wave, rows - 1);
@@ -201,7 +195,7 @@ __kernel void fill_wave(__global const int4 *spans, __global const char *matrix,
         }
         const block_t block = block_of(&slots);
 #if !EQUAL
-        look_up(slots.query, slots.target, matrix, slots.table);
+        look_up_block(slots.query, slots.target, matrix, slots.table);
 #endif
         const scores_t best = fill_block(&block, &of);
         for (int lane = 0; lane < LANES && a + lane <= last; lane++)
@@ -210,12 +204,12 @@ __kernel void fill_wave(__global const int4 *spans, __global const char *matrix,
 }
 
 __kernel void trace_long(__global const int4 *spans, __global const long *ends, __global const char *matrix,
-                         __constant const int *worth, const int most, const int rows, const int columns, __global score_t *pair,
+                         __constant const int *params, const int most, const int rows, const int columns, __global score_t *pair,
                          __global score_t *scratch, __global int *results, __global uchar *paths)
 {
-    const worth_t of = WORTH;
+    const score_params_t of = SCORE_PARAMS;
     group_t group;
-    slots_t slots;
+    lane_slots_t slots;
     scores_t best = (scores_t)(LOWEST);
     lay_out_group(&group, rows, columns, 1, pair);
     lay_out_slots(&slots, scratch);

@@ -39,13 +39,49 @@
 #define SABOTAGE 0
 #endif
 
-#include "common/saturated.h"
-#include "common/affine_lanes.h"
+#include "common/alignment_modes.h"
 #include "common/letter_scores.h"
+#include "common/saturated.h"
 #include "common/target_lanes.h"
 
+/* Vectors of scores, and their steps with affine gap costs.
+
+   E and F are kept with the cost of the first residue of a gap added, so that both are just what H was, less the
+   costs of the residues after the first; what opens and what goes on is then one maximum each.
+
+     H = max(diagonal H + score, max(E, F) - first), and 0 if alignments begin anywhere
+     E = max(E - next, H) of the column before, F likewise of the row before
+
+   Where alignments begin anywhere, no H is below 0, and only one step has to see to that: the unsigned
+   difference that ends at 0. All others are plain. A sum may be wrong only if H was above HIGHEST less the
+   highest score of two letters, so whoever finds such an H computes the sequence again with more bits. */
+
+#if WIDTH == 8
+typedef uchar unsigned_score_t;
+#elif WIDTH == 16
+typedef ushort unsigned_score_t;
+#else
+typedef uint unsigned_score_t;
+#endif
+
+typedef unsigned_score_t unsigned_scores_t __attribute__((ext_vector_type(LANES)));
+
+/* Less the cost of opening a gap, and not below 0 if alignments begin anywhere. Compilers know this way of writing a
+   difference that ends at 0 and make one instruction of it. */
+__attribute__((always_inline))
+scores_t less_first(const scores_t score, const scores_t first)
+{
+#if IS_LOCAL
+    const unsigned_scores_t a = __builtin_astype(score, unsigned_scores_t);
+    const unsigned_scores_t b = __builtin_astype(first, unsigned_scores_t);
+    return __builtin_astype(LARGER(a, b) - b, scores_t);
+#else
+    return score - first;
+#endif
+}
+
 /* What `best` begins with. */
-#define WORST (IS_FLOORED ? 0 : LOWEST)
+#define WORST (IS_LOCAL ? 0 : LOWEST)
 
 /* Lanes wait so many passes in all until they get new sequences. */
 #define PATIENCE (LANES / 2)
@@ -55,7 +91,7 @@ typedef struct {
     scores_t corner;      /* H above the column before the next one */
     scores_t border;      /* H above the next one */
     scores_t best;
-} state_t;
+} lanes_state_t;
 
 /* Which lanes end in this pass: the mask of those whose last column is c, and of those that have one there. */
 typedef struct {
@@ -64,7 +100,7 @@ typedef struct {
 
 void find_ends(ends_t *ends, const lanes_t *lanes)
 {
-#if !IS_FLOORED
+#if !IS_LOCAL
     const int *left = (const int *)&lanes->left;
     for (int c = 0; c < COLUMNS; c++) {
         for (int lane = 0; lane < LANES; lane++) {
@@ -76,7 +112,7 @@ void find_ends(ends_t *ends, const lanes_t *lanes)
 }
 
 /* Clear what new lanes have in the memory of the query, and their part of the state. */
-void begin_sequences(state_t *s, const scores_t is_new, __global scores_t *memory, const int length, const int first,
+void begin_sequences(lanes_state_t *s, const scores_t is_new, __global scores_t *memory, const int length, const int first,
                      const int next)
 {
     for (int i = 0; i < length; i++, memory += 2) {
@@ -92,7 +128,8 @@ void begin_sequences(state_t *s, const scores_t is_new, __global scores_t *memor
 /* H, E and F of one cell, and the best of a local alignment: E and F hold what H was in the column before and in
    the row before, so it need only be looked at in every other column, from the last one on. */
 __attribute__((always_inline))
-scores_t next_cell(const scores_t sum, scores_t *e, scores_t *f, scores_t *best, const int is_looked_at, const state_t *s)
+scores_t next_cell(const scores_t sum, scores_t *e, scores_t *f, scores_t *best, const int is_looked_at,
+                   const lanes_state_t *s)
 {
 #if MODE == UNGAPPED
     const scores_t h = LARGER(sum, (scores_t)(0));
@@ -110,7 +147,7 @@ scores_t next_cell(const scores_t sum, scores_t *e, scores_t *f, scores_t *best,
 
 /* Take the next columns of all lanes down the query. */
 __attribute__((always_inline))
-void next_columns(state_t *s, __global scores_t *memory, __global const uchar *query, const int length,
+void next_columns(lanes_state_t *s, __global scores_t *memory, __global const uchar *query, const int length,
                   const scores_t *scores, const ends_t *ends)
 {
     scores_t best = s->best, h[COLUMNS + 1], f[COLUMNS];
@@ -154,14 +191,14 @@ void next_columns(state_t *s, __global scores_t *memory, __global const uchar *q
 }
 
 /* Write the scores of the lanes that have ended, and let their sequences go. */
-void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int *again, __global uint *n_again,
+void finish(lanes_t *lanes, const lanes_state_t *s, __global int *scores, __global int *again, __global uint *n_again,
             const int limit)
 {
     for (int lane = 0; lane < LANES; lane++) {
         if (((const int *)&lanes->left)[lane] > 0) continue;
         const int row = lanes->row[lane], best = ((const score_t *)&s->best)[lane];
         if (best > limit) again[atomic_inc(n_again)] = row;
-        else scores[row] = best + SABOTAGE;
+        else scores[row] = best;
         let_go(lanes, lane);
     }
 }
@@ -169,18 +206,18 @@ void finish(lanes_t *lanes, const state_t *s, __global int *scores, __global int
 __kernel void pair_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
                          __global const uint *n_rows, __global const uchar *query, const int length,
                          __global const char *tables, const int n_letters, const int first, const int next_one,
-                         const int limit, __global scores_t *memory, __global uint *next, __global int *scores, __global int *again,
-                         __global uint *n_again)
+                         const int limit, __global scores_t *memory, __global uint *next, __global int *scores,
+                         __global int *again, __global uint *n_again)
 {
-    scores_t table[N_LETTERS * COLUMNS], is_new;
+    scores_t table[N_CODES * COLUMNS], is_new;
     lane_codes_t columns[COLUMNS];
     together_t residues[LANES] __attribute__((aligned(64)));
     lanes_t lanes;
-    state_t s;
+    lanes_state_t s;
     ends_t ends;
     int n_waited = PATIENCE;
     memory += get_global_id(0) * 2 * length;
-    s.first = (scores_t)((score_t)first);
+    s.first = (scores_t)((score_t)(SABOTAGE ? next_one : first));
     s.next = (scores_t)((score_t)next_one);
     s.corner = s.border = s.best = (scores_t)(0);
     begin_lanes(&lanes, *n_rows);

@@ -2,10 +2,10 @@
 
    A work-item takes two sequences at once through a strip of NODES columns of the model, which it holds
    in registers as pairs of 16-bit numbers; then through the next strip: what crosses the edge goes
-   through memory. The letters of both make one index into a table of gains in local memory.
+   through memory. The letters of both make one index into a table of biased scores in local memory.
 
    Sequences are cut into pieces that overlap by the length of the model, since no ungapped alignment is
-   longer. `lay_out` writes the pieces down pair by pair, `pair_gains` makes the table of a model.
+   longer. `lay_out` writes the pieces down pair by pair, `pair_table` makes the table of a model.
 
    Buffers
      codes     uchar[n_residues]              letter codes, sequence after sequence
@@ -15,8 +15,8 @@
      targets   int[n_pieces]                  the sequence each is a piece of
      bases     uint[ceil(n_pieces / 64)]      where each 32 pairs begin in `words`
      words     ushort4[n_words]               pairs of classes, four residues a word; 32 pairs are interleaved
-     gains     char[n_strips * NODES][CLASSES]   bias less cost of each class
-     table     uint[n_strips][CLASSES^2][HALF]   gains of two nodes a word: of both sequences at the one, at the other
+     biased_scores   char[n_strips * NODES][CLASSES]   bias less cost of each class
+     table     uint[n_strips][CLASSES^2][HALF]   see common/pair_strips.h, at two nodes a word
      edges     uint[n_groups][depth][GROUP]   scratch: the cells at the right edge of the last strip
      next      int[1]                         in: 0; the next pairs to be taken, by the group
      extremes  int[n]                         in: 0; out: the best cell and 256; 0 for sequences not scored
@@ -24,10 +24,9 @@
 
    Macros
      NODES     columns a strip, even
-     CLASSES   letters with gains of their own; the last one is for the end of the shorter of two
+     CLASSES   letters with scores of their own; the last one is for the end of the shorter of two
      ONE_STRIP 1 if that is the whole model: then nothing touches `edges`
-     GROUP     work-items a work-group, a multiple of 32
-     STRIDE    16-byte units from row to row of the table in local memory; odd, or banks collide
+     GROUP, STRIDE   see common/pair_strips.h
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: any number of groups. Local memory: CLASSES^2 * STRIDE * 16 + 4 bytes. */
@@ -44,18 +43,16 @@
 #ifndef GROUP
 #define GROUP 128
 #endif
-#ifndef STRIDE
-#define STRIDE (((NODES / 2 + 3) / 4) | 1)
-#endif
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
 
-#define HALF (NODES / 2)
-#define UNSCORED 255
-#define BEGIN (-128)
+#define STRIP_ROWS NODES
+#define PAIR_LETTERS CLASSES
 
-#include "common/pairs.h"
+#include "common/pair_strips.h"
+
+#define BEGIN_CELL (-128)
 
 __kernel void lay_out(__global const uchar *codes, __constant const uchar *classes, __global const int *starts,
                       __global const int *lengths, __global const int *targets, const uint n_pieces,
@@ -66,49 +63,27 @@ __kernel void lay_out(__global const uchar *codes, __constant const uchar *class
     const int length = lengths[2 * pair], other = 2 * pair + 1 < n_pieces ? lengths[2 * pair + 1] : 0;
     __global const uchar *a = codes + starts[2 * pair];
     __global const uchar *b = codes + (other > 0 ? starts[2 * pair + 1] : 0);
-    __global ushort4 *word = words + bases[pair / 32] + pair % 32;
-    int odd = 0;
-    for (int i = 0; i < length; i += 4, word += 32) {
-        ushort four[4];
-        for (int k = 0; k < 4; k++) {
-            uint x = i + k < length ? classes[a[i + k]] : CLASSES - 1;
-            uint y = i + k < other ? classes[b[i + k]] : CLASSES - 1;
-            odd |= (x == UNSCORED) | (y == UNSCORED) << 1;
-            x = x == UNSCORED ? CLASSES - 1 : x;
-            y = y == UNSCORED ? CLASSES - 1 : y;
-            four[k] = (ushort)(x * CLASSES + y);
-        }
-        *word = (ushort4)(four[0], four[1], four[2], four[3]);
-    }
-    if (odd & 1) unscored[targets[2 * pair]] = 1;
-    if (odd & 2) unscored[targets[2 * pair + 1]] = 1;
+    const int found = lay_out_pair(a, length, b, other, classes, words + bases[pair / 32] + pair % 32);
+    if (found & 1) unscored[targets[2 * pair]] = 1;
+    if (found & 2) unscored[targets[2 * pair + 1]] = 1;
 }
 
-__kernel void pair_gains(__global const char *gains, const uint n_words, __global uint *table)
+__kernel void pair_table(__global const char *biased_scores, const uint n_words, __global uint *table)
 {
     const uint k = get_global_id(0);
-    if (k >= n_words) return;
-    const uint node = k / (CLASSES * CLASSES * HALF) * NODES + k % HALF * 2, pair = k / HALF % (CLASSES * CLASSES);
-    __global const char *gain = gains + node * CLASSES;
-    const uint x = pair / CLASSES, y = pair % CLASSES;
-    table[k] = (uint)(uchar)gain[x] | (uint)(uchar)gain[y] << 8 | (uint)(uchar)gain[CLASSES + x] << 16 |
-               (uint)(uchar)gain[CLASSES + y] << 24;
+    if (k < n_words) table[k] = table_word(biased_scores, k);
 }
 
 /* Take two residues' pair of letters through the strip; `left` is the edge of the row before. */
-pair_t next_row(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *gains)
+pair_t next_row(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *scores)
 {
-    uint words[(HALF + 3) / 4 * 4];
-#pragma unroll
-    for (int k = 0; k < (HALF + 3) / 4; k++) {
-        const uint4 four = gains[k];
-        words[4 * k] = four.x, words[4 * k + 1] = four.y, words[4 * k + 2] = four.z, words[4 * k + 3] = four.w;
-    }
+    uint words[HALF_FOURS * 4];
+    read_words(words, scores);
 #pragma unroll
     for (int k = 0; k < HALF; k++) {
-        const pair_t a = ADD_AT_LEAST(left, LOW_PAIR(words[k]), PAIR(BEGIN));
-        const pair_t b = ADD_AT_LEAST(cells[2 * k], HIGH_PAIR(words[k]), PAIR(BEGIN));
-        left = cells[2 * k + 1];
+        const pair_t a = ADD_AT_LEAST(left, LOW_PAIR(words[k]), PAIR(BEGIN_CELL));
+        const pair_t b = ADD_AT_LEAST(cells[2 * k], HIGH_PAIR(words[k]), PAIR(BEGIN_CELL));
+        left = cells[2 * k + 1 - SABOTAGE];
         cells[2 * k] = a;
         cells[2 * k + 1] = b;
         *best = HIGHER_PAIR(HIGHER_PAIR(*best, a), b);
@@ -119,14 +94,14 @@ pair_t next_row(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *g
 void take_pair(pair_t *cells, pair_t *best, __local const uint4 *table, __global const ushort4 *word, int length,
                __global pair_t *edge, int is_first)
 {
-    pair_t top = PAIR(BEGIN);
+    pair_t top = PAIR(BEGIN_CELL);
 #pragma unroll 1
     for (int i = 0; i < length; i += 4, word += 32, edge += 4 * GROUP) {
         const ushort4 four = *word;
         const ushort pairs[4] = {four.x, four.y, four.z, four.w};
         pair_t ahead[4];
 #pragma unroll
-        for (int r = 0; r < 4; r++) ahead[r] = ONE_STRIP || is_first ? PAIR(BEGIN) : edge[r * GROUP];
+        for (int r = 0; r < 4; r++) ahead[r] = ONE_STRIP || is_first ? PAIR(BEGIN_CELL) : edge[r * GROUP];
 #pragma unroll
         for (int r = 0; r < 4; r++) {
             const pair_t right = next_row(cells, best, top, table + (uint)pairs[r] * STRIDE);
@@ -141,30 +116,23 @@ void ssv_score(__global const ushort4 *words, __global const uint *bases, __glob
                __global const int *targets, const uint n_pieces, __global const uint *table, const uint n_strips,
                __global pair_t *edges, const uint depth, __global int *next, __global int *extremes)
 {
-    __local uint4 gains[CLASSES * CLASSES * STRIDE];
+    __local uint4 local_table[N_PAIRS * STRIDE];
     __local uint taken;
     const uint item = get_local_id(0);
     __global pair_t *edge = edges + (size_t)get_group_id(0) * depth * GROUP + item;
     for (;;) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item == 0) taken = (uint)atomic_inc(next) * GROUP;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (2 * taken >= n_pieces) break;
-        const uint pair = taken + item;
+        const uint first = next_pairs(next, &taken, item), pair = first + item;
+        if (2 * first >= n_pieces) break;
         const int length = 2 * pair < n_pieces ? lengths[2 * pair] : 0;
         __global const ushort4 *word = words + bases[2 * pair < n_pieces ? pair / 32 : 0] + pair % 32;
-        pair_t best = PAIR(BEGIN), cells[NODES];
+        pair_t best = PAIR(BEGIN_CELL), cells[NODES];
         for (uint strip = 0; strip < n_strips; strip++) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint k = item; k < CLASSES * CLASSES * HALF; k += GROUP)
-                ((__local uint *)gains)[k / HALF * STRIDE * 4 + k % HALF] =
-                    table[strip * CLASSES * CLASSES * HALF + k];
-            barrier(CLK_LOCAL_MEM_FENCE);
+            load_strip(local_table, table, strip, item);
 #pragma unroll
-            for (int k = 0; k < NODES; k++) cells[k] = PAIR(BEGIN);
-            take_pair(cells, &best, gains, word, length, edge, strip == 0);
+            for (int k = 0; k < NODES; k++) cells[k] = PAIR(BEGIN_CELL);
+            take_pair(cells, &best, local_table, word, length, edge, strip == 0);
         }
-        if (length > 0) atomic_max(&extremes[targets[2 * pair]], FIRST_OF(best) + 256 - SABOTAGE);
-        if (2 * pair + 1 < n_pieces) atomic_max(&extremes[targets[2 * pair + 1]], SECOND_OF(best) + 256 - SABOTAGE);
+        if (length > 0) atomic_max(&extremes[targets[2 * pair]], FIRST_OF(best) + 256);
+        if (2 * pair + 1 < n_pieces) atomic_max(&extremes[targets[2 * pair + 1]], SECOND_OF(best) + 256);
     }
 }

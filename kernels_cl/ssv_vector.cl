@@ -3,7 +3,7 @@
    A work-item is a core. The model is striped over explicit vectors of signed bytes: node
    lane * VECTORS + q sits in lane `lane` of vector q, so the left neighbor of a whole vector is the
    vector before it, and only the last one must be shifted by a lane. A cell is the cell left of it in
-   the row before plus a gain, saturated: the least value of a byte is the score of beginning, and
+   the row before plus a biased score, saturated: the least value of a byte is the score of beginning, and
    where the greatest is reached the bytes of HMMER have overflowed before.
 
    Where a row has few vectors most of the time goes by waiting for the shifted one, so several
@@ -12,7 +12,7 @@
    Buffers
      codes     uchar[n_residues]               letter codes, sequence after sequence
      offsets   int[n + 1]                      where each begins
-     gains     char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond the model
+     biased_scores   char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond the model
      next      uint[1]                         in: 0; the next sequence to be taken
      extremes  int[n]                          out: the best cell and 256, at most 255
 
@@ -22,7 +22,7 @@
      SEQUENCES worked on at once; their rows should fit into registers
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
+   Geometry: one work-item a core, work-groups of 1; they take_sequence sequences from a counter. */
 
 #ifndef LANES
 #define LANES 32
@@ -37,19 +37,20 @@
 #define SABOTAGE 0
 #endif
 
-#define BEGIN ((chars)(-128))
-#define AT_ONCE 16
-#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#include "common/vectors.h"
+
+#define BEGIN_CELLS ((chars)(-128))
+#define MOST_UNROLLED_VECTORS 16
 
 typedef char chars __attribute__((ext_vector_type(LANES)));
 typedef short shorts __attribute__((ext_vector_type(LANES)));
 
 #if LANES == 32
-#define UP(v)                                                                                              \
-    __builtin_shufflevector(v, BEGIN, 32, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
+#define CELLS_UP(v)                                                                                              \
+    __builtin_shufflevector(v, BEGIN_CELLS, 32, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
                             19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
 #else
-#define UP(v) __builtin_shufflevector(v, BEGIN, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#define CELLS_UP(v) __builtin_shufflevector(v, BEGIN_CELLS, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 #endif
 
 /* Compilers know this way of writing a saturated sum and make one instruction of it. */
@@ -66,40 +67,40 @@ typedef struct {
     __global const uchar *code; /* the next residue */
     uint row;
     int left;                   /* residues */
-} place_t;
+} row_place_t;
 
 /* Take the next sequence; return 0 if there is none. A place without one reads other residues for nothing. */
-int take(place_t *place, __global const uchar *codes, __global const int *offsets, uint n, __global uint *next)
+int take_sequence(row_place_t *place, __global const uchar *codes, __global const int *offsets, uint n, __global uint *next)
 {
     const uint row = atomic_inc(next);
     const int is_taken = row < n;
     place->row = row;
     place->code = codes + (is_taken ? offsets[row] : 0);
     place->left = is_taken ? offsets[row + 1] - offsets[row] : INT_MAX;
-    place->best = BEGIN;
+    place->best = BEGIN_CELLS;
 #pragma unroll
-    for (int q = 0; q < VECTORS; q++) place->cells[q] = BEGIN;
+    for (int q = 0; q < VECTORS; q++) place->cells[q] = BEGIN_CELLS;
     return is_taken;
 }
 
 /* One residue of a sequence. */
-void next_row(place_t *place, __global const chars *gain)
+void next_row(row_place_t *place, __global const chars *biased_score)
 {
     chars *cells = place->cells, best = place->best;
-    const chars first = UP(cells[VECTORS - 1]);
+    const chars first = SABOTAGE ? cells[VECTORS - 1] : CELLS_UP(cells[VECTORS - 1]);
     /* Downwards, so that each cell still finds its neighbor of the row before. */
-#if VECTORS <= AT_ONCE
+#if VECTORS <= MOST_UNROLLED_VECTORS
 #pragma unroll
 #endif
     for (int q = VECTORS - 1; q > 0; q--) {
-        cells[q] = sum(cells[q - 1], gain[q]);
+        cells[q] = sum(cells[q - 1], biased_score[q]);
         best = LARGER(best, cells[q]);
     }
-    cells[0] = sum(first, gain[0]);
+    cells[0] = sum(first, biased_score[0]);
     place->best = LARGER(best, cells[0]);
 }
 
-int highest(chars best)
+int highest_cell(chars best)
 {
 #if LANES == 32
     const char16 of_16 = LARGER(best.lo, best.hi);
@@ -113,19 +114,19 @@ int highest(chars best)
 }
 
 __kernel void ssv_score(__global const uchar *codes, __global const int *offsets, const uint n,
-                        __global const chars *gains, __global uint *next, __global int *extremes)
+                        __global const chars *biased_scores, __global uint *next, __global int *extremes)
 {
-    place_t place[SEQUENCES];
+    row_place_t place[SEQUENCES];
     int n_taken = 0;
 #pragma unroll
-    for (int s = 0; s < SEQUENCES; s++) n_taken += take(place + s, codes, offsets, n, next);
+    for (int s = 0; s < SEQUENCES; s++) n_taken += take_sequence(place + s, codes, offsets, n, next);
     while (n_taken > 0) {
         int rows = INT_MAX; /* until the first ends */
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) rows = min(rows, place[s].left);
         for (int i = 0; i < rows; i++) {
 #pragma unroll
-            for (int s = 0; s < SEQUENCES; s++) next_row(place + s, gains + (uint)place[s].code[i] * VECTORS);
+            for (int s = 0; s < SEQUENCES; s++) next_row(place + s, biased_scores + (uint)place[s].code[i] * VECTORS);
         }
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) {
@@ -133,9 +134,9 @@ __kernel void ssv_score(__global const uchar *codes, __global const int *offsets
             if (place[s].row >= n) continue;
             place[s].code += rows;
             if (place[s].left > 0) continue;
-            const int extreme = highest(place[s].best);
-            extremes[place[s].row] = (extreme < 0 ? extreme + 256 : 255) - SABOTAGE;
-            n_taken -= !take(place + s, codes, offsets, n, next);
+            const int extreme = highest_cell(place[s].best);
+            extremes[place[s].row] = extreme < 0 ? extreme + 256 : 255;
+            n_taken -= !take_sequence(place + s, codes, offsets, n, next);
         }
     }
 }

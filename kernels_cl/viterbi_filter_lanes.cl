@@ -23,16 +23,16 @@
      n          uint[1]
      counters   uint[4]             in: 0; turns that were taken; how many places are left to the other form; the
                                     next that this one takes; how many pieces there are beside the first ones
-     pieces     int4[]              see common/pieces.h
+     pieces     int4[]              see common/viterbi_filter_strips.h
      spans      int2[n]             by place: where its pieces beside the first begin, and how many these are
      bests      int[n]              by place: the highest M above B
      again      int[n]              places in `rows` that are left to the other form
      scores     float[n]            out: nats; not a number without residues
    of the skewed form
-     steps      int4[LANES * NODES][2]             see common/pairs_of_words.h
-     emissions  int4[N_CODES][EIGHTS][LANES]       match scores of eight nodes each
+     transitions  int4[LANES * NODES][2]             see common/viterbi_filter_strips.h
+     emissions  int4[N_CODES][NODE_EIGHTS][LANES]       match scores of eight nodes each
    of the other
-     steps, emissions                              see common/word_lanes.h
+     transitions, emissions                              see common/viterbi_filter_words.h
      reach      int[LANES]                         what D can gain at most that leaves a lane
 
    Macros
@@ -42,7 +42,7 @@
      SKEWED     1 for the skewed form
      BLOCK      residues that it takes at once: more hide the time of the shuffles, but it takes LANES blocks
                 until all lanes have work
-     LOCAL_TABLE   1 if its emissions, or the steps of the other, fit local memory
+     LOCAL_TABLE   1 if its emissions, or the transitions of the other, fit local memory
      ALL        1 if the second kernel is to score all rows, after no first one
      LONGEST    residues that the skewed form takes; its arithmetic is laid out for the default
      SABOTAGE   1 plants a fault, for the test of the tests
@@ -51,21 +51,8 @@
    Local memory: 4 * LANES bytes, and with LOCAL_TABLE those of the emissions, or, beyond 16 nodes a lane, of the
    steps. */
 
-#include "common/lanes.h"
-#include "common/turns.h"
-#include "common/word_scores.h"
-
-#ifndef NODES
-#define NODES 4
-#endif
-#ifndef GROUP
-#define GROUP LANES
-#endif
 #ifndef SKEWED
 #define SKEWED 0
-#endif
-#ifndef BLOCK
-#define BLOCK 1
 #endif
 #ifndef LOCAL_TABLE
 #define LOCAL_TABLE 1
@@ -73,28 +60,50 @@
 #ifndef ALL
 #define ALL 0
 #endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
-#ifndef LONGEST
-#define LONGEST 100000
-#endif
 
 #if LOCAL_TABLE
-#define TABLE __local
+#define TRANSITIONS_IN __local
+#define EMISSIONS_IN __local
 #else
-#define TABLE __global
+#define TRANSITIONS_IN __global
+#define EMISSIONS_IN __global
 #endif
 
-#define N_CODES 32
-#define NO_CODE 31 /* matches nowhere */
+#include "common/viterbi_filter_strips.h"
+#include "common/viterbi_filter_words.h"
+
+#ifndef GROUP
+#define GROUP LANES
+#endif
+
+/* Groups of lanes take places from a list, one or several at once.
+
+   for (uint p = FIRST_PLACE(next, at_once, lane); p < n; p = NEXT_PLACE(p, next, at_once, lane))
+   `next` counts those that were taken; all lanes of a group get the same number.
+   NEXT_PLACE_IF(wants, p, next, at_once, lane) is the next place for the groups of a sub-group that want one, p for
+   the others; NO_PLACE(at_once) is p before the first.
+
+   Without shuffles every group takes its share in turn: a CPU driver lost itself in loops whose end another item
+   decides. */
+#if LANE_BACKEND == 0
+#define NO_PLACE(at_once) ((get_group_id(0) - get_num_groups(0)) * (at_once))
+#define FIRST_PLACE(next, at_once, lane) (get_group_id(0) * (at_once))
+#define NEXT_PLACE(p, next, at_once, lane) ((p) + get_num_groups(0) * (at_once))
+#define NEXT_PLACE_IF(wants, p, next, at_once, lane) ((wants) ? NEXT_PLACE(p, next, at_once, lane) : (p))
+#else
+uint take_places(__global uint *next, uint n, int wants, uint p, uint lane)
+{
+    int taken = wants ? -1 : (int)p;
+    if (wants && lane == 0) taken = atomic_add(next, n);
+    return lane_max(taken, lane, 0);
+}
+#define NO_PLACE(at_once) (~0u)
+#define FIRST_PLACE(next, at_once, lane) take_places(next, at_once, 1, 0, lane)
+#define NEXT_PLACE(p, next, at_once, lane) take_places(next, at_once, 1, 0, lane)
+#define NEXT_PLACE_IF(wants, p, next, at_once, lane) take_places(next, at_once, wants, p, lane)
+#endif
 
 #if SKEWED
-
-#define EMISSIONS TABLE
-#include "common/pairs_of_words.h"
-#include "common/pieces.h"
-#include "common/pairs_of_pieces.h"
 
 #define TOO_LONG (1 << 20) /* more than any M is above B */
 
@@ -132,7 +141,7 @@ __kernel void finish(__global const int *offsets, __global const short *moves, _
         else if (e > SINGLE_MOST || best <= least)
             again[atomic_inc(counters + 1)] = p;
         else
-            scores[p] = word_score(e + SABOTAGE, move);
+            scores[p] = word_score(e, move);
         if (best <= least || best == TOO_LONG) {
             pieces[p] = (int4)(p, 0, length, 0);
             spans[p].y = 0;
@@ -143,7 +152,7 @@ __kernel void finish(__global const int *offsets, __global const short *moves, _
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter_skewed(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                            __global const int *rows, __global const uint *n, __global int4 *pieces,
-                           __global uint *counters, __global const int4 *steps, __global const int4 *packed,
+                           __global uint *counters, __global const int4 *transitions, __global const int4 *packed,
                            const int begin, const int least, const int reach, const int trusted,
                            __global int *bests)
 {
@@ -151,18 +160,18 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
     const uint lane = get_local_id(0) % LANES, n_more = counters[3];
     if (get_group_id(0) * (GROUP / LANES) * 2 >= *n + n_more) return;
 #if LOCAL_TABLE
-    __local int4 table[N_CODES * EIGHTS * LANES];
-    for (uint k = get_local_id(0); k < N_CODES * EIGHTS * LANES; k += GROUP) table[k] = packed[k];
+    __local int4 table[N_CODES * NODE_EIGHTS * LANES];
+    for (uint k = get_local_id(0); k < N_CODES * NODE_EIGHTS * LANES; k += GROUP) table[k] = packed[k];
     barrier(CLK_LOCAL_MEM_FENCE);
-    TABLE const int4 *emissions = table + lane;
+    EMISSIONS_IN const int4 *emissions = table + lane;
 #else
-    TABLE const int4 *emissions = packed + lane;
+    EMISSIONS_IN const int4 *emissions = packed + lane;
 #endif
-    const pair_t entering = lane > 0 ? steps[(lane * NODES - 1) * 2].w : (int)PAIR(begin);
-    strip_t s;
+    const pair_t entering = lane > 0 ? transitions[(lane * NODES - 1) * 2].w : (int)PAIR(begin);
+    word_strip_t s;
     s.least = PAIR(least);
-    load_steps(&s, steps + lane * NODES * 2);
-    open_strip(&s, entering);
+    load_transitions(&s, transitions + lane * NODES * 2);
+    open_word_strip(&s, entering);
     pair_t best = s.least;
     uint p = NO_PLACE(2);
     pair_of_pieces_t w;
@@ -174,8 +183,9 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
         if (together == FOREVER) break;
         if (together == 0) {
             /* The branch below hangs on what came through a shuffle: no compiler can merge it with one before. */
-            const uint next = NEXT_PLACE_IF(w.todo == 0, p, counters, 2);
-            const int best_a = lane_max(FIRST_OF(best), lane, scratch), best_b = lane_max(SECOND_OF(best), lane, scratch);
+            const uint next = NEXT_PLACE_IF(w.todo == 0, p, counters, 2, lane);
+            const int best_a = lane_max(FIRST_OF(best), lane, scratch);
+            const int best_b = lane_max(SECOND_OF(best), lane, scratch);
             gather_notes(&w.a, lane, scratch);
             gather_notes(&w.b, lane, scratch);
             if (next != p) {
@@ -190,7 +200,7 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
                 p = next;
                 w.a = piece_at(p, *n, n_more, pieces, codes, offsets, moves, rows);
                 w.b = piece_at(p + 1, *n, n_more, pieces, codes, offsets, moves, rows);
-                open_strip(&s, entering);
+                open_word_strip(&s, entering);
                 open_pieces(&w, &s, lane);
                 best = s.least;
             }
@@ -198,7 +208,7 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
         }
         const int begun = w.i, n_blocks = min(together, NOTED);
 #pragma unroll 1
-        for (int block = 0; block < n_blocks; block++) next_block(&w, &s, emissions, PAIR(begin), lane, scratch);
+        for (int block = 0; block < n_blocks; block++) next_pieces(&w, &s, emissions, PAIR(begin), lane, scratch);
         if (w.todo < FOREVER) w.todo -= n_blocks;
         note_rows(&w.a, FIRST_OF(s.best), begun, w.i);
         note_rows(&w.b, SECOND_OF(s.best), begun, w.i);
@@ -209,53 +219,52 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
 
 #else
 
-#include "common/word_lanes.h"
-
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                     __global const int *rows, __global const uint *n, __global uint *counters,
                     __global const int *again, __global const int4 *pieces, __global const int2 *spans,
-                    __global const int *steps, __global const int *reach, __global const short *emissions,
+                    __global const int *transitions, __global const int *reach, __global const short *emissions,
                     __global float *scores)
 {
     __local int scratch[LANES];
     const uint lane = get_local_id(0) % LANES, count = ALL ? *n : counters[1];
     if (get_group_id(0) * (GROUP / LANES) >= count) return;
 #if HELD
-    steps_t held;
-    const steps_t *t = &held;
+    held_transitions_t held;
+    const held_transitions_t *t = &held;
 #pragma unroll
-    for (int k = 0; k < COLUMNS * NODES; k++) held.of[k / NODES][k % NODES] = steps[k * LANES + lane];
+    for (int k = 0; k < N_LANE_TRANSITIONS * NODES; k++) held.of[k / NODES][k % NODES] = transitions[k * LANES + lane];
 #elif LOCAL_TABLE
-    __local int table[COLUMNS * ROW];
-    for (uint k = get_local_id(0); k < COLUMNS * ROW; k += GROUP) table[k] = steps[k];
+    __local int table[N_LANE_TRANSITIONS * ROW];
+    for (uint k = get_local_id(0); k < N_LANE_TRANSITIONS * ROW; k += GROUP) table[k] = transitions[k];
     barrier(CLK_LOCAL_MEM_FENCE);
-    const steps_t *t = table + lane;
+    const held_transitions_t *t = table + lane;
 #else
-    const steps_t *t = steps + lane;
+    const held_transitions_t *t = transitions + lane;
 #endif
     around_t b;
     b.gain = reach[lane];
-    for (uint number = FIRST_PLACE(counters + 2, 1); number < count; number = NEXT_PLACE(number, counters + 2, 1)) {
+    for (uint number = FIRST_PLACE(counters + 2, 1, lane); number < count;
+         number = NEXT_PLACE(number, counters + 2, 1, lane)) {
         const int p = ALL ? (int)number : again[number], row = rows[p], length = offsets[row + 1] - offsets[row];
         __global const uchar *code = codes + offsets[row];
         const int2 span = ALL ? (int2)(0, 0) : spans[p];
-        lane_t s;
-        s.best = NEVER_WORD;
+        word_lane_t s;
+        s.best = LOWEST_WORD;
         b.move = moves[row];
         b.begin = WORD_BASE + b.move;
         b.single_most = SINGLE_MOST;
         int done = 0;
-        open_lane(&s);
+        open_word_lane(&s);
         for (int k = 0; k <= span.y; k++) {
             const int4 stretch = ALL ? (int4)(p, 0, length, 0) : pieces[k == 0 ? p : span.x + k - 1];
             const int from = max(stretch.y, done), to = stretch.y + stretch.z;
-            if (from > done) open_lane(&s);
+            if (from > done) open_word_lane(&s);
             go_through(&s, &b, t, code, from, to, emissions + lane, lane, scratch);
             done = max(done, to);
         }
         const int e = lane_max(s.best, lane, scratch);
-        if (lane == 0) scores[p] = length > 0 ? word_score(e + SABOTAGE, b.move) : NAN;
+        if (lane == 0) scores[p] = length > 0 ? word_score(e, b.move) : NAN;
     }
 }
 

@@ -1,7 +1,7 @@
 /* HMMER3's Viterbi filter, 16-bit scores, exact: the shape for CPUs.
 
-   A work-item is a core, with SEQUENCES places (common/places.h); what a row does is in
-   common/striped_words.h. Only where E could add to B, or where deletes may go on from lane to lane, a row
+   A work-item is a core, with SEQUENCES places (common/work_queue.h); what a row does is in
+   common/viterbi_filter_striped.h. Only where E could add to B, or where deletes may go on from lane to lane, a row
    is looked at again.
 
    Buffers
@@ -10,32 +10,27 @@
      moves      short[n_rows]         score from N, C or J on to the next state
      rows       int[n]                those to be scored
      n          uint[1]
-     steps, reach, emissions   see common/striped_words.h
+     transitions, reach, emissions   see common/viterbi_filter_striped.h
      next       uint[1]               in: 0; the next place in `rows` to be taken
      scores     float[n]              out: nats; not a number without residues
 
    Scalars: n_vectors   in a row, at most VECTORS
 
    Macros
-     LANES, VECTORS, FIXED, SEQUENCES, PLAIN   see common/striped_words.h
+     LANES, VECTORS, FIXED, SEQUENCES, PLAIN   see common/viterbi_filter_striped.h
      SABOTAGE                                  1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
-#include "common/word_scores.h"
-#include "common/striped_words.h"
-#include "common/places.h"
-
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
+#include "common/viterbi_filter_striped.h"
+#include "common/work_queue.h"
 
 typedef struct {
     int move;
     int single_most; /* an E beyond this adds to B */
 } special_t;
 
-void open_row(special_t *special, row_t *row, int vectors, int move)
+void open_row(special_t *special, word_row_t *row, int vectors, int move)
 {
     special->move = move;
     special->single_most = SINGLE_MOST;
@@ -46,23 +41,23 @@ void open_row(special_t *special, row_t *row, int vectors, int move)
 
 /* What seldom matters in a row: J, overflow, deletes that go from lane to lane. */
 __attribute__((noinline))
-void settle(place_t *place, special_t *special, row_t *row, int vectors, __global const words *steps,
+void settle(place_t *place, special_t *special, word_row_t *row, int vectors, __global const words *transitions,
             __global const words *reach)
 {
     const words adding = row->best > (words)((short)special->single_most);
     if (ANY(adding)) {
-        const int e = highest(row->best);
+        const int e = highest_word(row->best);
         special->single_most = e;
         row->begin = begin_after(e, special->move);
         /* A place without a sequence has nothing to end. */
         if (e >= HIGHEST_WORD && place->advance) place->left = 0;
     }
-    cross_lanes(row, vectors, steps, reach);
+    deletes_across_words(row, vectors, transitions, reach);
 }
 
 /* Work on all sequences until one of them ends. */
 __attribute__((always_inline))
-void until_one_ends(place_t *place, special_t *special, row_t *row, int vectors, __global const words *steps,
+void until_one_ends(place_t *place, special_t *special, word_row_t *row, int vectors, __global const words *transitions,
                     __global const words *reach, __global const words *emissions)
 {
     __global const words *emission[SEQUENCES];
@@ -77,13 +72,13 @@ void until_one_ends(place_t *place, special_t *special, row_t *row, int vectors,
         /* A place without a sequence reads the first residues of all. */
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) emission[s] = emissions + (uint)code[s][n_done] * vectors;
-        next_rows(row, vectors, steps, reach, emission);
+        next_word_rows(row, vectors, transitions, reach, emission);
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) {
             const words adding = row[s].best > (words)((short)special[s].single_most);
             const words matters = reaching(row + s, reach) | adding;
             if (!ANY(matters)) continue;
-            settle(place + s, special + s, row + s, vectors, steps, reach);
+            settle(place + s, special + s, row + s, vectors, transitions, reach);
             ended |= place[s].left == 0;
         }
     }
@@ -95,26 +90,26 @@ void until_one_ends(place_t *place, special_t *special, row_t *row, int vectors,
 
 __kernel void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                              __global const int *rows, __global const uint *n, const int n_vectors,
-                             __global const words *steps, __global const words *reach,
+                             __global const words *transitions, __global const words *reach,
                              __global const words *emissions, __global uint *next, __global float *scores)
 {
     const int vectors = IN_ROW(n_vectors);
-    row_t row[SEQUENCES];
+    word_row_t row[SEQUENCES];
     place_t place[SEQUENCES];
     special_t special[SEQUENCES];
     int n_taken = 0;
     for (int s = 0; s < SEQUENCES; s++) {
-        const int is_taken = take(place + s, codes, offsets, rows, *n, next, scores);
+        const int is_taken = take_next(place + s, codes, offsets, rows, *n, next, scores);
         open_row(special + s, row + s, vectors, is_taken ? moves[place[s].row] : 0);
         n_taken += is_taken;
     }
     while (n_taken > 0) {
-        until_one_ends(place, special, row, vectors, steps, reach, emissions);
+        until_one_ends(place, special, row, vectors, transitions, reach, emissions);
         for (int s = 0; s < SEQUENCES; s++) {
             if (place[s].left > 0) continue;
-            scores[place[s].position] = word_score(highest(row[s].best) + SABOTAGE, special[s].move);
+            scores[place[s].position] = word_score(highest_word(row[s].best), special[s].move);
             n_taken--;
-            if (!take(place + s, codes, offsets, rows, *n, next, scores)) continue;
+            if (!take_next(place + s, codes, offsets, rows, *n, next, scores)) continue;
             open_row(special + s, row + s, vectors, moves[place[s].row]);
             n_taken++;
         }

@@ -14,43 +14,28 @@
      match        int[NODES][SYMBOLS] or [SYMBOLS][NODE_STRIDE], see EMISSIONS
      insert       the same
      special      int[N_SPECIALS] or [N_SPECIALS][n], see SPECIALS
-     rows         int[n][N_SLOTS] or [N_SLOTS][stride], see ROWS; not touched if they are private
+     rows         int[n][N_STATE_SLOTS] or [N_STATE_SLOTS][stride], see ROWS; not touched if they are private
      scores       int[n]                               out: 1/1000 bit
 
    Macros
-     SCHEDULING  0 straight, 1 independent variables (common/ladder_nodes.h)
-     UNROLL      nodes a turn of the inner loop: 1, 2, 4 or 8
      FINE        1: one node of one row a launch
-     SABOTAGE    1 plants a fault, for the test of the tests
-     and those of common/ladder.h
+     and those of common/viterbi_ladder.h
 
    Geometry: one work-item a sequence, work-groups of GROUP. A launch does the rows from first_row (counted
    from 1) to last_row; with FINE the one row first_row, and of that only the given node (else node is 0). */
 
-#include "common/plan7.h"
-#include "common/ladder.h"
-
-#ifndef SCHEDULING
-#define SCHEDULING 0
-#endif
-#ifndef UNROLL
-#define UNROLL 1
-#endif
-#ifndef FINE
-#define FINE 0
-#endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
+#include "common/viterbi_ladder.h"
 
 #if UNROLL > 1
 #define BLOCK UNROLL
 #define NODES_OF_BLOCK several_nodes
-#include "common/ladder_nodes.h"
+#include "common/viterbi_ladder_nodes.h"
 #endif
-#define BLOCK 1
-#define NODES_OF_BLOCK one_node
-#include "common/ladder_nodes.h"
+#include "common/viterbi_ladder_nodes.h"
+
+#ifndef FINE
+#define FINE 0
+#endif
 
 /* The row i (from 1); n_nodes is NODES, but not known to the compiler, which would unroll on its own. */
 void fill_row(const work_t *w, int i, uint symbol, int n_nodes)
@@ -62,22 +47,23 @@ void fill_row(const work_t *w, int i, uint symbol, int n_nodes)
 #endif
 #pragma unroll 1
     for (; k <= n_nodes; k++) e = one_node(w, k, i & 1, symbol, e);
-    close_row(w, i, e + SABOTAGE);
+    close_row(w, i, e);
 }
 
 /* One node of the row i; E waits in memory for the launches of the nodes after it. */
 void fill_node(const work_t *w, int i, uint symbol, int n_nodes, int k)
 {
-    const int e = one_node(w, k, i & 1, symbol, k == 1 ? IMPOSSIBLE + IMPOSSIBLE : AT(w, PLACE_E));
+    const int before = k == 1 ? IMPOSSIBLE + IMPOSSIBLE : STATE_AT(w, PLACE_E);
+    const int e = one_node(w, k, i & 1, symbol, before);
     if (k < n_nodes)
-        AT(w, PLACE_E) = e;
+        STATE_AT(w, PLACE_E) = e;
     else
-        close_row(w, i, e + SABOTAGE);
+        close_row(w, i, e);
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_score(__global const RESIDUES *residues, __global const int *starts, __global const int *lengths,
-                   const uint n, TRANSITIONS_IN const int *transitions, __global const int *match,
+                   const uint n, TRANSITIONS_GIVEN const int *transitions, __global const int *match,
                    __global const int *insert, __global const int *special, __global int *rows, const uint stride,
                    const int n_nodes, const int first_row, const int last_row, const int node,
                    __global int *scores)
@@ -115,12 +101,12 @@ void viterbi_score(__global const RESIDUES *residues, __global const int *starts
 #endif
     if (item >= n || (first_row > 1 && first_row > lengths[item])) return;
 #if ROWS == 2
-    int private_rows[N_SLOTS];
+    int private_rows[N_STATE_SLOTS];
     w.state = private_rows;
 #else
-    w.state = rows + (ROWS == 1 ? (size_t)item : (size_t)item * N_SLOTS);
+    w.state = rows + (ROWS == 1 ? (size_t)item : (size_t)item * N_STATE_SLOTS);
 #endif
-    if (first_row == 1 && node <= 1) open_rows(&w);
+    if (first_row == 1 && node <= 1) open_state(&w);
     const int last = lengths[item] < last_row ? lengths[item] : last_row;
     uint word = 0;
     for (int i = first_row; i <= last; i++) {
@@ -131,5 +117,5 @@ void viterbi_score(__global const RESIDUES *residues, __global const int *starts
         fill_row(&w, i, symbol, n_nodes);
 #endif
     }
-    if (last == lengths[item]) scores[item] = AT(&w, PLACE_C(last & 1)) + SPECIAL(&w, C_MOVE);
+    if (last == lengths[item]) scores[item] = STATE_AT(&w, PLACE_C(last & 1)) + SPECIAL_AT(&w, C_MOVE);
 }

@@ -22,7 +22,7 @@
      scores       int[n]                               out: 1/1000 bit
    and of the skewed form
      steps        int4[LANES * NODES][2]               see common/strips.h
-     packed       int4[N_CODES][FOURS][LANES]          its emissions
+     packed       int4[N_CODES][NODE_FOURS][LANES]          its emissions
      best         int[n]                               out
 
    Macros
@@ -39,27 +39,14 @@
 
    Geometry: any number of work-groups of GROUP; groups of lanes stride over the sequences.
    Local memory: (LOCAL_TRANSITIONS * N_TRANSITIONS * NODES + 1) * LANES * 4 bytes; the skewed form's:
-   (LOCAL_EMISSIONS * N_CODES * FOURS * 4 + 1) * LANES * 4 bytes. */
+   (LOCAL_EMISSIONS * N_CODES * NODE_FOURS * 4 + 1) * LANES * 4 bytes. */
 
-#include "common/plan7.h"
-#include "common/lanes.h"
-
-#ifndef NODES
-#define NODES 4
-#endif
 #ifndef SEQUENCES
 #define SEQUENCES 2
-#endif
-#ifndef GROUP
-#define GROUP LANES
 #endif
 #ifndef LOCAL_TRANSITIONS
 #define LOCAL_TRANSITIONS 1
 #endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
-
 #ifndef SKEWED
 #define SKEWED 0
 #endif
@@ -70,15 +57,26 @@
 #define BLOCK 1
 #endif
 
-#if SKEWED
-
-#if LOCAL_EMISSIONS
-#define EMISSIONS __local
+#if LOCAL_TRANSITIONS
+#define TRANSITIONS_IN __local
 #else
-#define EMISSIONS __global
+#define TRANSITIONS_IN __global
+#endif
+#if LOCAL_EMISSIONS
+#define EMISSIONS_IN __local
+#else
+#define EMISSIONS_IN __global
 #endif
 #define EMISSION_STRIDE LANES
+
+#include "common/delete_prefix.h"
 #include "common/strips.h"
+
+#ifndef GROUP
+#define GROUP LANES
+#endif
+
+#if SKEWED
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_score_skewed(__global const uchar *codes, __global const int *offsets, __global const int *rows,
@@ -89,8 +87,8 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
     const uint lane = get_local_id(0) % LANES;
     const uint group = get_global_id(0) / LANES, n_groups = get_global_size(0) / LANES;
 #if LOCAL_EMISSIONS
-    __local int4 table[N_CODES * FOURS * LANES];
-    for (uint k = get_local_id(0); k < N_CODES * FOURS * LANES; k += GROUP) table[k] = packed[k];
+    __local int4 table[N_CODES * NODE_FOURS * LANES];
+    for (uint k = get_local_id(0); k < N_CODES * NODE_FOURS * LANES; k += GROUP) table[k] = packed[k];
     barrier(CLK_LOCAL_MEM_FENCE);
     __local const int4 *emissions = table + lane;
 #else
@@ -101,13 +99,13 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
         const int row = rows[number], length = offsets[row + 1] - offsets[row];
         __global const uchar *code = codes + offsets[row];
         strip_t s;
-        s.best = 2 * NEVER;
+        s.best = 2 * FAR_BELOW;
         open_strip(&s, steps + lane * NODES * 2, entering);
         int2 right[BLOCK];
         uint ahead[BLOCK];
 #pragma unroll
         for (int r = 0; r < BLOCK; r++) {
-            right[r] = (int2)(2 * NEVER, 2 * NEVER);
+            right[r] = (int2)(2 * FAR_BELOW, 2 * FAR_BELOW);
             ahead[r] = length > 0 ? code[min(r, length - 1)] : 0;
         }
         int i = -(int)lane * BLOCK; /* the first residue of the lane's block */
@@ -119,119 +117,76 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
 #pragma unroll
             for (int r = 0; r < BLOCK; r++) {
                 left[r].x = shuffle_up(right[r].x, 1, begin, lane, scratch);
-                left[r].y = shuffle_up(right[r].y, 1, 2 * NEVER, lane, scratch);
+                left[r].y = shuffle_up(right[r].y, 1, 2 * FAR_BELOW, lane, scratch);
                 now[r] = ahead[r];
                 ahead[r] = code[clamp(i + BLOCK + r, 0, length - 1)];
             }
 #pragma unroll
             for (int r = 0; r < BLOCK; r++)
-                if (i >= 0 && i + r < length) right[r] = next_row(&s, emissions + now[r] * FOURS * LANES, left[r]);
+                if (i >= 0 && i + r < length) right[r] = next_strip_row(&s, emissions + now[r] * NODE_FOURS * LANES, left[r]);
         }
         const int highest = lane_max(s.best, lane, scratch);
-        if (lane == 0) best[number] = highest + SABOTAGE;
+        if (lane == 0) best[number] = highest;
     }
 }
 
 #else
-
-#define ROW (NODES * LANES)
-
-/* Registers can only be indexed by loops that are unrolled; beyond this many they are spilled anyway. */
-#if NODES <= 40
-#define UNROLL NODES
-#else
-#define UNROLL 1
-#endif
-
-#if LOCAL_TRANSITIONS
-#define TABLE __local const int
-#else
-#define TABLE __global const int
-#endif
 
 /* The state of one sequence in one lane. */
 typedef struct {
     int m[NODES], i[NODES], d[NODES];
-    specials_t special;
+    plan7_specials_t special;
     int length;
     __global const uchar *codes;
-} lane_t;
-
-/* Sums of D->D over the nodes of 1, 2, 4 ... lanes that end with this one: what a delete pays that
-   crosses them. before[k]: the same over the nodes of this lane before k. */
-typedef struct {
-    int before[NODES];
-    int whole[5];
-} crossing_t;
-
-void find_crossings(crossing_t *crossing, TABLE *t, uint lane, __local int *scratch)
-{
-    int total = 0;
-    for (int k = 0; k < NODES; k++) {
-        crossing->before[k] = total;
-        total = CLAMP(total + t[OUT_DD * ROW + k * LANES + lane]);
-    }
-    for (uint s = 0; (1u << s) < LANES; s++) {
-        crossing->whole[s] = total;
-        const int before = shuffle_up(total, 1u << s, 0, lane, scratch); /* macros evaluate their argument twice */
-        total = CLAMP(total + before);
-    }
-}
+} plan7_lane_t;
 
 /* M and I of one residue; returns this lane's best way out of the model. `emission` points at the
    lane's match scores of the residue. */
-int match_and_insert(lane_t *s, TABLE *t, __global const int *emission, uint lane, __local int *scratch)
+int match_and_insert(plan7_lane_t *s, TRANSITIONS_IN const int *t, __global const int *emission, uint lane, __local int *scratch)
 {
     int left_m = shuffle_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int left_i = shuffle_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int left_d = shuffle_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int best = IMPOSSIBLE + IMPOSSIBLE;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = NODES - 1; k >= 0; k--) {
-        TABLE *at = t + k * LANES + lane;
+        TRANSITIONS_IN const int *at = t + k * LANES + lane;
         const int old_m = k > 0 ? s->m[k > 0 ? k - 1 : 0] : left_m;
         const int old_i = k > 0 ? s->i[k > 0 ? k - 1 : 0] : left_i;
         const int old_d = k > 0 ? s->d[k > 0 ? k - 1 : 0] : left_d;
-        int m = MAX(old_m + at[IN_MM * ROW], old_i + at[IN_IM * ROW]);
-        m = MAX(m, old_d + at[IN_DM * ROW]);
-        m = MAX(m, s->special.b + at[BEGIN * ROW]);
+        int m = MAX(old_m + at[(SABOTAGE ? TIM : TMM) * ROW], old_i + at[TIM * ROW]);
+        m = MAX(m, old_d + at[TDM * ROW]);
+        m = MAX(m, s->special.b + at[TBM * ROW]);
         m = CLAMP(CLAMP(m) + emission[k * LANES]);
-        int i = MAX(s->m[k] + at[MI * ROW], s->i[k] + at[II * ROW]);
+        int i = MAX(s->m[k] + at[TMI * ROW], s->i[k] + at[TII * ROW]);
         i = CLAMP(CLAMP(i) + emission[ROW + k * LANES]);
         s->m[k] = m;
         s->i[k] = i;
-        best = MAX(best, m + at[END * ROW]);
+        best = MAX(best, m + at[TME * ROW]);
     }
     return best;
 }
 
 /* D of one residue, after M: within the lane first, then what comes in from the lanes before. */
-void deletes(lane_t *s, TABLE *t, const crossing_t *crossing, uint lane, __local int *scratch)
+void deletes(plan7_lane_t *s, TRANSITIONS_IN const int *t, const delete_prefix_t *prefix, uint lane, __local int *scratch)
 {
     int d = IMPOSSIBLE;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++) {
         s->d[k] = d;
-        d = CLAMP(MAX(s->m[k] + t[OUT_MD * ROW + k * LANES + lane], d + t[OUT_DD * ROW + k * LANES + lane]));
+        d = CLAMP(MAX(s->m[k] + t[TMD * ROW + k * LANES + lane], d + t[TDD * ROW + k * LANES + lane]));
     }
-    for (uint step = 0; (1u << step) < LANES; step++) {
-        const int from_left = shuffle_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
-        d = MAX(d, CLAMP(from_left + crossing->whole[step]));
-    }
-    const int entering = shuffle_up(d, 1, IMPOSSIBLE, lane, scratch);
-#pragma unroll UNROLL
-    for (int k = 0; k < NODES; k++)
-        s->d[k] = MAX(s->d[k], CLAMP(entering + crossing->before[k]));
+    add_entering_deletes(s->d, d, prefix, lane, scratch);
 }
 
-void open_lane(lane_t *s, __global const uchar *codes, __global const int *offsets, __global const int *rows,
+void open_lane(plan7_lane_t *s, __global const uchar *codes, __global const int *offsets, __global const int *rows,
                 uint n, uint number, __constant const int *special)
 {
     const int row = rows[number < n ? number : n - 1];
     s->codes = codes + offsets[row];
     s->length = number < n ? offsets[row + 1] - offsets[row] : 0;
-    s->special = specials_at_start(special);
-#pragma unroll UNROLL
+    s->special = plan7_specials_at_start(special);
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++)
         s->m[k] = s->i[k] = s->d[k] = IMPOSSIBLE;
 }
@@ -248,14 +203,14 @@ void viterbi_score(__global const uchar *codes, __global const int *offsets, __g
     __local int table[N_TRANSITIONS * ROW];
     for (uint k = get_local_id(0); k < N_TRANSITIONS * ROW; k += GROUP) table[k] = transitions[k];
     barrier(CLK_LOCAL_MEM_FENCE);
-    TABLE *t = table;
+    TRANSITIONS_IN const int *t = table;
 #else
-    TABLE *t = transitions;
+    TRANSITIONS_IN const int *t = transitions;
 #endif
-    crossing_t crossing;
-    find_crossings(&crossing, t, lane, scratch);
+    delete_prefix_t prefix;
+    find_delete_prefix(&prefix, t + lane, lane, scratch);
     for (uint first = group * SEQUENCES; first < n; first += n_groups * SEQUENCES) {
-        lane_t strip[SEQUENCES];
+        plan7_lane_t strip[SEQUENCES];
         int longest = 0;
 #pragma unroll
         for (int q = 0; q < SEQUENCES; q++) {
@@ -268,9 +223,9 @@ void viterbi_score(__global const uchar *codes, __global const int *offsets, __g
                 /* A sequence that has ended runs on idly; its special states stay as they are. */
                 const uint code = strip[q].length > 0 ? strip[q].codes[i < strip[q].length ? i : 0] : 0;
                 const int best = match_and_insert(&strip[q], t, emissions + code * 2 * ROW + lane, lane, scratch);
-                deletes(&strip[q], t, &crossing, lane, scratch);
-                const int e = lane_max(best, lane, scratch) + SABOTAGE;
-                const specials_t after = specials_after(strip[q].special, e, special);
+                deletes(&strip[q], t, &prefix, lane, scratch);
+                const int e = lane_max(best, lane, scratch);
+                const plan7_specials_t after = plan7_specials_after(strip[q].special, e, special);
                 if (i < strip[q].length) strip[q].special = after;
             }
         }

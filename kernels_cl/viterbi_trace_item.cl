@@ -2,7 +2,7 @@
 
    A work-item fills the matrices of one sequence row by row and writes down for every cell where its
    value came from, in HMMER2's order of tests (the first predecessor that reaches the value wins); then
-   it walks back along these directions. The recurrence and the order are those of
+   it goes back along these directions. The recurrence and the order are those of
    clalign/reference/viterbi.py and viterbi_trace.py.
 
    Buffers
@@ -15,7 +15,7 @@
      cells        uchar[n_residues][M]            scratch: CELL_* of each cell
      flags        uchar[n_residues + n]           scratch: FLAG_* of each row; row 0 of a sequence included
      exits        int[n_residues + n]             scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                 out: STEP_* of each residue (common/walk.h)
+     steps        int[n_residues]                 out: STEP_* of each residue (common/plan7_traceback.h)
      possible     uchar[n]                        out: 0 where the path meets an impossible state
 
    Macros
@@ -23,10 +23,7 @@
 
    Geometry: one work-item a sequence, any work-group size. */
 
-#define PLACE(k) ((k) - 1)
-#include "common/plan7.h"
-#include "common/directions.h"
-#include "common/walk.h"
+#include "common/plan7_traceback.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
@@ -40,11 +37,11 @@ int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, in
     int chain = IMPOSSIBLE, e = IMPOSSIBLE, best_node = 0;
     uchar chain_from = 0;
     for (int k = 0; k < n_nodes; k++, t += N_TRANSITIONS, emission += 2) {
-        const int from_b = b + t[BEGIN], from_m = left_m + t[IN_MM];
-        const int from_i = left_i + t[IN_IM], from_d = left_d + t[IN_DM];
+        const int from_b = b + t[TBM], from_m = left_m + t[SABOTAGE ? TIM : TMM];
+        const int from_i = left_i + t[TIM], from_d = left_d + t[TDM];
         const int v = MAX(MAX(from_b, from_m), MAX(from_i, from_d));
         uchar cell = v == from_b ? FROM_B : v == from_m ? FROM_M : v == from_i ? FROM_I : FROM_D;
-        const int opened = m[k] + t[MI], extended = i[k] + t[II];
+        const int opened = m[k] + t[TMI], extended = i[k] + t[TII];
         if (extended > opened) cell |= CELL_I_FROM_I;
         left_m = m[k];
         left_i = i[k];
@@ -58,11 +55,11 @@ int trace_row(__global int *m, __global int *i, __global int *d, int n_nodes, in
         if (inserted <= IMPOSSIBLE || i[k] <= IMPOSSIBLE) cell |= CELL_I_IMPOSSIBLE;
         if (d[k] <= IMPOSSIBLE) cell |= CELL_D_IMPOSSIBLE;
         cells[k] = cell;
-        if (m[k] + t[END] >= e) {
-            e = m[k] + t[END];
+        if (m[k] + t[TME] >= e) {
+            e = m[k] + t[TME];
             best_node = k + 1;
         }
-        const int opens = m[k] + t[OUT_MD], goes_on = chain + t[OUT_DD];
+        const int opens = m[k] + t[TMD], goes_on = chain + t[TDD];
         chain = CLAMP(MAX(opens, goes_on));
         chain_from = goes_on > opens ? CELL_D_FROM_D : 0;
     }
@@ -82,17 +79,18 @@ __kernel void viterbi_trace(__global const uchar *codes, __global const int *off
     __global int *m = rows + (size_t)row * 3 * n_nodes;
     __global int *i = m + n_nodes, *d = i + n_nodes;
     for (int k = 0; k < 3 * n_nodes; k++) m[k] = IMPOSSIBLE;
-    specials_t s = specials_at_start(special);
+    plan7_specials_t s = plan7_specials_at_start(special);
     const size_t base = (size_t)start + row;
     flags[base] = FLAGS_AT_START;
     exits[base] = 0;
     for (int x = 0; x < length; x++) {
         __global const int *emission = emissions + (size_t)codes[start + x] * n_nodes * 2;
         const int e = trace_row(m, i, d, n_nodes, s.b, transitions, emission,
-                                cells + (size_t)(start + x) * n_nodes, exits + base + x + 1) + SABOTAGE * (x & 1) * 5000;
-        const specials_t after = specials_after(s, e, special);
+                                cells + (size_t)(start + x) * n_nodes, exits + base + x + 1);
+        const plan7_specials_t after = plan7_specials_after(s, e, special);
         flags[base + x + 1] = special_flags(s, after, e, special);
         s = after;
     }
-    possible[row] = walk(length, cells + (size_t)start * n_nodes, n_nodes, flags + base, exits + base, steps + start);
+    possible[row] = traceback(length, cells + (size_t)start * n_nodes, n_nodes, 1, flags + base, exits + base,
+                              steps + start);
 }

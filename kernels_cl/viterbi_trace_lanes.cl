@@ -13,7 +13,7 @@
      cells        uchar[n_residues][NODES][LANES]   scratch: CELL_* of each cell
      flags        uchar[n_residues + n]             scratch: FLAG_* of each row; row 0 of a sequence included
      exits        int[n_residues + n]               scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                   out: STEP_* of each residue (common/walk.h)
+     steps        int[n_residues]                   out: STEP_* of each residue (common/plan7_traceback.h)
      possible     uchar[n]                          out: 0 where the path meets an impossible state
 
    Macros
@@ -23,25 +23,11 @@
 
    Geometry: a work-group of LANES a sequence. Local memory: LANES * 4 bytes. */
 
-#ifndef NODES
-#define NODES 4
-#endif
-#define PLACE(k) (((k) - 1) % NODES * LANES + ((k) - 1) / NODES)
-#include "common/plan7.h"
-#include "common/lanes.h"
-#include "common/directions.h"
-#include "common/walk.h"
+#include "common/delete_prefix.h"
+#include "common/plan7_traceback.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
-#endif
-
-#define ROW (NODES * LANES)
-
-#if NODES <= 40
-#define UNROLL NODES
-#else
-#define UNROLL 1
 #endif
 
 /* A lane's part of the row before, and the directions of this one. */
@@ -49,26 +35,6 @@ typedef struct {
     int m[NODES], i[NODES], d[NODES];
     uchar cell[NODES];
 } nodes_t;
-
-/* What a delete pays to cross the nodes of this lane before k, and 1, 2, 4 ... lanes that end with this one. */
-typedef struct {
-    int before[NODES];
-    int whole[5];
-} crossing_t;
-
-void find_crossings(crossing_t *crossing, __global const int *t, uint lane, __local int *scratch)
-{
-    int total = 0;
-    for (int k = 0; k < NODES; k++) {
-        crossing->before[k] = total;
-        total = CLAMP(total + t[OUT_DD * ROW + k * LANES]);
-    }
-    for (uint s = 0; (1u << s) < LANES; s++) {
-        crossing->whole[s] = total;
-        const int before = shuffle_up(total, 1u << s, 0, lane, scratch);
-        total = CLAMP(total + before);
-    }
-}
 
 /* M and I of one residue with their directions; returns this lane's best way out, and its highest node. */
 int2 match_and_insert(nodes_t *s, int b, __global const int *t, __global const int *emission, uint lane,
@@ -78,18 +44,18 @@ int2 match_and_insert(nodes_t *s, int b, __global const int *t, __global const i
     const int left_i = shuffle_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     const int left_d = shuffle_up(s->d[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int2 best = (int2)(IMPOSSIBLE + IMPOSSIBLE, 0);
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = NODES - 1; k >= 0; k--) {
         __global const int *at = t + k * LANES;
-        const int from_b = b + at[BEGIN * ROW];
-        const int from_m = (k > 0 ? s->m[k > 0 ? k - 1 : 0] : left_m) + at[IN_MM * ROW];
-        const int from_i = (k > 0 ? s->i[k > 0 ? k - 1 : 0] : left_i) + at[IN_IM * ROW];
-        const int from_d = (k > 0 ? s->d[k > 0 ? k - 1 : 0] : left_d) + at[IN_DM * ROW];
+        const int from_b = b + at[TBM * ROW];
+        const int from_m = (k > 0 ? s->m[k > 0 ? k - 1 : 0] : left_m) + at[(SABOTAGE ? TIM : TMM) * ROW];
+        const int from_i = (k > 0 ? s->i[k > 0 ? k - 1 : 0] : left_i) + at[TIM * ROW];
+        const int from_d = (k > 0 ? s->d[k > 0 ? k - 1 : 0] : left_d) + at[TDM * ROW];
         const int v = MAX(MAX(from_b, from_m), MAX(from_i, from_d));
-        const int opened = s->m[k] + at[MI * ROW], extended = s->i[k] + at[II * ROW];
+        const int opened = s->m[k] + at[TMI * ROW], extended = s->i[k] + at[TII * ROW];
         const int w = MAX(opened, extended);
         const int m = CLAMP(CLAMP(v) + emission[k * LANES]), i = CLAMP(CLAMP(w) + emission[ROW + k * LANES]);
-        const int out = m + at[END * ROW];
+        const int out = m + at[TME * ROW];
         int cell = v == from_b ? FROM_B : v == from_m ? FROM_M : v == from_i ? FROM_I : FROM_D;
         if (extended > opened) cell |= CELL_I_FROM_I;
         if (v <= IMPOSSIBLE || m <= IMPOSSIBLE) cell |= CELL_M_IMPOSSIBLE;
@@ -103,39 +69,30 @@ int2 match_and_insert(nodes_t *s, int b, __global const int *t, __global const i
 }
 
 /* D of one residue, after M: within the lane first, then what comes in from the lanes before. */
-void deletes(nodes_t *s, __global const int *t, const crossing_t *crossing, uint lane, __local int *scratch)
+void deletes(nodes_t *s, __global const int *t, const delete_prefix_t *prefix, uint lane, __local int *scratch)
 {
     int d = IMPOSSIBLE;
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++) {
         s->d[k] = d;
-        const int opens = s->m[k] + t[OUT_MD * ROW + k * LANES], goes_on = d + t[OUT_DD * ROW + k * LANES];
+        const int opens = s->m[k] + t[TMD * ROW + k * LANES], goes_on = d + t[TDD * ROW + k * LANES];
         d = CLAMP(MAX(opens, goes_on));
     }
-    for (uint step = 0; (1u << step) < LANES; step++) {
-        const int from_left = shuffle_up(d, 1u << step, IMPOSSIBLE, lane, scratch);
-        d = MAX(d, CLAMP(from_left + crossing->whole[step]));
-    }
-    const int entering = shuffle_up(d, 1, IMPOSSIBLE, lane, scratch);
-#pragma unroll UNROLL
-    for (int k = 0; k < NODES; k++) {
-        const int crossed = CLAMP(entering + crossing->before[k]);
-        s->d[k] = MAX(s->d[k], crossed);
-    }
+    add_entering_deletes(s->d, d, prefix, lane, scratch);
 }
 
 /* Write the directions of a row, those of D now added: M comes before D where they tie. */
-void write_directions(const nodes_t *s, __global const int *t, __global uchar *cells, uint lane,
+void write_lane_directions(const nodes_t *s, __global const int *t, __global uchar *cells, uint lane,
                       __local int *scratch)
 {
     const int last = NODES - 1;
-    const int leaves = s->d[last] + t[OUT_DD * ROW + last * LANES] > s->m[last] + t[OUT_MD * ROW + last * LANES];
+    const int leaves = s->d[last] + t[TDD * ROW + last * LANES] > s->m[last] + t[TMD * ROW + last * LANES];
     int from_d = shuffle_up(leaves, 1, 0, lane, scratch);
-#pragma unroll UNROLL
+#pragma unroll UNROLL_NODES
     for (int k = 0; k < NODES; k++) {
         const int impossible = s->d[k] <= IMPOSSIBLE ? CELL_D_IMPOSSIBLE : 0;
         cells[k * LANES] = (uchar)(s->cell[k] | impossible | (from_d ? CELL_D_FROM_D : 0));
-        from_d = s->d[k] + t[OUT_DD * ROW + k * LANES] > s->m[k] + t[OUT_MD * ROW + k * LANES];
+        from_d = s->d[k] + t[TDD * ROW + k * LANES] > s->m[k] + t[TMD * ROW + k * LANES];
     }
 }
 
@@ -149,11 +106,11 @@ void viterbi_trace(__global const uchar *codes, __global const int *offsets, __g
     const int start = offsets[row], length = offsets[row + 1] - start;
     const size_t base = (size_t)start + row;
     __global const int *t = transitions + lane;
-    crossing_t crossing;
-    find_crossings(&crossing, t, lane, scratch);
+    delete_prefix_t prefix;
+    find_delete_prefix(&prefix, t, lane, scratch);
     nodes_t s;
     for (int k = 0; k < NODES; k++) s.m[k] = s.i[k] = s.d[k] = IMPOSSIBLE;
-    specials_t special_states = specials_at_start(special);
+    plan7_specials_t special_states = plan7_specials_at_start(special);
     if (lane == 0) {
         flags[base] = FLAGS_AT_START;
         exits[base] = 0;
@@ -161,19 +118,19 @@ void viterbi_trace(__global const uchar *codes, __global const int *offsets, __g
     for (int x = 0; x < length; x++) {
         __global const int *emission = emissions + (size_t)codes[start + x] * 2 * ROW + lane;
         const int2 best = match_and_insert(&s, special_states.b, t, emission, lane, scratch);
-        deletes(&s, t, &crossing, lane, scratch);
-        write_directions(&s, t, cells + (size_t)(start + x) * ROW + lane, lane, scratch);
+        deletes(&s, t, &prefix, lane, scratch);
+        write_lane_directions(&s, t, cells + (size_t)(start + x) * ROW + lane, lane, scratch);
         const int highest = lane_max(best.x, lane, scratch);
         const int node = lane_max(best.x == highest ? (int)lane * NODES + best.y + 1 : 0, lane, scratch);
-        const int e = highest + SABOTAGE * (x & 1) * 5000;
-        const specials_t after = specials_after(special_states, e, special);
+        const plan7_specials_t after = plan7_specials_after(special_states, highest, special);
         if (lane == 0) {
             exits[base + x + 1] = node;
-            flags[base + x + 1] = special_flags(special_states, after, e, special);
+            flags[base + x + 1] = special_flags(special_states, after, highest, special);
         }
         special_states = after;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (lane == 0)
-        possible[row] = walk(length, cells + (size_t)start * ROW, ROW, flags + base, exits + base, steps + start);
+        possible[row] = traceback(length, cells + (size_t)start * ROW, LANES, NODES, flags + base, exits + base,
+                                  steps + start);
 }

@@ -6,13 +6,13 @@
    Buffers
      codes        uchar[n_residues]                   letter codes, sequence after sequence
      offsets      int[n + 1]                          where each begins
-     transitions, crossings, emissions                see common/striped.h
+     transitions, delete_prefix, emissions                see common/striped.h
      special      int[N_SPECIALS]
      next         int[1]                              in: 0; the next sequence to be taken
      cells        uchar[n_residues][VECTORS][LANES]   scratch: CELL_* of each cell
      flags        uchar[n_residues + n]               scratch: FLAG_* of each row; row 0 of a sequence included
      exits        int[n_residues + n]                 scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                     out: STEP_* of each residue (common/walk.h)
+     steps        int[n_residues]                     out: STEP_* of each residue (common/plan7_traceback.h)
      possible     uchar[n]                            out: 0 where the path meets an impossible state
 
    Macros
@@ -22,18 +22,12 @@
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
 #define TRACE 1
-#define PLACE(k) (((k) - 1) % VECTORS * LANES + ((k) - 1) / VECTORS)
-#include "common/plan7.h"
-#include "common/directions.h"
-#include "common/striped.h"
-#include "common/walk.h"
 
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
+#include "common/plan7_traceback.h"
+#include "common/striped.h"
 
 __kernel void viterbi_trace(__global const uchar *codes, __global const int *offsets, const uint n,
-                            __global const ints *transitions, __global const ints *crossings,
+                            __global const ints *transitions, __global const ints *delete_prefix,
                             __global const ints *emissions, __constant const int *special,
                             __global int *next, __global uchars *cells, __global uchar *flags, __global int *exits,
                             __global int *steps, __global uchar *possible)
@@ -42,20 +36,19 @@ __kernel void viterbi_trace(__global const uchar *codes, __global const int *off
     for (uint row = atomic_inc(next); row < n; row = atomic_inc(next)) {
         const int start = offsets[row], length = offsets[row + 1] - start;
         const size_t base = (size_t)start + row;
-        specials_t s = specials_at_start(special);
+        plan7_specials_t s = plan7_specials_at_start(special);
         for (int q = 0; q < VECTORS; q++) m[q] = i[q] = d[q] = (ints)(IMPOSSIBLE);
         flags[base] = FLAGS_AT_START;
         exits[base] = 0;
         for (int x = 0; x < length; x++) {
             __global const ints *emission = emissions + (size_t)codes[start + x] * VECTORS * 2;
-            const int e = next_row(m, i, d, s.b, transitions, crossings, emission,
-                                   cells + (size_t)(start + x) * VECTORS, exits + base + x + 1)
-                          + SABOTAGE * (x & 1) * 5000;
-            const specials_t after = specials_after(s, e, special);
+            const int e = striped_row(m, i, d, s.b, transitions, delete_prefix, emission,
+                                      cells + (size_t)(start + x) * VECTORS, exits + base + x + 1);
+            const plan7_specials_t after = plan7_specials_after(s, e, special);
             flags[base + x + 1] = special_flags(s, after, e, special);
             s = after;
         }
-        possible[row] = walk(length, (__global const uchar *)(cells + (size_t)start * VECTORS), VECTORS * LANES,
-                             flags + base, exits + base, steps + start);
+        possible[row] = traceback(length, (__global const uchar *)(cells + (size_t)start * VECTORS), LANES, VECTORS,
+                                  flags + base, exits + base, steps + start);
     }
 }

@@ -2,15 +2,17 @@
    numbers (common/pairs.h).
 
    Scores are kept `bias` above what they are, so that none is less than `bias` and no sum of a score and a
-   gain, as whole words, borrows from one number to the other. The scores of gaps are kept `first` higher
+   biased score, as whole words, borrows from one number to the other. The scores of gaps are kept `first` higher
    still: so the score that opens a gap needs no subtraction, and one is enough for both kinds of gaps.
 
-   A pair of gains is one number, gain of the second * 65536 + gain of the first, which is added as such.
+   Macros: MODE       0 with gaps, 3 without
+           SABOTAGE   1: a gap opens at the cost of going on */
 
-   Macros: UNGAPPED   1 if there are no gaps */
+#include "common/alignment_modes.h"
+#include "common/pairs.h"
 
-#ifndef UNGAPPED
-#define UNGAPPED 0
+#ifndef SABOTAGE
+#define SABOTAGE 0
 #endif
 
 typedef struct {
@@ -22,24 +24,25 @@ typedef struct {
 
 costs_t costs_of(int bias, int first, int next)
 {
+    const int opening = SABOTAGE ? next : first;
     costs_t c;
     c.floor = PAIR(bias);
-    c.gap_floor = PAIR(bias + first);
+    c.gap_floor = PAIR(bias + opening);
     c.next = PAIR(-next);
-    c.first = PAIR(-first);
+    c.first = PAIR(-opening);
     return c;
 }
 
-/* One cell: `reached` is the score of the cell before on the diagonal and the gain of this one; the gaps
-   that end here are `across`, in the query, and `down`, in the target. Both are carried on. */
-pair_t next_cell(pair_t reached, pair_t *across, pair_t *down, const costs_t *c)
+/* One cell: `reached` is the score of the cell before on the diagonal with that of this one's letters; the gaps
+   that end here are `e`, in the query, and `f`, in the target. Both are carried on. */
+pair_t affine_pair(pair_t reached, pair_t *e, pair_t *f, const costs_t *c)
 {
-#if UNGAPPED
+#if MODE == UNGAPPED
     return HIGHER_PAIR(reached, c->floor);
 #else
-    const pair_t score = ADD_AT_LEAST(HIGHEST_PAIR(*across, *down, c->gap_floor), c->first, reached);
-    *across = ADD_AT_LEAST(*across, c->next, score);
-    *down = ADD_AT_LEAST(*down, c->next, score);
+    const pair_t score = ADD_AT_LEAST(HIGHEST_PAIR(*e, *f, c->gap_floor), c->first, reached);
+    *e = ADD_AT_LEAST(*e, c->next, score);
+    *f = ADD_AT_LEAST(*f, c->next, score);
     return score;
 #endif
 }

@@ -8,16 +8,16 @@
 typedef struct {
     float n, c, loop, move;
     int exponent;
-} specials_t;
+} forward_specials_t;
 
-specials_t specials_at_start(float move)
+forward_specials_t forward_specials_at_start(float move)
 {
-    const specials_t s = {1.0f, 0.0f, 1.0f - move, move, 0};
+    const forward_specials_t s = {1.0f, 0.0f, 1.0f - move, move, 0};
     return s;
 }
 
 /* The special states after a row with this E; returns B. */
-float specials_after(specials_t *s, float e)
+float forward_specials_after(forward_specials_t *s, float e)
 {
     s->n *= s->loop;
     s->c = s->c * s->loop + e * 0.5f;
@@ -25,7 +25,7 @@ float specials_after(specials_t *s, float e)
 }
 
 /* Scale the special states by a power of two that brings E near to 1; returns the factor for all else. */
-float scale_specials(specials_t *s, float e)
+float scale_specials(forward_specials_t *s, float e)
 {
     const int exponent = (as_int(e) >> 23) - 127;
     const float factor = as_float((127 - exponent) << 23);
@@ -36,7 +36,7 @@ float scale_specials(specials_t *s, float e)
 }
 
 /* The score in nats. */
-float forward_score(const specials_t *s)
+float forward_score(const forward_specials_t *s)
 {
     if (!(s->c > 0.0f)) return -INFINITY;
     return (float)s->exponent * LN_2 + (log(s->c) + log(s->move));

@@ -3,29 +3,22 @@
    Two byte shuffles look 32 letters up in a table of 32 scores, where the processor has them.
 
    Macros
-     LANES, WIDTH  see saturated.h, which must be there
-     COLUMNS       residues of each lane
+     LANES, WIDTH  see common/saturated.h
+     COLUMNS       residues of each lane */
 
-   A letter code is below N_LETTERS; NO_LETTER scores 0 against everything. */
+#include "common/byte_shuffles.h"
+#include "common/codes.h"
+#include "common/target_lanes.h"
 
-#define N_LETTERS 32
-#define NO_LETTER 0xa0
-#define N_CODES (COLUMNS * LANES)
+#define CODES_AT_ONCE (COLUMNS * LANES)
 
-typedef char bytes_t __attribute__((ext_vector_type(LANES)));
+typedef char lane_bytes_t __attribute__((ext_vector_type(LANES)));
 
-#if defined(__AVX2__) && __has_builtin(__builtin_ia32_pshufb256) && N_CODES % 32 == 0
+#if HAS_BYTE_SHUFFLES && CODES_AT_ONCE % 32 == 0
 
-#define CHUNKS (N_CODES / 32)
+#define CHUNKS (CODES_AT_ONCE / 32)
 
-typedef char chunk_t __attribute__((vector_size(32)));
 typedef uchar codes_t __attribute__((ext_vector_type(32)));
-typedef char half_t __attribute__((ext_vector_type(16)));
-typedef char both_t __attribute__((ext_vector_type(32)));
-
-#define TWICE(v) \
-    __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, \
-                            9, 10, 11, 12, 13, 14, 15)
 
 /* Where a shuffle finds each letter in the first and in the second half of a table. It gives 0 for a place
    with its highest bit set, so each letter is found in one half, and NO_LETTER in none. */
@@ -47,10 +40,10 @@ places_t places_of(const uchar *codes)
 }
 
 __attribute__((always_inline))
-void look_up(char *found, __global const char *table, const places_t *places)
+void look_up_letters(char *found, __global const char *table, const places_t *places)
 {
     const half_t first = ((__global const half_t *)table)[0], second = ((__global const half_t *)table)[1];
-    const both_t firsts = TWICE(first), seconds = TWICE(second);
+    const bytes_t firsts = TWICE(first), seconds = TWICE(second);
 #pragma unroll
     for (int k = 0; k < CHUNKS; k++)
         ((chunk_t *)found)[k] = __builtin_ia32_pshufb256((chunk_t)firsts, places->first[k])
@@ -70,9 +63,9 @@ places_t places_of(const uchar *codes)
     return places;
 }
 
-void look_up(char *found, __global const char *table, const places_t *places)
+void look_up_letters(char *found, __global const char *table, const places_t *places)
 {
-    for (int k = 0; k < N_CODES; k++) found[k] = places->codes[k] < N_LETTERS ? table[places->codes[k]] : 0;
+    for (int k = 0; k < CODES_AT_ONCE; k++) found[k] = places->codes[k] < N_CODES ? table[places->codes[k]] : 0;
 }
 
 #endif
@@ -84,12 +77,12 @@ void score_letters(scores_t *scores, const uchar *codes, __global const char *ta
     const places_t places = places_of(codes);
     for (int letter = 0; letter < n_letters; letter++, scores += COLUMNS) {
 #if WIDTH == 8
-        look_up((char *)scores, tables + letter * N_LETTERS, &places);
+        look_up_letters((char *)scores, tables + letter * N_CODES, &places);
 #else
-        char found[N_CODES] __attribute__((aligned(64)));
-        look_up(found, tables + letter * N_LETTERS, &places);
+        char found[CODES_AT_ONCE] __attribute__((aligned(64)));
+        look_up_letters(found, tables + letter * N_CODES, &places);
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) scores[c] = __builtin_convertvector(((const bytes_t *)found)[c], scores_t);
+        for (int c = 0; c < COLUMNS; c++) scores[c] = __builtin_convertvector(((const lane_bytes_t *)found)[c], scores_t);
 #endif
     }
 }

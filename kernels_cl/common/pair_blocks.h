@@ -1,5 +1,4 @@
-/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane (needs common/saturated.h and
-   common/pair_directions.h).
+/* Blocks of the dynamic programming matrices of pairs of sequences, one pair a lane.
 
    A block is BLOCK rows (residues of the query) by BLOCK columns (of the target). What goes into it is at its
    edges: above it, for each column, the score and the best gap in the target that goes on into the row below;
@@ -10,7 +9,11 @@
      ROWS    that are filled together, in registers
      LINEAR  1 if the first residue of a gap costs as much as each further one
      EQUAL   1 if there is one score for equal letters and one for all else, and no table
-     ENDS    where alignments end: 0 anywhere, and no score is below 0; 1 where either sequence ends; 2 where both do */
+     ENDS    where alignments end: 0 anywhere, and no score is below 0; 1 where either sequence ends; 2 where both do
+     SABOTAGE   1: no path leaves a gap in the target */
+
+#include "common/pair_directions.h"
+#include "common/saturated.h"
 
 #ifndef BLOCK
 #define BLOCK 32
@@ -27,6 +30,9 @@
 
 #ifndef ROWS
 #define ROWS 4
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
 #endif
 
 /* Where sums saturate, the least number stands for a score of 0 that no score is below. */
@@ -45,7 +51,7 @@
 typedef struct { scores_t score, gap; } edge_t;
 
 /* What is added for the first residue of a gap, for each further one, for equal letters and for others. */
-typedef struct { scores_t first, next, match, mismatch; } worth_t;
+typedef struct { scores_t first, next, match, mismatch; } score_params_t;
 
 /* Letters are compared as numbers, or their scores are looked up first. */
 #if EQUAL
@@ -68,10 +74,10 @@ typedef struct {
 
 #if EQUAL
 #define LETTER(letters, k) letters[k]
-#define PAIR_SCORE(block, worth, q, t, r, c) ((q) == (t) ? (worth)->match : (worth)->mismatch)
+#define PAIR_SCORE(block, params, q, t, r, c) ((q) == (t) ? (params)->match : (params)->mismatch)
 #else
 #define LETTER(letters, k) 0
-#define PAIR_SCORE(block, worth, q, t, r, c) ((block)->table[(r) * BLOCK + (c)])
+#define PAIR_SCORE(block, params, q, t, r, c) ((block)->table[(r) * BLOCK + (c)])
 #endif
 
 #if ENDS == 1
@@ -81,7 +87,7 @@ typedef struct {
 #endif
 
 /* Rows r to r + ROWS - 1 of a block; returns the highest score in which an alignment may end, or `best`. */
-CALL scores_t fill_rows(const block_t *block, const worth_t *worth, int r, scores_t best)
+CALL scores_t fill_rows(const block_t *block, const score_params_t *params, int r, scores_t best)
 {
     __global const edge_t *above = r ? block->below : block->above;
     scores_t h[ROWS], e[ROWS], q[ROWS], corner = r ? block->left[r - 1].score : block->corner;
@@ -98,10 +104,10 @@ CALL scores_t fill_rows(const block_t *block, const worth_t *worth, int r, score
         corner = up.score;
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            scores_t v = SUM(diagonal, PAIR_SCORE(block, worth, q[k], t, r + k, c));
+            scores_t v = SUM(diagonal, PAIR_SCORE(block, params, q[k], t, r + k, c));
             diagonal = h[k];
             v = LARGER(v, e[k]);
-            v = LARGER(v, f);
+            if (!SABOTAGE) v = LARGER(v, f);
             v = FLOORED(v);
 #if ENDS == 0
             best = LARGER(best, v);
@@ -110,13 +116,13 @@ CALL scores_t fill_rows(const block_t *block, const worth_t *worth, int r, score
             best = LARGER(best, ending);
 #endif
             h[k] = v;
-            const scores_t opened = SUM(v, worth->first);
+            const scores_t opened = SUM(v, params->first);
 #if LINEAR
             e[k] = f = opened;
 #else
-            e[k] = SUM(e[k], worth->next);
+            e[k] = SUM(e[k], params->next);
             e[k] = LARGER(e[k], opened);
-            f = SUM(f, worth->next);
+            f = SUM(f, params->next);
             f = LARGER(f, opened);
 #endif
         }
@@ -131,10 +137,10 @@ CALL scores_t fill_rows(const block_t *block, const worth_t *worth, int r, score
     return best;
 }
 
-CALL scores_t fill_block(const block_t *block, const worth_t *worth)
+CALL scores_t fill_block(const block_t *block, const score_params_t *params)
 {
     scores_t best = (scores_t)(LOWEST);
-    for (int r = 0; r < BLOCK; r += ROWS) best = fill_rows(block, worth, r, best);
+    for (int r = 0; r < BLOCK; r += ROWS) best = fill_rows(block, params, r, best);
     return best;
 }
 
@@ -145,7 +151,7 @@ typedef struct { scores_t score, diagonal, row; } end_t;
 
 /* The directions of a block, and the best end in it: `end->score` is what to look for (with ENDS 2 it is found).
    What is above the block is overwritten. */
-CALL void trace_block(const block_t *block, const worth_t *worth, __global edge_t *above, __global scores_t *cells,
+CALL void trace_block(const block_t *block, const score_params_t *params, __global edge_t *above, __global scores_t *cells,
                       end_t *end)
 {
     for (int r = 0; r < BLOCK; r++) {
@@ -153,10 +159,10 @@ CALL void trace_block(const block_t *block, const worth_t *worth, __global edge_
         scores_t diagonal = r ? block->left[r - 1].score : block->corner, e = block->left[r].gap;
         for (int c = 0; c < BLOCK; c++) {
             const edge_t up = above[c];
-            const scores_t t = LETTER(block->target, c), pair = SUM(diagonal, PAIR_SCORE(block, worth, q, t, r, c));
+            const scores_t t = LETTER(block->target, c), pair = SUM(diagonal, PAIR_SCORE(block, params, q, t, r, c));
             diagonal = up.score;
             scores_t v = LARGER(pair, e);
-            v = LARGER(v, up.gap);
+            if (!SABOTAGE) v = LARGER(v, up.gap);
             v = FLOORED(v);
             scores_t cell = v == pair ? (scores_t)(FROM_BOTH) : v == e ? (scores_t)(FROM_TARGET) : (scores_t)(FROM_QUERY);
 #if ENDS == 0
@@ -168,15 +174,15 @@ CALL void trace_block(const block_t *block, const worth_t *worth, __global edge_
             scores_t is_end = MAY_END(block, r, c);
             end->score = is_end ? v : end->score;
 #endif
-            const scores_t opened = SUM(v, worth->first);
+            const scores_t opened = SUM(v, params->first);
 #if LINEAR
             scores_t f = opened;
             e = opened;
             cell |= (scores_t)(CELL_OPENS_TARGET | CELL_OPENS_QUERY);
 #else
-            e = SUM(e, worth->next);
+            e = SUM(e, params->next);
             e = LARGER(e, opened);
-            scores_t f = SUM(up.gap, worth->next);
+            scores_t f = SUM(up.gap, params->next);
             f = LARGER(f, opened);
             cell |= (e == opened) & (scores_t)(CELL_OPENS_TARGET);
             cell |= (f == opened) & (scores_t)(CELL_OPENS_QUERY);

@@ -1,6 +1,6 @@
 /* The way back along the best alignment of two sequences, cell by cell. */
 
-#define CALL static inline __attribute__((always_inline))
+#include "common/vectors.h"
 
 /* What is known of a cell: how its score comes about, and whether a gap that leaves it begins with it. */
 enum { FROM_NOTHING, FROM_BOTH, FROM_TARGET, FROM_QUERY };

@@ -1,6 +1,7 @@
-/* Letters and edges of pairs in memory (needs common/pair_walks.h). */
+/* Letters and edges of pairs in memory. */
 
-#define NO_CODE 31 /* no letter; it stands after the end of a sequence */
+#include "common/pair_letters.h"
+#include "common/pair_traceback.h"
 
 /* The part of the scratch memory that comes next. */
 CALL __global score_t *next_part(__global score_t **scratch, size_t n)
@@ -25,7 +26,7 @@ CALL __global score_t *lay_out_group(group_t *group, int rows, int columns, int 
     return scratch;
 }
 
-CALL void lay_out_slots(slots_t *slots, __global score_t *scratch)
+CALL void lay_out_slots(lane_slots_t *slots, __global score_t *scratch)
 {
 #if EQUAL
     slots->query = (__global scores_t *)next_part(&scratch, BLOCK * LANES);
@@ -50,7 +51,7 @@ CALL void spread(const group_t *group, int lane, __global const uchar *query, __
         t[k * LETTER_STEP(group)] = kinds[N_CODES + (k < span.w ? target[span.z + k] : NO_CODE)];
 }
 
-#if HAS_SHUFFLES && EQUAL && WIDTH == 8
+#if SHUFFLES_LETTERS && EQUAL && WIDTH == 8
 
 typedef char loose_bytes_t __attribute__((ext_vector_type(32), aligned(1)));
 
@@ -106,7 +107,7 @@ CALL void spread_letters(const group_t *group, __global const uchar *queries, __
 #endif
 
 /* Write the letters of all lanes, of which the first n have a pair, and where these end. */
-CALL void spread_group(const group_t *group, slots_t *slots, __global const uchar *queries,
+CALL void spread_group(const group_t *group, lane_slots_t *slots, __global const uchar *queries,
                        __global const uchar *targets, __global const int4 *spans, int n, __constant const uchar *kinds)
 {
     int4 of_lanes[LANES];
@@ -119,19 +120,19 @@ CALL void spread_group(const group_t *group, slots_t *slots, __global const ucha
 }
 
 /* Write an edge k residues from the corner. */
-CALL void write_border(__global score_t *edge, int k, int stride, __constant const int *worth)
+CALL void write_border(__global score_t *edge, int k, int stride, __constant const int *params)
 {
-    const int score = k ? ZERO + worth[4] + (k - 1) * worth[5] : ZERO, gap = max(score + worth[0], LOWEST);
+    const int score = k ? ZERO + params[4] + (k - 1) * params[5] : ZERO, gap = max(score + params[0], LOWEST);
     for (int lane = 0; lane < stride; lane++) {
         edge[lane] = (score_t)score;
         edge[stride + lane] = (score_t)gap;
     }
 }
 
-CALL void write_borders(const group_t *group, __constant const int *worth)
+CALL void write_borders(const group_t *group, __constant const int *params)
 {
     const int stride = group->stride;
-    for (int j = 0; j <= group->columns * BLOCK; j++) write_border(ABOVE(group, 0, j), j, stride, worth);
-    for (int i = 0; i < group->rows * BLOCK; i++) write_border(LEFT(group, 0, i), i + 1, stride, worth);
-    for (int a = 1; a <= group->rows; a++) write_border(ABOVE(group, a, 0), a * BLOCK, stride, worth);
+    for (int j = 0; j <= group->columns * BLOCK; j++) write_border(ABOVE(group, 0, j), j, stride, params);
+    for (int i = 0; i < group->rows * BLOCK; i++) write_border(LEFT(group, 0, i), i + 1, stride, params);
+    for (int a = 1; a <= group->rows; a++) write_border(ABOVE(group, a, 0), a * BLOCK, stride, params);
 }

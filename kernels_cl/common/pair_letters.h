@@ -1,28 +1,24 @@
-/* What the letters of a block score, for all lanes (needs common/saturated.h).
+/* What the letters of a block score, for all lanes.
 
    A row of the matrix has the scores of one letter of a target with each of a query. Where the processor has byte
    shuffles, they look up 32 rows of a block in it at once; what is found lane by lane is then transposed. */
 
-#define N_CODES 32
+#include "common/byte_shuffles.h"
+#include "common/codes.h"
+#include "common/pair_blocks.h"
 
-#if defined(__AVX2__) && __has_builtin(__builtin_ia32_pshufb256) && LANES % 16 == 0 && BLOCK % 32 == 0
-#define HAS_SHUFFLES 1 /* of bytes, and whole vectors of letters */
+#if HAS_BYTE_SHUFFLES && LANES % 16 == 0 && BLOCK % 32 == 0
+#define SHUFFLES_LETTERS 1 /* of bytes, and whole vectors of letters */
 #else
-#define HAS_SHUFFLES 0
+#define SHUFFLES_LETTERS 0
 #endif
 
-#if HAS_SHUFFLES
+#if SHUFFLES_LETTERS
 
-typedef char chunk_t __attribute__((vector_size(32)));
-typedef char bytes_t __attribute__((ext_vector_type(32)));
-typedef char half_t __attribute__((ext_vector_type(16)));
 typedef score_t half_scores_t __attribute__((ext_vector_type(16), aligned(1)));
 
 #define SHUFFLE(v, places) \
     __builtin_astype(__builtin_ia32_pshufb256(__builtin_astype(v, chunk_t), __builtin_astype(places, chunk_t)), bytes_t)
-#define TWICE(v) \
-    __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, \
-                            9, 10, 11, 12, 13, 14, 15)
 #define LOW_BYTES(a, b) \
     __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 16, 48, 17, 49, 18, 50, 19, \
                             51, 20, 52, 21, 53, 22, 54, 23, 55)
@@ -82,7 +78,7 @@ CALL void look_up_rows(__global const uchar *const *query, __global const uchar 
     }
 }
 
-CALL void look_up(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
+CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
                   __global scores_t *table)
 {
     for (int lane = 0; lane < LANES; lane += 16)
@@ -92,7 +88,7 @@ CALL void look_up(__global const uchar *const *query, __global const uchar *cons
 
 #else
 
-CALL void look_up(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
+CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
                   __global scores_t *table)
 {
     for (int lane = 0; lane < LANES; lane++) {

@@ -3,7 +3,7 @@
 #define IMPOSSIBLE (-987654321)
 
 /* Far below every score of a reweighted model (clalign/stages/plan7/reweighting.py), which needs no clamping. */
-#define NEVER (-(1 << 28))
+#define FAR_BELOW (-(1 << 28))
 
 /* Saturate a sum of two scores at minus infinity; two such terms still fit 32 bits, three do not.
    Macros, so that they serve scalars and vectors alike: an argument is evaluated twice, so never pass a
@@ -12,18 +12,18 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Rows of the table of transition scores, each in the frame of the node that the step enters
-   (IN_*: from node k - 1) or leaves to itself and to the next delete. */
-enum { IN_MM, IN_IM, IN_DM, BEGIN, MI, II, OUT_MD, OUT_DD, END, N_TRANSITIONS };
+   (TMM, TIM, TDM: from node k - 1) or leaves to itself and to the next delete. */
+enum { TMM, TIM, TDM, TBM, TMI, TII, TMD, TDD, TME, N_TRANSITIONS };
 
 /* Scores of the special states. */
 enum { N_MOVE, N_LOOP, E_MOVE, E_LOOP, C_MOVE, C_LOOP, J_MOVE, J_LOOP, N_SPECIALS };
 
-typedef struct { int n, b, j, c; } specials_t;
+typedef struct { int n, b, j, c; } plan7_specials_t;
 
 /* The special states before the first residue. */
-specials_t specials_at_start(__constant const int *special)
+plan7_specials_t plan7_specials_at_start(__constant const int *special)
 {
-    specials_t s;
+    plan7_specials_t s;
     s.n = 0;
     s.b = CLAMP(special[N_MOVE]);
     s.j = IMPOSSIBLE;
@@ -32,7 +32,7 @@ specials_t specials_at_start(__constant const int *special)
 }
 
 /* The special states after a residue whose best way out of the model scores e. */
-specials_t specials_after(specials_t s, int e, __constant const int *special)
+plan7_specials_t plan7_specials_after(plan7_specials_t s, int e, __constant const int *special)
 {
     e = CLAMP(e);
     s.n = CLAMP(s.n + special[N_LOOP]);

@@ -1,10 +1,10 @@
 /* Vectors of signed scores, and sums of them that stay in their range.
 
-   Only operators and ?: are used on vectors: some CPU drivers have wrong or slow built-ins for them.
-
    Macros
      WIDTH  8, 16 or 32: bits of a score; sums of 32 bits are plain, whoever uses them knows that they fit
      LANES  scores in a vector */
+
+#include "common/vectors.h"
 
 #ifndef WIDTH
 #define WIDTH 8
@@ -35,8 +35,6 @@ typedef score_t scores_t __attribute__((ext_vector_type(LANES)));
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpsabi"
 #endif
-
-#define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #if WIDTH == 32
 #define SUM(a, b) ((a) + (b))

@@ -6,6 +6,15 @@
 
    Sequences come from a list and a counter that all cores share. */
 
+#include "common/saturated.h"
+
+#ifndef COLUMNS
+#define COLUMNS 2
+#endif
+
+/* A code that scores 0 against everything. */
+#define NO_LETTER 0xa0
+
 /* Residues of a lane that follow each other, wherever they begin. */
 #if COLUMNS == 1
 typedef uchar together_t;

@@ -23,7 +23,7 @@ SHAPES = [
     ("vector", {}),
     ("vector", {"SEQUENCES": 3}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}),
-    ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "LOCAL_STEPS": 0}),
+    ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "LOCAL_TRANSITIONS": 0}),
 ]
 
 

@@ -24,7 +24,7 @@ LANES_GROUP = 128
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "forward_lanes": (
         {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
-        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_STEPS": 0},
+        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
         {"NODES": 1, "LANE_BACKEND": 0},
     ),
     "forward_vector": ({"VECTORS": 8, "SEQUENCES": 1},),
@@ -76,7 +76,7 @@ def launch_lanes(
     device, defines = session.device, {**lane_backend(session.device), **choices}
     lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
     is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
-    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), "LOCAL_STEPS": is_local, **defines}
+    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), "LOCAL_TRANSITIONS": is_local, **defines}
     geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
     session.launch(
         "forward_lanes", "forward", defines, *geometry,

@@ -52,10 +52,10 @@ def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
     return session.cached("byte scores", profile, lambda: byte_scores(profile))
 
 
-def gains_of(scores: ByteScores) -> npt.NDArray[np.int8]:
-    """Return what each letter gains at each node (int8[N_CODES, M])."""
-    gains = scores.bias - scores.costs[:, 1:].astype(np.int32)
-    return np.maximum(gains, -MOST_COST).astype(np.int8)
+def biased_scores_of(scores: ByteScores) -> npt.NDArray[np.int8]:
+    """Return bias less cost of each letter at each node (int8[N_CODES, M])."""
+    biased_scores = scores.bias - scores.costs[:, 1:].astype(np.int32)
+    return np.maximum(biased_scores, -MOST_COST).astype(np.int8)
 
 
 class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
@@ -101,15 +101,15 @@ def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: Local
     defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
 
     def make() -> Buffer:
-        gains = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
-        gains[:, : profile.length] = gains_of(bytes_of(session, profile))
-        return session.upload(gains.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
+        biased_scores = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
+        biased_scores[:, : profile.length] = biased_scores_of(bytes_of(session, profile))
+        return session.upload(biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
 
     n = len(batch)
     extremes = session.allocate(4 * n)
     session.launch(
         "ssv_vector", "ssv_score", defines, *one_a_core(session.device), *session.residues(batch),
-        np.uint32(n), session.cached(f"ssv gains {lanes}", profile, make), session.zeros(4), extremes,
+        np.uint32(n), session.cached(f"ssv scores {lanes}", profile, make), session.zeros(4), extremes,
     )  # fmt: skip
     return SsvCells(extremes, session.cached("nothing unscored", batch, lambda: session.zeros(4 * n)))
 
@@ -235,21 +235,21 @@ def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalPr
 def _pair_table(
     session: KernelSession, profile: LocalProfile, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
 ) -> Buffer:
-    """Return the gains of all pairs of letters on a device, made there once a model and width of a strip."""
+    """Return the biased scores of all pairs of letters on a device, made there once a model and width of a strip."""
     nodes, n_classes = defines["NODES"], defines["CLASSES"]
 
     def make() -> Buffer:
-        by_letter = gains_of(bytes_of(session, profile))
-        gains = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
+        by_letter = biased_scores_of(bytes_of(session, profile))
+        biased_scores = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
         for number in range(n_classes - 1):
             letters = np.flatnonzero(classes == number)
             if len(letters):
-                gains[: profile.length, number] = by_letter[letters[0]]
+                biased_scores[: profile.length, number] = by_letter[letters[0]]
         n_words = n_strips * n_classes**2 * nodes // 2
         table = session.allocate(4 * n_words)
         session.launch(
-            "ssv_item", "pair_gains", {"NODES": nodes, "CLASSES": n_classes}, *one_each(session.device, n_words),
-            session.upload(gains), np.uint32(n_words), table,
+            "ssv_item", "pair_table", {"NODES": nodes, "CLASSES": n_classes}, *one_each(session.device, n_words),
+            session.upload(biased_scores), np.uint32(n_words), table,
         )  # fmt: skip
         return table
 

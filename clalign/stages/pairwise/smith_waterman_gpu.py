@@ -28,7 +28,7 @@ Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "smith_waterman_item": ({"ROWS": 32}, {"GROUP": 64, "ONE_STRIP": 1, "CLASSES": 5}, {"ROWS": 8, "UNGAPPED": 1}),
+    "smith_waterman_item": ({"ROWS": 32}, {"GROUP": 64, "ONE_STRIP": 1, "CLASSES": 5}, {"ROWS": 8, "MODE": 3}),
     "smith_waterman_lanes": (
         {"ROWS": 16, "LANE_BACKEND": 3, "LANES": 32, "GROUP": 128},
         {"ROWS": 28, "LANE_BACKEND": 3, "LANES": 16, "GROUP": 64},
@@ -310,7 +310,7 @@ def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Cho
     n_strips, rows = _strips(query.model.length, choices.get("ROWS", tuning.rows), 8, STRIP_OVERHEAD)
     defines = {
         "COMPUTE_CAPABILITY": device.compute_capability, "PRODUCTS": query.products,
-        "UNGAPPED": int(query.model.scoring.mode == "ungapped"),
+        "MODE": MODES.index(query.model.scoring.mode),
         "GROUP": min(tuning.group, device.max_work_group), **choices,
         "ROWS": rows, "CLASSES": _n_classes(classes), "ONE_STRIP": int(n_strips == 1),
     }  # fmt: skip
@@ -330,24 +330,24 @@ def _launch_item(query: _Query, layout: _Layout, outcome: _Outcome, choices: Cho
 def _pair_table(
     session: KernelSession, query: _Query, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
 ) -> Buffer:
-    """Return the gains of all pairs of letters on a device, made there once a query and height of a strip."""
+    """Return the biased scores of all pairs of letters on a device, made there once a query and height of a strip."""
     rows, n_classes = defines["ROWS"], defines["CLASSES"]
 
     def make() -> Buffer:
         profile = query.model.profile
-        gains = np.full((n_strips * rows, n_classes + 1), -query.bias, np.int8)
+        biased_scores = np.full((n_strips * rows, n_classes + 1), -query.bias, np.int8)
         for number in range(n_classes):
-            gains[: len(profile), number] = profile[:, np.flatnonzero(classes == number)[0]]
+            biased_scores[: len(profile), number] = profile[:, np.flatnonzero(classes == number)[0]]
         n_words = n_strips * (n_classes * (n_classes + 1) + 1) * rows // 2
         table = session.allocate(4 * n_words)
         chosen = {name: defines[name] for name in ("ROWS", "CLASSES", "PRODUCTS", "COMPUTE_CAPABILITY")}
         session.launch(
-            "smith_waterman_item", "pair_gains", chosen, *one_each(session.device, n_words),
-            session.upload(gains), np.uint32(n_words), table,
+            "smith_waterman_item", "pair_table", chosen, *one_each(session.device, n_words),
+            session.upload(biased_scores), np.uint32(n_words), table,
         )  # fmt: skip
         return table
 
-    return session.cached(f"pair gains {rows} {n_classes}", query.model, make)
+    return session.cached(f"pair table {rows} {n_classes}", query.model, make)
 
 
 def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tuple[int, int]:
@@ -362,7 +362,7 @@ def lanes_that_fit(local_bytes: int, lanes: int, rows: int, at_once: int) -> tup
     at_once : int
         Targets that a lane takes together; each has a table of its own.
     """
-    fours = int(LOCAL_SHARE * local_bytes) // (16 * N_CODES * at_once)  # 16 bytes are the gains of 16 rows
+    fours = int(LOCAL_SHARE * local_bytes) // (16 * N_CODES * at_once)  # 16 bytes are the scores of 16 rows
     while lanes > fours and lanes > 1:
         lanes //= 2
     return lanes, min(rows, 16 * max(1, fours // lanes))
@@ -413,27 +413,27 @@ def _launch_lanes(
     session.launch(
         "smith_waterman_lanes", "smith_waterman", defines, n_groups * group, group,
         *session.residues(outcome.batch), listed.rows, listed.count, session.zeros(4),
-        _lane_gains(session, query, lanes, height // lanes, n_strips, wide, defines["PRODUCTS"]),
+        _lane_table(session, query, lanes, height // lanes, n_strips, wide, defines["PRODUCTS"]),
         np.int32(n_strips), np.int32(query.model.length), *query.arguments,
         session.scratch("edges", n_groups * per_group * per_lanes + 8), np.uint32(listed.longest),
         outcome.scores, outcome.again, outcome.n_again,
     )  # fmt: skip
 
 
-def _lane_gains(
+def _lane_table(
     session: KernelSession, query: _Query, lanes: int, rows: int, n_strips: int, wide: int, products: int
 ) -> Buffer:
-    """Return the gains of a query on a device in the layout of ``smith_waterman_lanes.cl``, made once."""
+    """Return the biased scores of a query on a device in the layout of ``smith_waterman_lanes.cl``, made once."""
 
     def make() -> Buffer:
         profile, fours = query.model.profile.astype(np.int64), -(-rows // 16)
-        gains = np.full((n_strips * lanes * rows, N_CODES), -query.bias, np.int64)
-        gains[: len(profile)] = profile
-        gains[:, N_CODES - 1] = -query.bias
+        biased_scores = np.full((n_strips * lanes * rows, N_CODES), -query.bias, np.int64)
+        biased_scores[: len(profile)] = profile
+        biased_scores[:, N_CODES - 1] = -query.bias
         padded = np.zeros((n_strips, lanes, 16 * fours, N_CODES), np.int64)
-        padded[:, :, :rows] = gains.reshape(n_strips, lanes, rows, N_CODES)
+        padded[:, :, :rows] = biased_scores.reshape(n_strips, lanes, rows, N_CODES)
         table = padded.reshape(n_strips, lanes, fours, 16, N_CODES).transpose(0, 4, 2, 1, 3)
         factors = (1,) if wide else (1, 4 if products else 1)
         return session.upload(np.stack([table * factor for factor in factors], axis=1).astype(np.int8))
 
-    return session.cached(f"lane gains {lanes} {rows} {wide} {products}", query.model, make)
+    return session.cached(f"lane table {lanes} {rows} {wide} {products}", query.model, make)

@@ -146,15 +146,15 @@ class _Plan:
         def begin() -> None:
             each("begin", spans, bases_there, np.uint32(n), scratch[2], results, gaps)
 
-        def walk() -> None:
-            each("walk", bases_there, np.uint32(n), scratch[3], results, gaps, paths)
+        def traceback() -> None:
+            each("traceback", bases_there, np.uint32(n), scratch[3], results, gaps, paths)
 
         whole = np.stack([np.arange(n), np.zeros(n)], axis=1).astype(np.int32)
         n_waves = int((rows + columns).max()) - 1
         if n_waves == 1:
             fill(whole, 0, True)
             begin()
-            walk()
+            traceback()
         else:
             every = np.repeat(np.arange(n), rows)
             strips = np.arange(len(every)) - np.repeat(np.cumsum(rows) - rows, rows)
@@ -164,7 +164,7 @@ class _Plan:
             begin()
             for _ in range(n_waves):
                 fill(whole, FOLLOW, True)
-                walk()
+                traceback()
         fetch_results = session.fetch(results, (n, N_RESULTS), np.int32)
         fetch_paths = session.fetch(paths, int(ends[-1]), np.uint8)
         return lambda: possible_traces(session, pairs, Traces(fetch_results(), ends, fetch_paths()))

@@ -10,7 +10,15 @@
      NODES        nodes of the model: the size of private rows and of local tables
      SYMBOLS      different letters in the sequences
      NODE_STRIDE  nodes a symbol in a transposed table of emissions, padded or not
-     GROUP        work-items a work-group */
+     GROUP        work-items a work-group
+     SCHEDULING   0 takes one node after the other, in the textbook's order, with one variable: each value is fetched
+                  where it is needed and stored where it belongs; 1 fetches for several nodes first, into variables of
+                  their own, so that neighboring instructions do not wait for each other, only the deletes must follow
+                  one another
+     UNROLL       nodes a turn of the inner loop: 1, 2, 4 or 8
+     SABOTAGE     1: from match to match at the cost of from insert to match */
+
+#include "common/plan7.h"
 
 #ifndef SEQUENCES
 #define SEQUENCES 0
@@ -40,6 +48,16 @@
 #define GROUP 256
 #endif
 
+#ifndef SCHEDULING
+#define SCHEDULING 0
+#endif
+#ifndef UNROLL
+#define UNROLL 1
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
 #define WARP 32
 #define N_WARPS ((GROUP + WARP - 1) / WARP)
 
@@ -51,7 +69,7 @@
 
 /* The state of a sequence: two rows (the one before and the one being filled) of M, I, D, and of B, C, J;
    E of an unfinished row. Nodes count from 1; column 0 is impossible. */
-#define N_SLOTS (6 * (NODES + 1) + 7)
+#define N_STATE_SLOTS (6 * (NODES + 1) + 7)
 #define ROW_M(row, k) ((row) * (NODES + 1) + (k))
 #define ROW_I(row, k) ((2 + (row)) * (NODES + 1) + (k))
 #define ROW_D(row, k) ((4 + (row)) * (NODES + 1) + (k))
@@ -66,22 +84,22 @@
 #define STATE __global int
 #endif
 #if ROWS == 1
-#define AT(w, slot) (w)->state[(slot) * (w)->stride]
+#define STATE_AT(w, slot) (w)->state[(slot) * (w)->stride]
 #else
-#define AT(w, slot) (w)->state[slot]
+#define STATE_AT(w, slot) (w)->state[slot]
 #endif
 
 #if TRANSITIONS == 1
-#define TRANSITIONS_IN __constant
+#define TRANSITIONS_GIVEN __constant
 #else
-#define TRANSITIONS_IN __global
+#define TRANSITIONS_GIVEN __global
 #endif
 #if TRANSITIONS == 2
 #define TRANSITIONS_FROM __local
 #else
-#define TRANSITIONS_FROM TRANSITIONS_IN
+#define TRANSITIONS_FROM TRANSITIONS_GIVEN
 #endif
-#define STEP(w, k, which) (w)->transitions[(k) * N_TRANSITIONS + (which)]
+#define TRANSITION_AT(w, k, which) (w)->transitions[(k) * N_TRANSITIONS + (which)]
 
 #if SPECIALS == 1
 #define SPECIALS_FROM __local
@@ -89,9 +107,9 @@
 #define SPECIALS_FROM __global
 #endif
 #if SPECIALS == 2
-#define SPECIAL(w, which) (w)->special[(which) * (w)->n]
+#define SPECIAL_AT(w, which) (w)->special[(which) * (w)->n]
 #else
-#define SPECIAL(w, which) (w)->special[which]
+#define SPECIAL_AT(w, which) (w)->special[which]
 #endif
 
 #if EMISSIONS == 2
@@ -100,9 +118,9 @@
 #define EMISSIONS_FROM __global
 #endif
 #if EMISSIONS == 0
-#define EMISSION(table, symbol, k) (table)[((k) - 1) * SYMBOLS + (symbol)]
+#define EMISSION_AT(table, symbol, k) (table)[((k) - 1) * SYMBOLS + (symbol)]
 #else
-#define EMISSION(table, symbol, k) (table)[(symbol) * NODE_STRIDE + (k) - 1]
+#define EMISSION_AT(table, symbol, k) (table)[(symbol) * NODE_STRIDE + (k) - 1]
 #endif
 
 /* All that a work-item reads and writes. */
@@ -145,24 +163,24 @@ uint residue(const work_t *w, int i, int first, uint *word)
 }
 
 /* Row 0: nothing is possible but N and B. */
-void open_rows(const work_t *w)
+void open_state(const work_t *w)
 {
     for (int k = 0; k <= NODES; k++)
         for (int row = 0; row < 2; row++)
-            AT(w, ROW_M(row, k)) = AT(w, ROW_I(row, k)) = AT(w, ROW_D(row, k)) = IMPOSSIBLE;
-    AT(w, PLACE_B(0)) = CLAMP(SPECIAL(w, N_MOVE));
-    AT(w, PLACE_C(0)) = AT(w, PLACE_J(0)) = IMPOSSIBLE;
+            STATE_AT(w, ROW_M(row, k)) = STATE_AT(w, ROW_I(row, k)) = STATE_AT(w, ROW_D(row, k)) = IMPOSSIBLE;
+    STATE_AT(w, PLACE_B(0)) = CLAMP(SPECIAL_AT(w, N_MOVE));
+    STATE_AT(w, PLACE_C(0)) = STATE_AT(w, PLACE_J(0)) = IMPOSSIBLE;
 }
 
 /* The special states of a row, after all its nodes; N follows from the row's number. */
 void close_row(const work_t *w, int i, int e)
 {
     const int now = i & 1, before = 1 - now;
-    const long loops = (long)i * SPECIAL(w, N_LOOP);
+    const long loops = (long)i * SPECIAL_AT(w, N_LOOP);
     const int n = (int)CLAMP(loops);
     e = CLAMP(e);
-    const int j = CLAMP(higher(AT(w, PLACE_J(before)) + SPECIAL(w, J_LOOP), e + SPECIAL(w, E_LOOP)));
-    AT(w, PLACE_J(now)) = j;
-    AT(w, PLACE_B(now)) = CLAMP(higher(n + SPECIAL(w, N_MOVE), j + SPECIAL(w, J_MOVE)));
-    AT(w, PLACE_C(now)) = CLAMP(higher(AT(w, PLACE_C(before)) + SPECIAL(w, C_LOOP), e + SPECIAL(w, E_MOVE)));
+    const int j = CLAMP(higher(STATE_AT(w, PLACE_J(before)) + SPECIAL_AT(w, J_LOOP), e + SPECIAL_AT(w, E_LOOP)));
+    STATE_AT(w, PLACE_J(now)) = j;
+    STATE_AT(w, PLACE_B(now)) = CLAMP(higher(n + SPECIAL_AT(w, N_MOVE), j + SPECIAL_AT(w, J_MOVE)));
+    STATE_AT(w, PLACE_C(now)) = CLAMP(higher(STATE_AT(w, PLACE_C(before)) + SPECIAL_AT(w, C_LOOP), e + SPECIAL_AT(w, E_MOVE)));
 }

@@ -1,5 +1,7 @@
 /* The directions of the best path: where each value of the matrices came from. */
 
+#include "common/plan7.h"
+
 /* Where M came from (two bits), I and D (one bit each), and which values are impossible. */
 enum { FROM_B, FROM_M, FROM_I, FROM_D };
 enum { CELL_I_FROM_I = 4, CELL_D_FROM_D = 8, CELL_M_IMPOSSIBLE = 16, CELL_I_IMPOSSIBLE = 32,
@@ -12,7 +14,7 @@ enum { FLAG_C_FROM_E = 1, FLAG_J_FROM_E = 2, FLAG_B_FROM_J = 4, FLAG_C_IMPOSSIBL
 /* The flags of row 0, where only N and B are possible. */
 #define FLAGS_AT_START (FLAG_E_IMPOSSIBLE | FLAG_C_IMPOSSIBLE | FLAG_J_IMPOSSIBLE)
 
-uchar special_flags(specials_t before, specials_t after, int e, __constant const int *special)
+uchar special_flags(plan7_specials_t before, plan7_specials_t after, int e, __constant const int *special)
 {
     uchar flags = 0;
     if (after.c != before.c + special[C_LOOP]) flags |= FLAG_C_FROM_E;

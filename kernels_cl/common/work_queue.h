@@ -13,8 +13,8 @@ typedef struct {
 
 /* Take the next sequence that has residues from the list; return 0 if there is none. `next` counts those
    that were taken; sequences without residues get their score here, which is not a number. */
-int take(place_t *place, __global const uchar *codes, __global const int *offsets, __global const int *rows, uint n,
-         __global uint *next, __global float *scores)
+int take_next(place_t *place, __global const uchar *codes, __global const int *offsets, __global const int *rows,
+              uint n, __global uint *next, __global float *scores)
 {
     for (uint p = atomic_inc(next); p < n; p = atomic_inc(next)) {
         const int row = rows[p], length = offsets[row + 1] - offsets[row];

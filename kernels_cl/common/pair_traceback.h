@@ -1,5 +1,6 @@
-/* From the best scores of all blocks to the best alignments, one pair a lane (needs common/pair_blocks.h and
-   common/pair_letters.h). */
+/* From the best scores of all blocks to the best alignments, one pair a lane. */
+
+#include "common/pair_blocks.h"
 
 /* The letters of pairs and the edges of all their blocks. The pairs of a group stand side by side, so that each number
    of an edge is a vector of LANES; `stride` is 1 for a pair by itself. */
@@ -22,17 +23,17 @@ typedef struct {
     __global scores_t *table, *cells;
     __global edge_t *above, *left, *right;
     scores_t corner, last_row, last_column;
-} slots_t;
+} lane_slots_t;
 
 /* One pair on the way back. */
 typedef struct {
     int m, n;           /* its lengths */
     int a, b;           /* the block at hand */
     path_t path;        /* its end as far as it is known, then where it has come to */
-    int is_walking;
+    int is_tracing;
     int sum, row;       /* the next block that may hold the end: its number of anti-diagonal and of row */
     int end_i, end_j;
-} walk_t;
+} traceback_t;
 
 #define ABOVE(group, a, j) \
     ((group)->above + ((size_t)(a) * ((group)->columns * BLOCK + 1) + (j)) * 2 * (group)->stride)
@@ -52,7 +53,7 @@ typedef struct {
 #define TARGET(g, b, lane) LETTERS((g)->target, g, (b) * BLOCK, (g)->columns * BLOCK, lane)
 
 /* Set the lane's next block that may hold the end; returns 0 if there is none before the one that is known. */
-CALL int next_block(walk_t *w, const group_t *group, int lane, score_t best)
+CALL int next_end_block(traceback_t *w, const group_t *group, int lane, score_t best)
 {
 #if ENDS == 2
     const int is_first = w->sum == 0;
@@ -77,7 +78,7 @@ CALL int next_block(walk_t *w, const group_t *group, int lane, score_t best)
 }
 
 /* Copy what block (a, b) of the lane is computed from; m and n are the lengths of its pair. */
-CALL void gather(slots_t *slots, int lane, const group_t *group, int a, int b, int from, int m, int n)
+CALL void gather(lane_slots_t *slots, int lane, const group_t *group, int a, int b, int from, int m, int n)
 {
     const int i = a * BLOCK, j = b * BLOCK, stride = group->stride;
     __global const score_t *above = ABOVE(group, a, j + 1) + from, *left = LEFT(group, b, i) + from;
@@ -99,7 +100,7 @@ CALL void gather(slots_t *slots, int lane, const group_t *group, int a, int b, i
     slots->last_column[lane] = (score_t)min(n - 1 - j, BLOCK);
 }
 
-CALL block_t block_of(const slots_t *slots)
+CALL block_t block_of(const lane_slots_t *slots)
 {
     block_t block;
 #if EQUAL
@@ -116,8 +117,8 @@ CALL block_t block_of(const slots_t *slots)
     return block;
 }
 
-/* Walk back through the block at hand; returns 1 if the path goes on in another one. */
-CALL int walk_block(walk_t *w, __global const score_t *cells)
+/* Go back through the block at hand; returns 1 if the path goes on in another one. */
+CALL int traceback_block(traceback_t *w, __global const score_t *cells)
 {
     const int top = w->a * BLOCK, left = w->b * BLOCK;
     path_t *path = &w->path;
@@ -131,9 +132,9 @@ CALL int walk_block(walk_t *w, __global const score_t *cells)
 }
 
 /* What one lane does with its block; returns 0 when its alignment is complete. */
-CALL int advance(walk_t *w, const group_t *group, const slots_t *slots, const end_t *end, score_t best, int lane)
+CALL int advance(traceback_t *w, const group_t *group, const lane_slots_t *slots, const end_t *end, score_t best, int lane)
 {
-    if (!w->is_walking) {
+    if (!w->is_tracing) {
         if (end->diagonal[lane] != HIGHEST) {
             const int i = w->a * BLOCK + end->row[lane] + 1, sum = (w->a + w->b) * BLOCK + end->diagonal[lane] + 2;
             const int known = w->path.i + w->path.j;
@@ -143,13 +144,13 @@ CALL int advance(walk_t *w, const group_t *group, const slots_t *slots, const en
             }
         }
         const int a = w->a, b = w->b;
-        if (next_block(w, group, lane, best)) return 1;
-        w->is_walking = 1;
+        if (next_end_block(w, group, lane, best)) return 1;
+        w->is_tracing = 1;
         w->end_i = w->path.i;
         w->end_j = w->path.j;
         w->a = (w->path.i - 1) / BLOCK;
         w->b = (w->path.j - 1) / BLOCK;
         if (w->a != a || w->b != b) return 1;
     }
-    return walk_block(w, OF_LANE(slots->cells, lane));
+    return traceback_block(w, OF_LANE(slots->cells, lane));
 }
