@@ -28,7 +28,7 @@ def context() -> cl.Context:
 def test_includes_are_pasted_once_and_lines_stay_right() -> None:
     text = assemble("viterbi_trace_vector")
     assert not re.search(r"^\s*#include", text, re.MULTILINE)
-    assert text.count("specials_t specials_at_start(") == 1
+    assert text.count("plan7_specials_t plan7_specials_at_start(") == 1
     source = files("clalign.kernels_cl").joinpath("viterbi_trace_vector.cl").read_text("utf-8").splitlines()
     number, place = 0, ""
     for line in text.splitlines():

@@ -1,9 +1,74 @@
-"""One algorithm, one name: each kernel file has its stage, its reference and its test."""
+"""One algorithm, one name: each kernel file has its stage, its reference and its test; each name has one meaning."""
 
+import re
+import subprocess
+from collections import defaultdict
 from pathlib import Path
+
+import pytest
+
+from clalign.compute.opencl import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES = ("item", "lanes", "vector", "simd4")
+HEADERS = sorted(path.stem for path in (ROOT / "kernels_cl/common").glob("*.h"))
+
+PARAMETERS = {"STRIP_ROWS", "PAIR_LETTERS", "N_PAIRS", "NODES_OF_BLOCK"}
+"""What a kernel gives a header, under the names that the header has for it."""
+
+_MACRO = re.compile(r"^#define (\w+)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
+_TYPE = re.compile(
+    r"^typedef (?:(?:struct|union) \{[^}]*\} (\w+)|[^;{]*?\*?(\w+)(?: __attribute__[^;]*)?);", re.MULTILINE
+)
+_FUNCTION = re.compile(r"^(?!__kernel|typedef|enum)(?:CALL )?\w[\w ]*[ *](\w+)\([^;{}]*\)\n\{", re.MULTILINE)
+
+
+def ambiguous_names(root: Path) -> list[str]:
+    """Return macros and types that two files give different meanings, and functions of a header that another file has.
+
+    A default that a kernel may choose otherwise (``#ifndef``) is no meaning. The two forms of `simd4.h` are one file.
+    """
+    meanings: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path in sorted([*root.glob("*.cl"), *root.glob("common/*.h")]):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
+        file = "simd4" if path.stem.startswith("simd4_") else path.name
+        for found in _MACRO.finditer(text):
+            if not text[: found.start()].endswith(f"#ifndef {found[1]}\n") and found[1] not in PARAMETERS:
+                meanings[found[1]][file].add(" ".join(found[2].split()))
+        for found in _TYPE.finditer(text):
+            meanings[found[1] or found[2]][file].add(" ".join(found[0].split()))
+        for found in _FUNCTION.finditer(text):
+            meanings[found[1]][file].add("function" if path.suffix == ".cl" else f"function of {file}")
+    return [
+        f"{name}: {', '.join(files)}"
+        for name, files in sorted(meanings.items())
+        if len({frozenset(texts) for texts in files.values()}) > 1
+    ]
+
+
+def test_each_name_has_one_meaning():
+    assert ambiguous_names(ROOT / "kernels_cl") == []
+
+
+def test_planted_second_meaning_is_found(tmp_path: Path):
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common/a.h").write_text(
+        "#define MOST 3\ntypedef int whole_t;\nint take(int x)\n{\n}\n#ifndef NODES\n#define NODES 4\n"
+    )
+    (tmp_path / "common/b.h").write_text("#define MOST 4\ntypedef struct {\n    int x;\n} whole_t;\n")
+    (tmp_path / "c.cl").write_text(
+        "#ifndef NODES\n#define NODES 8\n#endif\nCALL int take(int x)\n{\n}\n#define LEAST 1\n"
+    )
+    (tmp_path / "d.cl").write_text("#define LEAST 1\n")
+    assert ambiguous_names(tmp_path) == ["MOST: a.h, b.h", "take: c.cl, a.h", "whole_t: a.h, b.h"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_header_includes_what_it_needs(header: str, amd_compiler: str):
+    text = kernels.with_headers(f'#include "common/{header}.h"\n', "alone.cl")
+    for choices in ([], ["-DLANE_BACKEND=0"]):
+        command = [amd_compiler, "-x", "cl", "-cl-std=CL1.2", "-march=x86-64-v3", "-w", *choices, "-fsyntax-only", "-"]
+        subprocess.run(command, input=text, check=True, text=True)
 
 
 def incomplete_kernels(root: Path) -> list[str]:

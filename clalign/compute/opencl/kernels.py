@@ -37,8 +37,14 @@ _IF, _ENDIF = re.compile(r"^#if", re.MULTILINE), re.compile(r"^#endif", re.MULTI
 
 @cache
 def assemble(name: str) -> str:
-    """Return the text of a kernel file with each of its headers pasted in once: ``name``, or ``package:name`` elsewhere."""
+    """Return the text of a kernel file with its headers: ``name``, or ``package:name`` elsewhere."""
     package, _, file = name.rpartition(":")
+    text = files(package or "clalign.kernels_cl").joinpath(f"{file}.cl").read_text("utf-8")
+    return with_headers(text, f"{file}.cl")
+
+
+def with_headers(text: str, source: str) -> str:
+    """Return a text with each header that it includes pasted in once."""
     root = files("clalign.kernels_cl")
     pasted: set[str] = set()
 
@@ -46,7 +52,6 @@ def assemble(name: str) -> str:
         parts, position = [f'#line 1 "{source}"\n'], 0
         for found in _INCLUDE.finditer(text):
             header, before = found[1], text[: found.start()]
-            line = before.count("\n") + 2
             parts.append(text[position : found.start()])
             position = found.end()
             if header in pasted:
@@ -56,10 +61,10 @@ def assemble(name: str) -> str:
             if is_sure:
                 pasted.add(header)
             parts.append(paste(root.joinpath(header).read_text("utf-8"), header, is_sure))
-            parts.append(f'\n#line {line} "{source}"')
+            parts.append(f'\n#line {before.count(chr(10)) + 2} "{source}"')
         return "".join([*parts, text[position:]])
 
-    return paste((files(package) if package else root).joinpath(f"{file}.cl").read_text("utf-8"), f"{file}.cl", True)
+    return paste(text, source, is_certain=True)
 
 
 def options(defines: Mapping[str, object]) -> list[str]:

@@ -76,7 +76,8 @@ def launch_lanes(
     device, defines = session.device, {**lane_backend(session.device), **choices}
     lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
     is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
-    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), "LOCAL_TRANSITIONS": is_local, **defines}
+    group = lanes_group(device, defines, LANES_GROUP)
+    defines = {"NODES": nodes, "GROUP": group, "LOCAL_TRANSITIONS": is_local, **defines}
     geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
     session.launch(
         "forward_lanes", "forward", defines, *geometry,

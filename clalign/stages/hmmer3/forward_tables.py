@@ -63,7 +63,7 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
 
 
 def striped_tables(session: KernelSession, profile: LocalProfile) -> list[Buffer]:
-    """Return the tables of ``common/striped_forward.h`` on a device, made once a model."""
+    """Return the tables of ``forward_vector.cl`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
         transitions, delete_prefix, emissions = forward_tables(profile, VECTOR_LANES)

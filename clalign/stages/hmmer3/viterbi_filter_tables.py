@@ -49,7 +49,7 @@ def delete_gains(scores: WordScores) -> Wide:
 
 
 def can_merge_steps(scores: WordScores) -> bool:
-    """Return whether I and D may be kept with the costs of neighboring steps (``common/striped_words.h``).
+    """Return whether I and D may be kept with the costs of neighboring steps (``common/viterbi_filter_striped.h``).
 
     A sum that saturates there must be less than what B, which is never negative for sequences of up
     to 50 million residues, gives to M.
@@ -64,7 +64,7 @@ def can_merge_steps(scores: WordScores) -> bool:
 
 
 def striped_steps(scores: WordScores, plain: bool) -> tuple[Wide, Wide]:
-    """Return the steps of ``common/striped_words.h`` by column (int64[6 or 8, M]), and what d of each node can gain."""
+    """Return the steps of ``common/viterbi_filter_striped.h`` by column (int64[6 or 8, M]), and the gain of d."""
     t, begin, gains = scores.transitions.astype(np.int64), scores.begin[1:].astype(np.int64), delete_gains(scores)
     opened, on, inserted = t[MD, 1:], t[DD, 1:], t[IM, 1:]
     if plain:
@@ -78,7 +78,7 @@ def striped_steps(scores: WordScores, plain: bool) -> tuple[Wide, Wide]:
 
 
 def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, plain: bool) -> list[Buffer]:
-    """Return the tables of ``common/striped_words.h`` on a device, made once a model."""
+    """Return the tables of ``common/viterbi_filter_striped.h`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
         scores, per_lane = words(session, profile), -(-profile.length // lanes)
