@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 from clalign.compute.batching import BATCH_SECONDS, MIN_CELLS, BatchCutter, gaps
 from clalign.compute.sessions import Session
@@ -18,6 +18,8 @@ from clalign.runs.run_file import BatchResult, PackedScores, RunFile, pack_score
 from clalign.values.hits import Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import SequenceBatch
+
+Search = TypeVar("Search", bound=ProfileSearch)
 
 RELEASE_RESIDUES = 2**26
 """From this size on the pages of a database are given back while it is read."""
@@ -83,17 +85,17 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scoring:
+class _Scoring(Generic[Search]):
     number: int
-    search: ProfileSearch
+    search: Search
     batch: SequenceBatch
     wait: Callable[[], Scored]
 
 
 @dataclass(frozen=True, slots=True)
-class _Tracing:
+class _Tracing(Generic[Search]):
     number: int
-    search: ProfileSearch
+    search: Search
     batch: SequenceBatch
     scored: Scored
     cells: float
@@ -102,7 +104,7 @@ class _Tracing:
     wait: Callable[[], tuple[Hit, ...]]
 
 
-class Pipeline:
+class Pipeline(Generic[Search]):
     """The searches of all profiles on one device, batch after batch into a run file.
 
     Parameters
@@ -124,13 +126,13 @@ class Pipeline:
     def __init__(
         self,
         run: RunFile,
-        search_of: Callable[[int], ProfileSearch],
+        search_of: Callable[[int], Search],
         numbers: Sequence[int],
         cutter: BatchCutter,
         session: Session,
         pace: Pace,
         context: JobContext,
-        ended: Callable[[int, Any, Session], None] = lambda number, search, session: None,
+        ended: Callable[[int, Search, Session], None] = lambda number, search, session: None,
     ) -> None:
         self.run = run
         self.search_of = search_of
@@ -164,8 +166,8 @@ class Pipeline:
 
     def _compute(self, tracer: Session) -> None:
         """Go through what the run file lacks; what was under way before counts for nothing."""
-        scoring: deque[_Scoring] = deque()
-        tracing: deque[_Tracing] = deque()
+        scoring: deque[_Scoring[Search]] = deque()
+        tracing: deque[_Tracing[Search]] = deque()
         self._waited_since = time.perf_counter()
         for number, search, batch in self._missing():
             self.context.check()
@@ -181,7 +183,7 @@ class Pipeline:
         while tracing:
             self._store(tracing.popleft())
 
-    def _missing(self) -> Iterator[tuple[int, ProfileSearch, SequenceBatch]]:
+    def _missing(self) -> Iterator[tuple[int, Search, SequenceBatch]]:
         """Yield number, search and batch of whatever is to be done, cut when it is asked for."""
         n_rows = len(self.cutter.database)
         for number in self.numbers:
@@ -203,7 +205,7 @@ class Pipeline:
                     first += len(batch)
                     yield number, search, batch
 
-    def _scored(self, job: _Scoring, tracer: Session) -> _Tracing:
+    def _scored(self, job: _Scoring[Search], tracer: Session) -> _Tracing[Search]:
         """Wait for the scores of a batch and start tracing what they make candidates."""
         self._in_hand = job.batch
         before = self.session.kernel_seconds
@@ -220,7 +222,7 @@ class Pipeline:
         hits = job.search.start_hits(tracer, scored, self.context)
         return _Tracing(job.number, job.search, job.batch, scored, cells, seconds, packed, hits)
 
-    def _store(self, job: _Tracing) -> None:
+    def _store(self, job: _Tracing[Search]) -> None:
         self._in_hand = job.batch
         hits = job.wait()
         number, scores = job.number, job.scored.scores
@@ -251,7 +253,7 @@ class Pipeline:
         if best is not None and scores.values[row] > best[0]:
             self._best[number] = int(scores.values[row]), first + row
 
-    def _end(self, number: int, search: ProfileSearch) -> None:
+    def _end(self, number: int, search: Search) -> None:
         """Do what is left at the end of a profile; keep its best target, for one that reports nothing."""
         best = self._best.get(number)
         if best is None:
