@@ -362,7 +362,7 @@ def _computed(
         for field, value in named.items():
             files[field], objects = _taken(value, folder, field)
             given.update({field: objects} if objects else {})
-        spec = engine.spec.from_dict({**engine.part("commands")[name].preset, **options, **files})
+        spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(run)
         file = _begun(path, engine, spec) if path.exists() else _new(path, engine, spec)
         try:

@@ -178,7 +178,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT_OUT] |= Counter(getattr(node, "workeroutput", {}).get("left_out", {}))  # none of one that has crashed
+    node.config.stash[LEFT_OUT] |= Counter(
+        getattr(node, "workeroutput", {}).get("left_out", {})
+    )  # none of one that has crashed
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -202,7 +202,7 @@ def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> 
     fields = {f.name: given.get(f.name, f.default) for f in dataclasses.fields(engine.spec) if "flag" in f.metadata}
     files = {one.field: given[one.field] for one in command.inputs}
     values = {**command.values(fields, arguments), **files, **command.preset}
-    return engine.spec.from_dict({"device": device_of(arguments), **values})
+    return engine.asked({"device": device_of(arguments), **values})
 
 
 @dataclass(frozen=True, slots=True)

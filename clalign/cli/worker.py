@@ -221,13 +221,15 @@ def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.compute.opencl.choice import all_devices
-    from clalign.tools.selftest import self_test
+    from clalign.engines.engine import engines
 
     number = request["device"]
     device = next((d for d in all_devices(tell=job.warn) if d.id == number), None)
     if device is None:
         raise OptionError(f"There is no device {number}.", "See: clalign devices")
-    return self_test(device, job)
+    engine = next(one for one in engines() if "self_test" in one.at)
+    value: dict[str, Any] = engine.part("self_test")(device, job)
+    return value
 
 
 def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:

@@ -59,8 +59,8 @@ class Engine:
     at : mapping of str to str
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
         task), ``source``,
-        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``remarks``, and ``explain_files`` where
-        files can be explained without a run.
+        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``remarks``, ``explain_files`` where
+        files can be explained without a run, and ``self_test`` of a device.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -97,6 +97,12 @@ class Engine:
         """What is asked of it."""
         found: type[Spec] = self.part("spec")
         return found
+
+    def asked(self, values: Mapping[str, Any]) -> Spec:
+        """Return a new spec of these fields, the others at their defaults."""
+        kind: Any = self.spec
+        made: Spec = kind(**values)
+        return made
 
     @property
     def writers(self) -> Mapping[str, Writer]:

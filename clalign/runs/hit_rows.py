@@ -34,6 +34,7 @@ class _Judge(NamedTuple):
     limits: DomainLimits | None
     include_score: float
     origin: str | None
+    is_of_pairs: bool
     name: str
 
 
@@ -67,7 +68,7 @@ class HitRows:
             # What makes a hit of a file of version 1 significant, its hits do not say themselves.
             least = card.get("include_score") or -math.inf
             self._judges[profile] = _Judge(
-                DomainLimits.from_card(card), least, card.get("origin"), card.get("name", "")
+                DomainLimits.from_card(card), least, card.get("origin"), "strands" in card, card.get("name", "")
             )
         return self._judges[profile]
 
@@ -129,7 +130,7 @@ class HitRows:
             FilterScores(*filters) if filters[0] is not None else None, self._judge_of(profile).name,
         )  # fmt: skip
         hit = Hit(*values)
-        wrong = unsound(hit, self._judge_of(profile).origin)
+        wrong = unsound(hit, self._judge_of(profile))
         if wrong is not None:
             raise DamagedRun(self._connection.path, f"the hit {hit.name} has {wrong}")
         return hit
@@ -155,18 +156,19 @@ class HitRows:
         return self._counts[key]
 
 
-def unsound(hit: Hit, origin: str | None) -> str | None:
+def unsound(hit: Hit, query: _Judge) -> str | None:
     """Return in words what a hit of this kind of query cannot have or lack; None if there is nothing.
 
     Whoever shows a hit relies on it: no part of an alignment is outside of it, and nothing that is written is missing.
     """
+    origin, is_of_pairs = query.origin, query.is_of_pairs
     if origin is None:
         return "no query"
     if origin == "hmmer3" and (hit.log_pvalue is None or hit.estimates is None):
         return "no P-value, or no estimates of its domains"
-    if origin == "pairwise" and not hit.domains:
+    if is_of_pairs and not hit.domains:
         return "no alignment"
-    if origin == "pairwise" and any(math.isnan(hit.evalue) != math.isnan(domain.evalue) for domain in hit.domains):
+    if is_of_pairs and any(math.isnan(hit.evalue) != math.isnan(domain.evalue) for domain in hit.domains):
         return "E-values of some of its alignments only"
     if hit.estimates is not None and None in (hit.estimates.n_regions, hit.estimates.n_clustered,
                                               hit.estimates.n_overlaps, hit.estimates.n_envelopes):  # fmt: skip
@@ -180,7 +182,7 @@ def unsound(hit: Hit, origin: str | None) -> str | None:
         if origin == "hmmer3" and (domain.log_pvalue is None or domain.accuracy is None):
             return "a domain without a P-value"
         pair = domain.pair
-        if pair is None and origin == "pairwise":
+        if pair is None and is_of_pairs:
             return "an alignment of a profile"
         if pair is not None and None in (pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues):
             return "an alignment of which not all is known"

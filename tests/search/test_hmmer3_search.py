@@ -22,10 +22,12 @@ from clalign.databases.examples import load_examples
 from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import profile_search
+from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
 from clalign.engines.plan7.hmmer3_search import _demand_agreement
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.profile_search import run_search
+from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Skipped, Targets
 from clalign.engines.plan7.verify import verify_run
@@ -36,8 +38,6 @@ from clalign.jobs import QuietContext
 from clalign.runs.funnel import pvalues_of
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.stages.hmmer3.filters import FILTERS
-from clalign.tools import selftest
-from clalign.tools.selftest import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.profiles import IMPOSSIBLE

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from clalign.engines.engine import BUILT_IN
+
 ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
@@ -196,3 +198,28 @@ def test_planted_imports_are_found(tmp_path: Path):
         "clalign/tools/a.py imports clalign.reference.b",
     ]
     assert window_violations(tmp_path) == ["ui/a.py imports clalign.ui", "ui/a.py imports pyopencl"]
+
+
+def names_of_engines(root: Path) -> list[str]:
+    """Return where a file outside of the engines imports one of them, or tests for its name."""
+    found = []
+    for path in sorted((root / "clalign").rglob("*.py")):
+        place = path.relative_to(root).as_posix()
+        if place.startswith("clalign/engines/"):
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        named = [module for module, _ in imports(tree) if module.startswith(tuple(BUILT_IN.values()))]
+        compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+        words = {part.value for node in compared for part in ast.walk(node) if isinstance(part, ast.Constant)}
+        found += [f"{place} names {name}" for name in (*named, *sorted(words & set(BUILT_IN)))]
+    return found
+
+
+def test_nothing_but_the_register_names_an_engine(tmp_path: Path):
+    assert names_of_engines(ROOT) == []
+    planted = tmp_path / "clalign" / "cli" / "a.py"
+    planted.parent.mkdir(parents=True)
+    planted.write_text('from clalign.engines.plan7.spec import A\nif kind == "pairwise":\n    pass\n')
+    assert names_of_engines(tmp_path) == [
+        "clalign/cli/a.py names clalign.engines.plan7.spec", "clalign/cli/a.py names pairwise"
+    ]  # fmt: skip

@@ -21,6 +21,7 @@ ENGINE = Engine(
         "verify": "clalign.engines.plan7.verify:verify_run",
         "explain": "clalign.engines.plan7.explain:explain_run",
         "explain_files": "clalign.engines.plan7.explain:explain",
+        "self_test": "clalign.engines.plan7.self_test:self_test",
         "explanation_lines": "clalign.engines.plan7.explanation_text:explanation_lines",
     },
 )
