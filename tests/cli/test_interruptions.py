@@ -91,6 +91,7 @@ def wait_for_batches(process: subprocess.Popen[str], n: int) -> None:
     raise AssertionError(f"the search ended early ({process.wait()})")
 
 
+@pytest.mark.thorough
 def test_a_lost_worker_without_run_names_its_file(
     many: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_lost_worker_without_run_names_its_file(
     assert (tmp_path / "hits.txt").read_text().endswith("# [ok]\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("number", "code"),
@@ -144,6 +146,7 @@ def test_one_signal_writes_partial_results(
     assert contents(tmp_path) == undisturbed
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_second_signal_stops_at_once(many: Path, undisturbed: dict[str, str], tmp_path: Path) -> None:
     run = tmp_path / "x.clalign"

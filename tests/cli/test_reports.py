@@ -67,6 +67,7 @@ def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytes
     assert "s3" in told
 
 
+@pytest.mark.thorough
 def test_selftest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["selftest", "--device", "cpu"]) == 0
     assert "equal" in capsys.readouterr().out

@@ -29,6 +29,8 @@ from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.hits import Scores
 
+pytestmark = pytest.mark.thorough
+
 SMALL = BenchSpec(nodes=20, residues=40_000)
 
 

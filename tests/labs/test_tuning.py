@@ -24,6 +24,8 @@ from clalign.tools.tuning import WORDS, choices_of, forget, tune
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.hits import Scores
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def cpu(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Device:

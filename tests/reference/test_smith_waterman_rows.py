@@ -24,6 +24,7 @@ def random_pair(rng: np.random.Generator) -> tuple[str, str]:
     return query, query[:4] + query[6:] if rng.random() < 0.3 else target
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
 @pytest.mark.parametrize("most_in_32_bits", [1 << 30, 0])

@@ -83,6 +83,7 @@ def test_fit_recovers_a_distribution() -> None:
     assert fit.slope == pytest.approx(0.25, rel=0.02)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("profile", KNOWN["repeats"])
 def test_means_agree_with_hmmcalibrate(profile: str, opencl_device: Device, tmp_path: Path) -> None:
     """Five seeds of ours against ten of hmmcalibrate: the means differ by less than three standard errors."""

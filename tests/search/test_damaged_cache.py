@@ -50,6 +50,7 @@ def answer(kind: str, folder: Path) -> str:
     return "\n".join(line for line in out.read_text().splitlines() if not any(word in line for word in times))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["hmmsearch", "hmmscan", "sw"])
 def test_every_damage_of_every_file_is_made_good(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))

@@ -326,6 +326,7 @@ def test_the_size_of_the_database_is_given_or_counted(tmp_path: Path) -> None:
                 assert domain.conditional_evalue == pytest.approx(other.conditional_evalue / n * 7)
 
 
+@pytest.mark.thorough
 def test_verify_on_the_reference(tmp_path: Path) -> None:
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(ODD))) as run:
         result = verify_run(run, None, 2, REFERENCE, QuietContext())
@@ -412,6 +413,7 @@ def test_the_self_test_knows_the_example_of_hmmer3(opencl_device: Device) -> Non
         assert not _check_example(fewer, session, QuietContext())["equal"]
 
 
+@pytest.mark.thorough
 def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
     """A worker that is killed after a stored batch costs nothing but what it had under way."""
     targets = PROFILES["rrm_1"].parent / "swissprot_sample.fasta.gz"

@@ -104,6 +104,7 @@ def run_until_killed(job: dict[str, Any], chance: random.Random) -> bool:
     raise AssertionError("events end with a last one")
 
 
+@pytest.mark.thorough
 def test_killed_at_random_moments(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path) -> None:
     """Killed twenty times, runs end with the very result of an undisturbed one."""
     chance = random.Random(7)

@@ -231,6 +231,7 @@ def copied(wide_run: Path, tmp_path: Path) -> RunFile:
         yield opened
 
 
+@pytest.mark.thorough
 def test_a_whole_search_is_equal(copied: RunFile) -> None:
     result = verify_run(copied, None, 10**6, REFERENCE, QuietContext())
     assert result["details"] == []

@@ -97,6 +97,7 @@ def cut_in_two(n_nodes: int) -> IntegerProfile:
     return to_integer_profile(hmm)
 
 
+@pytest.mark.thorough
 def test_no_gain_of_inserts_outweighs_a_step_that_cannot_be_taken() -> None:
     profile = cut_in_two(700)
     scores = reweighted(profile)

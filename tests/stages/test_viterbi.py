@@ -55,12 +55,14 @@ def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int
         assert differing(ViterbiStage(shape, **defines), shaped_session, batch, profile) == 0
 
 
+@pytest.mark.thorough
 def test_large_model(session: Session) -> None:
     rng = np.random.default_rng(8)
     profile = random_profile(rng, 5000)
     assert differing(VITERBI, session, random_batch(rng, profile, 3, 20), profile) == 0
 
 
+@pytest.mark.thorough
 def test_long_sequence(session: Session) -> None:
     """Some drivers end every loop after 65,535 rounds."""
     rng = np.random.default_rng(9)

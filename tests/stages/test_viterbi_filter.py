@@ -159,6 +159,7 @@ def deleting_profile() -> LocalProfile:
     return to_local_profile(hmm)
 
 
+@pytest.mark.thorough
 def test_the_highest_deletes_do_not_wrap_around(session: Session) -> None:
     """An M that only just counts is followed by a delete over a node into whose D no M goes, and that by the best M."""
     profile = deleting_profile()
@@ -191,6 +192,7 @@ def profile_that_wraps_around() -> LocalProfile:
     return to_local_profile(hmm)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shape", "defines"), [SHAPES[0], *(shape for shape in SHAPES if shape[0] == "lanes")])
 def test_scores_beyond_those_that_wrap_around(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     """Wherever in a block of rows M becomes too high, what comes after it counts."""
@@ -258,6 +260,7 @@ def test_planted_fault_is_noticed(shaped_session: Session, shape: str, defines: 
 CUTTING_SHAPES: list[tuple[str | None, dict[str, int]]] = [(None, {}), ("lanes", {**LANES, "LANES": 8})]
 
 
+@pytest.mark.thorough
 def test_long_sequences_are_cut_where_nothing_is_lost(session: Session) -> None:
     """Weak domains lie across every place where a piece may end; only one of them decides the score."""
     rng = np.random.default_rng(8)
@@ -292,6 +295,7 @@ def test_bound_of_alignments_holds() -> None:
     assert bounds[0] >= 1
 
 
+@pytest.mark.thorough
 def test_j_across_pieces(session: Session) -> None:
     """Domains in one piece, in neighbors, in pieces far from each other, and twice where two pieces overlap."""
     rng = np.random.default_rng(10)

@@ -52,6 +52,7 @@ def every_axis(session: Session, batch: SequenceBatch, profile: IntegerProfile) 
         assert differing(choices, session, batch, profile, expected) == 0, choices.changed()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("axis", "choice"), EACH_CHOICE, ids=lambda value: str(value))
 def test_each_choice_alone(session: Session, axis: str, choice: str | int) -> None:
     rng = np.random.default_rng(1)
@@ -61,6 +62,7 @@ def test_each_choice_alone(session: Session, axis: str, choice: str | int) -> No
     assert differing(LadderChoices(**changed), session, batch, profile) == 0  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 @given(
     choices=st.fixed_dictionaries({axis: st.sampled_from(choices) for axis, choices in AXES.items()}),
     group=st.sampled_from([1, 3, 31, 33, 64, 100]),
@@ -104,6 +106,7 @@ def test_nasty_sequences(session: Session) -> None:
     assert len(session.run(ViterbiLadderStage(), SequenceBatch.from_texts([]), profile).values) == 0
 
 
+@pytest.mark.thorough
 def test_large_model(session: Session) -> None:
     rng = np.random.default_rng(3)
     profile = random_profile(rng, 3000)
@@ -114,6 +117,7 @@ def test_large_model(session: Session) -> None:
         assert differing(chosen, session, batch, profile, expected) == 0
 
 
+@pytest.mark.thorough
 def test_long_sequence(session: Session) -> None:
     """Some drivers end every loop after 65,535 rounds."""
     rng = np.random.default_rng(4)

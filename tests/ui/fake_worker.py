@@ -2,7 +2,7 @@
 
 The environment variable ``CLALIGN_FAKE`` holds its manners as JSON: ``batches``, ``hits`` in each,
 ``pause`` (seconds for each batch), ``die_after`` (batches before it ends without a word), ``fail``, ``fault``
-(of the program).
+(of the program). What takes long to import is imported by those jobs that need it: most need nothing of it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import sys
 import threading
 import time
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from clalign.cli import worker
 from clalign.errors import Cancelled, ClalignError
 from clalign.jobs import Event, Job
-from clalign.runs.inputs import input_of
-from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
-from clalign.values.alignments import AlignmentText
 from clalign.values.devices import REFERENCE, Device
-from clalign.values.hits import Domain, Hit, Scores
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from clalign.runs.run_file import RunFile
+    from clalign.values.hits import Domain, Hit
 
 MANNERS = {"batches": 10, "hits": 20, "pause": 0.01, "die_after": None, "fail": "", "devices": True, "fault": False}
 BATCH_ROWS = 300
@@ -62,6 +63,9 @@ def report(path: str, n_sequences: int, alphabet: str = "amino") -> dict:
 
 
 def domain(number: int, score: float, start: int) -> Domain:
+    from clalign.values.alignments import AlignmentText
+    from clalign.values.hits import Domain
+
     model, target = "MKVLAAGIVL" * 2 + "..MKVLAAGI", "MKILA--IVLMKVLAAGIVLskMKVLAAGI"
     match = "".join(a if a == b else " " for a, b in zip(model, target, strict=True))
     states = "".join("I" if a == "." else "D" if b == "-" else "M" for a, b in zip(model, target, strict=True))
@@ -71,6 +75,8 @@ def domain(number: int, score: float, start: int) -> Domain:
 
 
 def made_up_hit(row: int, score: float, rng: np.random.Generator) -> Hit:
+    from clalign.values.hits import Hit
+
     length = int(rng.integers(100, 900))
     domains = tuple(domain(n + 1, score / (n + 1), 5 + 40 * n) for n in range(int(rng.integers(1, 3))))
     kind = ("kinase", "globin", "transport 50% protein")[row % 3]
@@ -81,6 +87,11 @@ def made_up_hit(row: int, score: float, rng: np.random.Generator) -> Hit:
 
 def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
     """Store one made-up batch; the same numbers give the same batch."""
+    import numpy as np
+
+    from clalign.runs.run_file import BatchResult
+    from clalign.values.hits import Scores
+
     rng = np.random.default_rng((number, profile))
     rows = np.arange(number * BATCH_ROWS, (number + 1) * BATCH_ROWS, dtype=np.int64)
     values = (1000 * rng.gumbel(MU, 1 / SLOPE, BATCH_ROWS)).astype(np.int32)
@@ -111,6 +122,8 @@ def finish(run: RunFile, n_batches: int) -> dict:
 
 
 def search(request: dict, job: Job) -> dict:
+    from clalign.runs.run_file import create_run, open_run
+
     manner = manners()
     path = Path(request["run"])
     if request["job"] == "search":
@@ -173,6 +186,8 @@ def self_test(request: dict, job: Job) -> dict:
 
 
 def verify(request: dict, job: Job) -> dict:
+    from clalign.runs.run_file import open_run
+
     with open_run(Path(request["run"]), writable=True) as run:
         chosen = request["hits"] or [row[0] for row in run.connection.execute("SELECT id FROM hits LIMIT 50")]
         run.add_verification("Reference (NumPy)", dict.fromkeys(chosen, True), [])
@@ -180,6 +195,8 @@ def verify(request: dict, job: Job) -> dict:
 
 
 def export(request: dict, job: Job) -> dict:
+    from clalign.runs.run_file import open_run
+
     with open_run(Path(request["run"])) as run:
         n_written = len(request["hits"]) if request["hits"] is not None else run.n_hits()
     Path(request["path"]).write_text(f"{request['what']} {n_written}\n")
@@ -298,6 +315,8 @@ def bench(request: dict, job: Job) -> dict:
 
 
 def calibrate(request: dict, job: Job) -> dict:
+    import numpy as np
+
     if manners()["fail"]:
         raise ClalignError(manners()["fail"], "Choose another device.")
     for done in range(0, request["n"] + 1, request["n"] // 5):
@@ -339,6 +358,9 @@ def explain(request: dict, job: Job) -> dict:
     if request.get("name") == "nobody":
         raise ClalignError('no sequence is named "nobody".', "The name is the first word of a header.")
     if manners().get("reads_files"):
+        from clalign.runs.inputs import input_of
+        from clalign.runs.run_file import open_run
+
         with open_run(Path(request["run"])) as run:
             input_of(run, "targets", job)
     target = request.get("name") or f"row {request['row']} of {Path(request['run']).stem}"

@@ -13,6 +13,8 @@ import pytest
 from clalign.ui.settings import Settings
 from clalign.ui.shell.single_instance import Instance, hand_over, server_name
 
+pytestmark = pytest.mark.thorough
+
 START = """
 import sys
 from clalign.ui import app

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtWidgets import QWidget
 
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
+
+pytestmark = pytest.mark.thorough
 
 Press = Callable[[QWidget, str], None]
 Drop = Callable[[MainWindow, list[str]], None]

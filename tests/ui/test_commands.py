@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -118,6 +119,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
 QUIET = ("quit", "sources.open_files", "locating.ask_for_page", "full_screen")
 
 
+@pytest.mark.thorough
 def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
     """One after the other in one window, in which a hit is chosen before each."""
     path = str(made_run())

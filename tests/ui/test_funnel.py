@@ -18,6 +18,8 @@ from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
 from clalign.ui.views.funnel_view import FunnelView
 from clalign.ui.views.results_page import ResultsPage
 
+pytestmark = pytest.mark.thorough
+
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 Press = Callable[[QWidget, str], None]

@@ -17,6 +17,8 @@ from clalign.ui.settings import Settings
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.worker_process import default_worker
 
+pytestmark = pytest.mark.thorough
+
 BEAT_MS = 5
 LONGEST_SECONDS = 0.1
 

@@ -28,6 +28,8 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.figure_view import save_picture
 
+pytestmark = pytest.mark.thorough
+
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 

@@ -21,6 +21,8 @@ from clalign.ui.shell.app import tell_faults
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
+pytestmark = pytest.mark.thorough
+
 Press = Callable[[QWidget, str], None]
 
 

@@ -25,6 +25,8 @@ from clalign.ui.models.profile_nodes import shown_profile
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet
 
+pytestmark = pytest.mark.thorough
+
 Press = Callable[[QWidget, str], None]
 
 

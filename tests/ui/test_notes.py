@@ -24,6 +24,8 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.hits_table import HitsTable
 from clalign.ui.views.results_page import ResultsPage
 
+pytestmark = pytest.mark.thorough
+
 LEFT, CTRL = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier
 
 Shown = Callable[[str], ResultsPage]

@@ -20,6 +20,8 @@ from clalign.ui.models.documents import read_document
 from clalign.ui.models.rungs import known_pair_rungs, published_pair_device
 from clalign.ui.shell.main_window import MainWindow
 
+pytestmark = pytest.mark.thorough
+
 Press = Callable[[QWidget, str], None]
 
 

@@ -19,6 +19,8 @@ from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
 
+pytestmark = pytest.mark.thorough
+
 LEFT = Qt.MouseButton.LeftButton
 
 Opened = Callable[[str], PairPage]

@@ -29,6 +29,8 @@ from clalign.ui.views.parts import FactsLabel
 from clalign.ui.views.pictures import FORMATS, save_picture
 from clalign.values.devices import REFERENCE
 
+pytestmark = pytest.mark.thorough
+
 LEFT = Qt.MouseButton.LeftButton
 
 HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]

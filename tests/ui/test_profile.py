@@ -34,6 +34,8 @@ from clalign.ui.views.results_page import ResultsPage
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm
 
+pytestmark = pytest.mark.thorough
+
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 Press = Callable[[QWidget, str], None]

@@ -11,6 +11,8 @@ from clalign.ui.models.hit_columns import COLUMNS
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
+pytestmark = pytest.mark.thorough
+
 PROFILE = next(place for place, column in enumerate(COLUMNS) if column.key == "profile")
 
 

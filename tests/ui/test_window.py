@@ -97,6 +97,7 @@ def test_a_hmmer3_profile_is_searched_with_a_preset(
     assert sheet.spec.f1 == 0.1
 
 
+@pytest.mark.thorough
 def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
 ) -> None:
@@ -129,6 +130,7 @@ def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     assert loaded.controller.search.run_sheet is None
 
 
+@pytest.mark.thorough
 def test_stop_says_what_is_kept_and_continue_ends_it(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
@@ -163,6 +165,7 @@ def test_pause_and_continue_in_the_strip(
     press(loaded.jobs, "Stop")
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_leaves_the_window_alive(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
@@ -191,6 +194,7 @@ def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Calla
     assert loaded.controller.page is None
 
 
+@pytest.mark.thorough
 def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: ResultsPage) -> None:
     box = page.hits.filter_box
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL)
@@ -204,6 +208,7 @@ def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: R
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
 
 
+@pytest.mark.thorough
 def test_a_header_click_sorts_reverses_and_restores(qtbot: Any, page: ResultsPage) -> None:
     header, model = page.hits.table.horizontalHeader(), page.run.hits
     original = [model.row_at(place).id for place in range(20)]
@@ -245,6 +250,7 @@ def test_n_and_p_walk_through_the_hits(page: ResultsPage) -> None:
         assert page.hits.table.chosen_rows() == [row]
 
 
+@pytest.mark.thorough
 def test_letters_typed_into_a_field_are_no_commands(page: ResultsPage) -> None:
     page.hits.filter_box.setFocus()
     QTest.keyClicks(page.hits.filter_box, "npld")
@@ -273,6 +279,7 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
 
 
+@pytest.mark.thorough
 def test_keys_move_the_lines_and_a_number_can_be_typed(qtbot: Any, page: ResultsPage) -> None:
     QTest.keyClick(page.window(), Qt.Key.Key_2, CTRL)
     plot = page.histogram.plot
@@ -299,6 +306,7 @@ def test_l_switches_the_scale(page: ResultsPage) -> None:
     assert page.histogram.plot.counts_axis.tickStrings([20.0], 1, 1) == ["20"]
 
 
+@pytest.mark.thorough
 def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
@@ -377,6 +385,7 @@ def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:
     assert window.controller.page is None
 
 
+@pytest.mark.thorough
 def test_nothing_is_drawn_or_offered_before_there_is_anything(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
 ) -> None:
