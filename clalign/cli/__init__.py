@@ -116,7 +116,7 @@ def parser_of(name: str) -> CommandParser | None:
 
 
 def _run(words: list[str]) -> int:
-    parser = parser_of(words[0] if words else "")
+    parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
         return _general(words)
     try:

@@ -63,7 +63,7 @@ def all_outputs() -> list[Output]:
 
 def _joined(entries: list[tuple[Engine, str, Output]]) -> Output:
     flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
-    is_general = len({engine.name for engine, _, _ in entries}) == len(engines())
+    is_general = len({engine.name for engine, _, _ in entries}) == sum(1 for _ in engines())
     columns = ", ".join(column.name for column in columns_of_table(entries[0][2].export))
     of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
     return replace(

@@ -5,7 +5,7 @@ An engine owns what differs between one kind of run and another. Everything else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -184,9 +184,10 @@ def installed_engines() -> list[Engine]:
     return [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
 
 
-def engines() -> list[Engine]:
-    """Return all engines, those of clalign first."""
-    return [*map(engine_named, BUILT_IN), *installed_engines()]
+def engines() -> Iterator[Engine]:
+    """Yield all engines, those of clalign first: whoever finds what he wants among them need not look for others."""
+    yield from map(engine_named, BUILT_IN)
+    yield from installed_engines()
 
 
 def engine_with(command: str) -> Engine | None:
