@@ -13,7 +13,7 @@ from clalign.control_characters import escaped
 from clalign.errors import InputError
 from clalign.formats.writers import whole_file
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\u2066e\x7ff\rg\u2028h"
 SHOWN = r"a\x1b]0;owned\x07b\x9b31mc\u202ed\u2066e\x7ff\x0dg\u2028h"

@@ -10,7 +10,7 @@ import pytest
 from clalign.sizes import size_text
 from clalign.ui import formatting
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 SIZE_MADE_BY_HAND = re.compile(r"[})]\s?[\"'{]?\s?([KMGT]i?B|kB)\b")
 
