@@ -56,7 +56,8 @@ typedef struct {
 } forward_lane_t;
 
 /* One residue; returns this lane's part of E. `leaving` gets D at its end. */
-float next_row(forward_lane_t *s, TRANSITIONS_IN const float *t, __global const float *emission, float begin, float left, float *leaving)
+float next_row(forward_lane_t *s, TRANSITIONS_IN const float *t, __global const float *emission, float begin,
+               float left, float *leaving)
 {
     float d = 0.0f, sum = 0.0f;
 #pragma unroll UNROLL_NODES

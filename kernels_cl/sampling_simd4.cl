@@ -15,7 +15,8 @@
      columns     int[n items][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
      tallies     int[n items][TEAM_PROBLEMS][max(longest, M) + 1]   scratch
      factors     float[]                         out: sums over the samples of the ratios of each residue
-     counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than `most`
+     counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
+                                                 `most`
      envelopes   int[n][most / LEAST_SAMPLES][3]   out: first residue, one past the last (from the region's), samples
 
    Macros

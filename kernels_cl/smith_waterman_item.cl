@@ -10,10 +10,12 @@
      offsets   int[n_rows + 1]                where each sequence begins
      rows      int[n]                         the targets that are scored here, falling by length
      bases     uint[ceil(n / 64)]             where each 32 pairs begin in `words`
-     words     ushort4[n_words]               indices of pairs of classes, four residues a word; 32 pairs are interleaved
+     words     ushort4[n_words]               indices of pairs of classes, four residues a word; 32 pairs are
+                                              interleaved
      again     int[]                          rows that are for another kernel
      n_again   uint[1]                        in: 0; how many they are
-     biased_scores   char[n_strips * ROWS][CLASSES + 1]   of each class; the last one is for the end of the shorter of two
+     biased_scores   char[n_strips * ROWS][CLASSES + 1]   of each class; the last one is for the end of the shorter of
+                     two
      table     uint[n_strips][N_PAIRS][HALF]  see common/pair_strips.h
      edges     uint2[n_groups][depth][GROUP]  scratch: score and gap at the lower edge of the last strip
      next      int[1]                         in: 0; the next pairs to be taken, by the group

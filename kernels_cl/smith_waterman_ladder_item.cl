@@ -40,8 +40,8 @@ __kernel void smith_waterman_ladder(__global const uchar *queries, __global cons
             for (int j = 1; j <= n; j++) {
                 const int cell = i * width + j, pair_score = query[i] == target[j] ? match : mismatch;
                 ushort direction;
-                const int score = linear_cell(scores[cell - width - 1], scores[cell - width], scores[cell - 1], pair_score,
-                                              gap + SABOTAGE * (i & 1), &direction);
+                const int score = linear_cell(scores[cell - width - 1], scores[cell - width], scores[cell - 1],
+                                              pair_score, gap + SABOTAGE * (i & 1), &direction);
                 scores[cell] = score;
                 directions[cell] = direction;
                 if (score > best || (score == best && i + j < best_i + best_j)) {
@@ -54,6 +54,7 @@ __kernel void smith_waterman_ladder(__global const uchar *queries, __global cons
         end[END_SCORE] = best;
         end[END_I] = best_i;
         end[END_J] = best_j;
-        linear_traceback(directions, width, best_i, best_j, paths + (size_t)pair * (height + width), height + width, end);
+        linear_traceback(directions, width, best_i, best_j, paths + (size_t)pair * (height + width), height + width,
+                         end);
     }
 }

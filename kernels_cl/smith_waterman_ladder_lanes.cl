@@ -94,7 +94,8 @@ void smith_waterman_ladder(__global const uchar *queries, __global const int *qu
             const int j = diagonal - i, cell = i * width + j;
             ushort direction;
             const int pair_score = queries[i] == targets[j] ? match : mismatch;
-            const int score = linear_cell(SCORE_CORNER, SCORE_ABOVE, SCORE_LEFT, pair_score, gap + SABOTAGE * (i & 1), &direction);
+            const int score = linear_cell(SCORE_CORNER, SCORE_ABOVE, SCORE_LEFT, pair_score, gap + SABOTAGE * (i & 1),
+                                          &direction);
             SCORE = score;
             directions[cell] = direction;
             if (DEVICE_MAXIMUM && score > 0) best = max(best, RANK(score, diagonal, i));
@@ -122,7 +123,8 @@ void smith_waterman_ladder(__global const uchar *queries, __global const int *qu
     ends[END_I] = place % HEIGHT;
     ends[END_J] = place / HEIGHT - place % HEIGHT;
 #if DEVICE_PATH
-    linear_traceback(directions, width, ends[END_I], ends[END_J], paths + pair * (height + width), height + width, ends);
+    linear_traceback(directions, width, ends[END_I], ends[END_J], paths + pair * (height + width), height + width,
+                     ends);
 #endif
 #endif
 }

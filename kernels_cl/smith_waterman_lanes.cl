@@ -122,7 +122,8 @@ uint next_turn(__global uint *next, __local uint *taken)
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void smith_waterman(__global const uchar *codes, __global const int *offsets, __global const int *rows,
-                    __global const uint *n, __global uint *next, __global const uint4 *biased_scores, const int n_strips,
+                    __global const uint *n, __global uint *next, __global const uint4 *biased_scores,
+                    const int n_strips,
                     const int query_length, const int bias, const int first, const int next_one, const int most,
                     __global uint2 *edges, const uint depth, __global int *scores, __global int *again,
                     __global uint *n_again)

@@ -102,7 +102,8 @@ CALL int border_score(int k, __constant const int *params)
 }
 
 /* What is above a column, counted from 0, of the first row of a block. */
-CALL int2 edge_above(const lane_block_t *block, int column, int n, __global const int2 *above, __constant const int *params)
+CALL int2 edge_above(const lane_block_t *block, int column, int n, __global const int2 *above,
+                     __constant const int *params)
 {
     const int j = block->b * COLUMNS + min(column, block->width - 1);
     const int score = border_score(j + 1, params);
@@ -110,8 +111,8 @@ CALL int2 edge_above(const lane_block_t *block, int column, int n, __global cons
 }
 
 /* Set a lane up at the left edge of a block, whose first row in this lane is row `first`, counted from 0. */
-CALL void open_lane(trace_lane_t *s, const lane_block_t *block, int first, uint lane, int4 span, __global const uchar *queries,
-                    __global const int2 *left, __constant const int *params)
+CALL void open_lane(trace_lane_t *s, const lane_block_t *block, int first, uint lane, int4 span,
+                    __global const uchar *queries, __global const int2 *left, __constant const int *params)
 {
     __global const int2 *edge = left + ((size_t)(block->b - 1) * block->n_rows + block->a) * STRIP_HEIGHT + lane;
 #pragma unroll
@@ -209,7 +210,8 @@ void blocks(__global const uchar *queries, __global const uchar *targets, __glob
     trace_lane_t s;
     open_lane(&s, &block, first, lane, span, queries, left, params);
     const int is_inside = block.a && block.b, corner = is_inside ? above[(size_t)(block.a - 1) * span.w + before - 1].x
-                                                                : border_score(max(block.a * STRIP_HEIGHT, before), params);
+                                                                : border_score(max(block.a * STRIP_HEIGHT, before),
+                                                                               params);
     s.corner = shuffle_up(s.h[ROWS - 1], 1, corner, lane, lane_scratch);
     int2 down = (int2)(0), entering = edge_above(&block, 0, span.w, above, params);
     const int n_steps = block.width ? block.width + LANES - 1 : 0;

@@ -3,7 +3,7 @@
    A work-item is a core and takes groups of LANES pairs, one a lane. It fills their matrices block by block
    (common/pair_blocks.h), from which it keeps the edges and the best score only. Then each lane goes its own
    way: blocks that hold the best score are computed again to find the end, and from there on those that the
-   path crosses, with the directions in which to walk back. Long pairs come by themselves: `prepare` lays one out,
+   path crosses, with the directions in which to go back. Long pairs come by themselves: `prepare` lays one out,
    `fill_wave` fills its blocks, those of an anti-diagonal at once, LANES a work-item, and `trace_long` tracebacks back.
 
    The recurrence and the order of ties are those of clalign/reference/smith_waterman_trace.py.
@@ -48,7 +48,8 @@
 #define SCORE_PARAMS {SPLAT(params[0]), SPLAT(params[1]), SPLAT(params[2]), SPLAT(params[3])}
 
 /* Fill all matrices of a group; returns the best score of each lane. */
-CALL scores_t fill_group(const group_t *group, const score_params_t *params, lane_slots_t *slots, __global const char *matrix)
+CALL scores_t fill_group(const group_t *group, const score_params_t *params, lane_slots_t *slots,
+                         __global const char *matrix)
 {
     scores_t best = (scores_t)(LOWEST);
     for (int a = 0; a < group->rows; a++) {
@@ -91,8 +92,8 @@ CALL void write_result(const traceback_t *w, int score, __global const uchar *pa
 }
 
 /* Trace the first n pairs of a group, whose best scores are known. */
-CALL void trace_group(const group_t *group, const score_params_t *params, lane_slots_t *slots, scores_t best, int most, int n,
-                      __global const int4 *spans, __global const char *matrix, __global uchar *paths,
+CALL void trace_group(const group_t *group, const score_params_t *params, lane_slots_t *slots, scores_t best,
+                      int most, int n, __global const int4 *spans, __global const char *matrix, __global uchar *paths,
                       __global const long *ends, __global int *results)
 {
     traceback_t tracebacks[LANES];
@@ -178,8 +179,8 @@ CALL void scatter(const lane_slots_t *slots, int lane, const group_t *group, int
 }
 
 __kernel void fill_wave(__global const int4 *spans, __global const char *matrix, __constant const int *params,
-                        const int rows, const int columns, __global score_t *pair, const int wave, __global score_t *scratch,
-                        const ulong room)
+                        const int rows, const int columns, __global score_t *pair, const int wave,
+                        __global score_t *scratch, const ulong room)
 {
     const score_params_t of = SCORE_PARAMS;
     group_t group;
@@ -204,7 +205,8 @@ __kernel void fill_wave(__global const int4 *spans, __global const char *matrix,
 }
 
 __kernel void trace_long(__global const int4 *spans, __global const long *ends, __global const char *matrix,
-                         __constant const int *params, const int most, const int rows, const int columns, __global score_t *pair,
+                         __constant const int *params, const int most, const int rows, const int columns,
+                         __global score_t *pair,
                          __global score_t *scratch, __global int *results, __global uchar *paths)
 {
     const score_params_t of = SCORE_PARAMS;

@@ -112,8 +112,8 @@ void find_ends(ends_t *ends, const lanes_t *lanes)
 }
 
 /* Clear what new lanes have in the memory of the query, and their part of the state. */
-void begin_sequences(lanes_state_t *s, const scores_t is_new, __global scores_t *memory, const int length, const int first,
-                     const int next)
+void begin_sequences(lanes_state_t *s, const scores_t is_new, __global scores_t *memory, const int length,
+                     const int first, const int next)
 {
     for (int i = 0; i < length; i++, memory += 2) {
         const scores_t start = (scores_t)((score_t)(MODE == GLOBAL ? -first - i * next : 0));

@@ -70,7 +70,8 @@ typedef struct {
 } row_place_t;
 
 /* Take the next sequence; return 0 if there is none. A place without one reads other residues for nothing. */
-int take_sequence(row_place_t *place, __global const uchar *codes, __global const int *offsets, uint n, __global uint *next)
+int take_sequence(row_place_t *place, __global const uchar *codes, __global const int *offsets, uint n,
+                  __global uint *next)
 {
     const uint row = atomic_inc(next);
     const int is_taken = row < n;

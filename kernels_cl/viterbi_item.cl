@@ -131,7 +131,8 @@ void viterbi_score(__global const uint *words, __global const uint *bases, __glo
             for (uint k = item; k < N_CODES * NODES; k += GROUP)
                 ((__local int *)table)[k / NODES * STRIDE * 4 + k % NODES] = emissions[strip * N_CODES * NODES + k];
             barrier(CLK_LOCAL_MEM_FENCE);
-            const strip_edge_t edge = {strip > 0 ? mine : mine + (size_t)(depth - 1) * GROUP, mine, strip > 0 ? GROUP : 0};
+            const strip_edge_t edge = {strip > 0 ? mine : mine + (size_t)(depth - 1) * GROUP, mine,
+                                       strip > 0 ? GROUP : 0};
             open_strip(&s, steps + strip * NODES * 2, strip > 0 ? steps[(strip * NODES - 1) * 2].w : begin);
             take_sequence(&s, table, word, length, edge, outside);
         }

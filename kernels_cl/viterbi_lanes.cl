@@ -123,7 +123,8 @@ void viterbi_score_skewed(__global const uchar *codes, __global const int *offse
             }
 #pragma unroll
             for (int r = 0; r < BLOCK; r++)
-                if (i >= 0 && i + r < length) right[r] = next_strip_row(&s, emissions + now[r] * NODE_FOURS * LANES, left[r]);
+                if (i >= 0 && i + r < length) right[r] = next_strip_row(&s, emissions + now[r] * NODE_FOURS * LANES,
+                                                                        left[r]);
         }
         const int highest = lane_max(s.best, lane, scratch);
         if (lane == 0) best[number] = highest;
@@ -142,7 +143,8 @@ typedef struct {
 
 /* M and I of one residue; returns this lane's best way out of the model. `emission` points at the
    lane's match scores of the residue. */
-int match_and_insert(plan7_lane_t *s, TRANSITIONS_IN const int *t, __global const int *emission, uint lane, __local int *scratch)
+int match_and_insert(plan7_lane_t *s, TRANSITIONS_IN const int *t, __global const int *emission, uint lane,
+                     __local int *scratch)
 {
     int left_m = shuffle_up(s->m[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
     int left_i = shuffle_up(s->i[NODES - 1], 1, IMPOSSIBLE, lane, scratch);
@@ -168,7 +170,8 @@ int match_and_insert(plan7_lane_t *s, TRANSITIONS_IN const int *t, __global cons
 }
 
 /* D of one residue, after M: within the lane first, then what comes in from the lanes before. */
-void deletes(plan7_lane_t *s, TRANSITIONS_IN const int *t, const delete_prefix_t *prefix, uint lane, __local int *scratch)
+void deletes(plan7_lane_t *s, TRANSITIONS_IN const int *t, const delete_prefix_t *prefix, uint lane,
+             __local int *scratch)
 {
     int d = IMPOSSIBLE;
 #pragma unroll UNROLL_NODES

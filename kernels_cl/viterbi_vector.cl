@@ -80,7 +80,8 @@ int any_above(ints v, int limit)
 
 /* `with_bonus` is a constant wherever this is called: without it, B is what the table says. */
 __attribute__((always_inline))
-void next_reweighted_rows(reweighted_row_t *rows, __global const ints *t, __global const ints **emissions, int with_bonus)
+void next_reweighted_rows(reweighted_row_t *rows, __global const ints *t, __global const ints **emissions,
+                          int with_bonus)
 {
     ints left[SEQUENCES], chain[SEQUENCES], best[SEQUENCES], entering[SEQUENCES];
     const ints last = t[(VECTORS - 1) * 6 + 3];

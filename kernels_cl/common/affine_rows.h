@@ -1,5 +1,5 @@
-/* A lane's rows of Smith-Waterman: for two targets at once in 16 bits (common/affine_pairs.h), or with WIDE for one in 32
-   bits, and then of Needleman-Wunsch and what lies between, too.
+/* A lane's rows of Smith-Waterman: for two targets at once in 16 bits (common/affine_pairs.h), or with WIDE for one in
+   32 bits, and then of Needleman-Wunsch and what lies between, too.
 
    In 32 bits, too, the scores of gaps are kept `first` higher than they are, so the score that opens a gap needs no
    subtraction.

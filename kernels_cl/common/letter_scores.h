@@ -82,7 +82,8 @@ void score_letters(scores_t *scores, const uchar *codes, __global const char *ta
         char found[CODES_AT_ONCE] __attribute__((aligned(64)));
         look_up_letters(found, tables + letter * N_CODES, &places);
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) scores[c] = __builtin_convertvector(((const lane_bytes_t *)found)[c], scores_t);
+        for (int c = 0; c < COLUMNS; c++) scores[c] = __builtin_convertvector(((const lane_bytes_t *)found)[c],
+                                                                              scores_t);
 #endif
     }
 }

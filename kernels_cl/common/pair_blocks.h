@@ -151,8 +151,8 @@ typedef struct { scores_t score, diagonal, row; } end_t;
 
 /* The directions of a block, and the best end in it: `end->score` is what to look for (with ENDS 2 it is found).
    What is above the block is overwritten. */
-CALL void trace_block(const block_t *block, const score_params_t *params, __global edge_t *above, __global scores_t *cells,
-                      end_t *end)
+CALL void trace_block(const block_t *block, const score_params_t *params, __global edge_t *above,
+                      __global scores_t *cells, end_t *end)
 {
     for (int r = 0; r < BLOCK; r++) {
         const scores_t q = LETTER(block->query, r);
@@ -164,7 +164,8 @@ CALL void trace_block(const block_t *block, const score_params_t *params, __glob
             scores_t v = LARGER(pair, e);
             if (!SABOTAGE) v = LARGER(v, up.gap);
             v = FLOORED(v);
-            scores_t cell = v == pair ? (scores_t)(FROM_BOTH) : v == e ? (scores_t)(FROM_TARGET) : (scores_t)(FROM_QUERY);
+            scores_t cell = v == pair ? (scores_t)(FROM_BOTH) : v == e ? (scores_t)(FROM_TARGET)
+                : (scores_t)(FROM_QUERY);
 #if ENDS == 0
             cell = v == (scores_t)(ZERO) ? (scores_t)(FROM_NOTHING) : cell;
             scores_t is_end = v == end->score;

@@ -68,7 +68,8 @@ CALL bytes_t codes_at(__global const uchar *codes, int n)
 CALL void spread_lanes(__global const uchar *codes, const int *begins, const int *lengths,
                        __constant const uchar *kinds, int n, __global letter_t *letters)
 {
-    const bytes_t low = TWICE(((__constant const half_t *)kinds)[0]), high = TWICE(((__constant const half_t *)kinds)[1]);
+    const bytes_t low = TWICE(((__constant const half_t *)kinds)[0]),
+        high = TWICE(((__constant const half_t *)kinds)[1]);
     for (int i = 0; i < n; i += 32) {
         bytes_t found[16];
 #pragma unroll

@@ -78,7 +78,8 @@ CALL void look_up_rows(__global const uchar *const *query, __global const uchar 
     }
 }
 
-CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
+CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target,
+                        __global const char *matrix,
                   __global scores_t *table)
 {
     for (int lane = 0; lane < LANES; lane += 16)
@@ -88,7 +89,8 @@ CALL void look_up_block(__global const uchar *const *query, __global const uchar
 
 #else
 
-CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target, __global const char *matrix,
+CALL void look_up_block(__global const uchar *const *query, __global const uchar *const *target,
+                        __global const char *matrix,
                   __global scores_t *table)
 {
     for (int lane = 0; lane < LANES; lane++) {

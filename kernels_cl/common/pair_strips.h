@@ -1,5 +1,5 @@
-/* Two sequences at once through strips of a model or a query, whose letters make one index into a table of biased scores
-   in local memory: what ssv_item.cl and smith_waterman_item.cl share.
+/* Two sequences at once through strips of a model or a query, whose letters make one index into a table of biased
+   scores in local memory: what ssv_item.cl and smith_waterman_item.cl share.
 
    Macros
      STRIP_ROWS    columns of the model, or residues of the query, a strip; even

@@ -132,7 +132,8 @@ CALL int traceback_block(traceback_t *w, __global const score_t *cells)
 }
 
 /* What one lane does with its block; returns 0 when its alignment is complete. */
-CALL int advance(traceback_t *w, const group_t *group, const lane_slots_t *slots, const end_t *end, score_t best, int lane)
+CALL int advance(traceback_t *w, const group_t *group, const lane_slots_t *slots, const end_t *end, score_t best,
+                 int lane)
 {
     if (!w->is_tracing) {
         if (end->diagonal[lane] != HIGHEST) {

@@ -17,7 +17,8 @@ int traceback_domain(int i, __global const uchar *cells, int lanes, int per_lane
 {
     int k = exits[i], state = IN_MATCH;
     while (i > 0 && k > 0) {
-        const uchar cell = cells[(size_t)(i - 1) * (lanes * per_lane) + (k - 1) % per_lane * lanes + (k - 1) / per_lane];
+        const uchar cell = cells[(size_t)(i - 1) * (lanes * per_lane)
+                                 + (k - 1) % per_lane * lanes + (k - 1) / per_lane];
         if (cell & (CELL_M_IMPOSSIBLE << state)) return -1;
         if (state == IN_DELETE) {
             k--;

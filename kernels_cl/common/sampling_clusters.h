@@ -40,7 +40,8 @@ CALL int8 linked_to(__global const int *columns, int most, int one, int eight)
          & ((begins <= FARTHEST_DIAGONAL) | (ends <= FARTHEST_DIAGONAL));
 }
 
-/* Tell the kinds of n segments apart, and write the kind of each where its cluster will be; returns how many there are. */
+/* Tell the kinds of n segments apart, and write the kind of each where its cluster will be; returns how many there
+   are. */
 CALL int find_kinds(__global int *columns, int most, int n)
 {
     int n_kinds = 0;
@@ -102,7 +103,8 @@ CALL int find_clusters(__global int *columns, int most, int n)
     return n_clusters;
 }
 
-/* The first (or, counting from `limit` down, the last) end of a cluster that occurs often enough, or the most frequent. */
+/* The first (or, counting from `limit` down, the last) end of a cluster that occurs often enough, or the most
+   frequent. */
 CALL int outermost(__global const int *ends, __global const int *cluster, int n, int which, int enough, int from_top,
                    __global int *counts, int limit)
 {
@@ -120,8 +122,8 @@ CALL int outermost(__global const int *ends, __global const int *cluster, int n,
     return found < 0 ? frequent : found;
 }
 
-/* Write the envelopes (first residue, one past the last, samples) that n segments show, in their order; returns how many.
-   `counts` is room for as many numbers as there are residues or nodes, and one. */
+/* Write the envelopes (first residue, one past the last, samples) that n segments show, in their order; returns how
+   many. `counts` is room for as many numbers as there are residues or nodes, and one. */
 CALL int find_envelopes(__global int *columns, int most, int n, __global int *counts, int length, int n_nodes,
                         __global int *envelopes)
 {

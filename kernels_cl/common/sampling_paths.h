@@ -150,8 +150,10 @@ CALL void keep_segment(region_t *r, int sample, int first, int last, int node_fi
     int x = first + 1;
     for (; x + 8 <= last; x += 8) {
         __global const uchar *code = r->codes + x;
-        const float4 low = (float4)(mean.letter[code[0]], mean.letter[code[1]], mean.letter[code[2]], mean.letter[code[3]]);
-        const float4 up = (float4)(mean.letter[code[4]], mean.letter[code[5]], mean.letter[code[6]], mean.letter[code[7]]);
+        const float4 low = (float4)(mean.letter[code[0]], mean.letter[code[1]], mean.letter[code[2]],
+                                    mean.letter[code[3]]);
+        const float4 up = (float4)(mean.letter[code[4]], mean.letter[code[5]], mean.letter[code[6]],
+                                   mean.letter[code[7]]);
         vstore8(vload8(0, r->factors + x) + (float8)(low, up), 0, r->factors + x);
     }
     for (; x < last; x++) r->factors[x] += mean.letter[r->codes[x]];

@@ -146,7 +146,8 @@ void next_word_rows(word_row_t *rows, int vectors, __global const words *t, __gl
             word_row_t *row = rows + s;
             const words from = WORD_SUM(begin[s], t[0]), i = row->w[q];
             const words m = WORD_SUM(LARGER(left[s], from), emissions[s][q]);
-            const words by_match = WORD_SUM(m, t[SABOTAGE ? 2 : 1]), by_insert = WORD_SUM(i, t[2]), by_delete = BY_DELETE(d[s], t);
+            const words by_match = WORD_SUM(m, t[SABOTAGE ? 2 : 1]), by_insert = WORD_SUM(i, t[2]),
+                by_delete = BY_DELETE(d[s], t);
             const words deleted = WORD_SUM(m, t[3]), on = WORD_SUM(d[s], t[4]);
             const words opened = OPENED(m, t), extended = WORD_SUM(i, t[5]);
             const words x = LARGER(by_match, by_insert);

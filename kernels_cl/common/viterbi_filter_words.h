@@ -1,11 +1,13 @@
-/* HMMER3's Viterbi filter of one sequence, NODES consecutive nodes in each lane, 32 bits. Few sequences are so scored, each for long: what the next residues need is loaded ahead.
+/* HMMER3's Viterbi filter of one sequence, NODES consecutive nodes in each lane, 32 bits. Few sequences are so scored,
+   each for long: what the next residues need is loaded ahead.
 
    Tables
-     transitions  int[N_LANE_TRANSITIONS][NODES][LANES]   begin, match to match, insert to match, match to delete, delete to
-                                             delete, insert to insert, delete to match, match to insert
+     transitions  int[N_LANE_TRANSITIONS][NODES][LANES]   begin, match to match, insert to match, match to delete,
+                                                          delete to delete, insert to insert, delete to match, match to insert
      emissions  short[N_CODES][NODES][LANES]
 
-   Macros: TRANSITIONS_IN   the memory that the transitions are in where a lane has too many nodes to hold them in registers */
+   Macros: TRANSITIONS_IN   the memory that the transitions are in where a lane has too many nodes to hold them in
+   registers */
 
 #include "common/lane_nodes.h"
 #include "common/word_scores.h"

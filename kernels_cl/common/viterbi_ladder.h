@@ -182,5 +182,6 @@ void close_row(const work_t *w, int i, int e)
     const int j = CLAMP(higher(STATE_AT(w, PLACE_J(before)) + SPECIAL_AT(w, J_LOOP), e + SPECIAL_AT(w, E_LOOP)));
     STATE_AT(w, PLACE_J(now)) = j;
     STATE_AT(w, PLACE_B(now)) = CLAMP(higher(n + SPECIAL_AT(w, N_MOVE), j + SPECIAL_AT(w, J_MOVE)));
-    STATE_AT(w, PLACE_C(now)) = CLAMP(higher(STATE_AT(w, PLACE_C(before)) + SPECIAL_AT(w, C_LOOP), e + SPECIAL_AT(w, E_MOVE)));
+    STATE_AT(w, PLACE_C(now)) = CLAMP(higher(STATE_AT(w, PLACE_C(before)) + SPECIAL_AT(w, C_LOOP),
+                                             e + SPECIAL_AT(w, E_MOVE)));
 }
