@@ -136,7 +136,7 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     controller.hits.export_hits()
     shots.take("export")
     window.sheets.close_sheet()
-    controller.show_palette()
+    window.show_palette()
     QTest.keyClicks(window.palette_.field, "co")
     shots.take("commands")
     window.palette_.hide()

@@ -4,7 +4,10 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 from clalign.engines.engine import BUILT_IN
 
@@ -30,6 +33,9 @@ LEVELS = (
 """Lowest first."""
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+WINDOW = ("", "models", "views", "engines", "controllers", "shell")
+"""The rooms of the window, lowest first; the modules beside them stand below all. An engine knows no other."""
 
 DATA = {"kernels_cl", "resources"}
 WITHIN_A_FUNCTION = {("cli", "ui")}
@@ -110,9 +116,46 @@ def engine_violations(root: Path) -> list[str]:
     return found
 
 
+def window_graph(ui: Path) -> dict[str, set[str]]:
+    """Return the modules of the window that each of them imports, within functions, too."""
+    files = {path: path.relative_to(ui).with_suffix("").parts for path in sorted(ui.rglob("*.py"))}
+    names = {path: ".".join(parts).removesuffix(".__init__") for path, parts in files.items()}
+    graph: dict[str, set[str]] = {name: set() for name in names.values()}
+    for path, parts in files.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = [*parts[: -node.level], *(node.module or "").split(".")]
+                for alias in node.names:
+                    module, package = (".".join(filter(None, place)) for place in ([*base, alias.name], base))
+                    graph[names[path]].add(module if module in graph else package)
+    return graph
+
+
+def is_allowed_in_window(place: str, other: str) -> bool:
+    """Return whether a module of the window may import another."""
+    here, there = (("", *name.split(".")) if "." in name else ("", "", name) for name in (place, other))
+    rooms = WINDOW.index(here[1]), WINDOW.index(there[1])
+    own = rooms[0] == rooms[1] and (here[1] != "engines" or len(there) < 4 or here[2] == there[2])
+    return rooms[1] < rooms[0] or own
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Return modules that import each other in a circle, if there are any."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def window_violations(root: Path) -> list[str]:
-    """Inside ui/ imports of ui/ are relative, and no driver is touched."""
-    found = []
+    """Inside ui/ imports of ui/ are relative, and go down only; no driver is touched."""
+    found = [
+        f"ui: {place} imports {other}"
+        for place, others in window_graph(root / "ui").items()
+        for other in sorted(others)
+        if not is_allowed_in_window(place, other)
+    ]
     for path in sorted((root / "ui").rglob("*.py")):
         for module, _ in imports(ast.parse(path.read_text("utf-8"))):
             if module.split(".")[0] in ("ui", "pyopencl") or f"{module}.".startswith("clalign.ui."):
@@ -145,8 +188,14 @@ def test_engine_imports_only_lower_rooms():
     assert engine_violations(ROOT) == []
 
 
-def test_window_imports_are_relative():
+def test_window_imports_only_lower_rooms():
     assert window_violations(ROOT) == []
+
+
+def test_window_has_no_circle():
+    graph = window_graph(ROOT / "ui")
+    assert sum(map(len, graph.values())) > 100
+    assert circle(graph) == []
 
 
 def test_engine_imports_without_qt():
@@ -178,6 +227,15 @@ def test_planted_imports_are_found(tmp_path: Path):
         "clalign/cli/a.py": "import clalign.ui\nimport ui.app\nfrom . import gui",
         "clalign/compute/opencl/a.py": "import pyopencl, numpy\nfrom clalign.compute.opencl import b",
         "ui/a.py": "from . import b\nfrom clalign.ui import b\nimport pyopencl\nfrom clalign.values.hits import Hit",
+        "ui/b.py": "def f():\n    from .models import c",
+        "ui/models/c.py": "from .. import a\nfrom typing import Any",
+        "ui/views/d.py": "from ..models.c import Any\nfrom ..engines.plan7 import e",
+        "ui/engines/plan7/e.py": "from ...views import d\nfrom ..pairwise.f import g\nfrom .h import i",
+        "ui/engines/plan7/h.py": "from ..engine import kind",
+        "ui/engines/pairwise/f.py": "g = 1",
+        "ui/engines/engine.py": "from .plan7 import h",
+        "ui/controllers/j.py": "if TYPE_CHECKING:\n    from ..shell.k import Window",
+        "ui/shell/k.py": "from ..controllers import j",
     }
     for name, text in planted.items():
         path = tmp_path / name
@@ -197,7 +255,33 @@ def test_planted_imports_are_found(tmp_path: Path):
         "clalign/stages/plan7/a.py imports clalign.reference",
         "clalign/tools/a.py imports clalign.reference.b",
     ]
-    assert window_violations(tmp_path) == ["ui/a.py imports clalign.ui", "ui/a.py imports pyopencl"]
+    assert window_violations(tmp_path) == [
+        "ui: b imports models.c",
+        "ui: controllers.j imports shell.k",
+        "ui: engines.engine imports engines.plan7.h",
+        "ui: engines.plan7.e imports engines.pairwise.f",
+        "ui: views.d imports engines.plan7.e",
+        "ui/a.py imports clalign.ui",
+        "ui/a.py imports pyopencl",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("planted", "found"),
+    [
+        ({"a": {"b"}, "b": {"a"}}, {"a", "b"}),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, {"b", "c"}),
+        ({"a": {"b", "c"}, "b": {"c"}}, set()),
+    ],
+)
+def test_planted_circle_is_found(planted: dict[str, set[str]], found: set[str]):
+    assert set(circle(planted)) == found
+
+
+def test_circle_within_functions_is_found(tmp_path: Path):
+    (tmp_path / "a.py").write_text("def f():\n    from .b import g")
+    (tmp_path / "b.py").write_text("if TYPE_CHECKING:\n    from . import a")
+    assert set(circle(window_graph(tmp_path))) == {"a", "b"}
 
 
 def names_of_engines(root: Path) -> list[str]:

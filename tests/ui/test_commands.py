@@ -102,7 +102,7 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
 
 def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainWindow) -> None:
     window.actions_.update()
-    window.controller.show_palette()
+    window.show_palette()
     shown = window.palette_.shown_texts()
     for command in COMMANDS:
         action = window.actions_.by_id[command.id]
@@ -116,7 +116,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
     assert len(keys) == len(set(keys))
 
 
-QUIET = ("quit", "sources.open_files", "locating.ask_for_page", "full_screen")
+QUIET = ("window.quit", "sources.open_files", "locating.ask_for_page", "window.full_screen")
 
 
 @pytest.mark.thorough
@@ -204,7 +204,7 @@ def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str])
     again = MainWindow(window.settings, worker)
     again.show()
     assert not again.docks["details"].isVisible()
-    again.controller.reset_layout()
+    again.reset_layout()
     assert again.docks["details"].isVisible()
     again.close()
     again.deleteLater()

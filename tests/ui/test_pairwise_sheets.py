@@ -129,7 +129,7 @@ def test_a_higher_limit_lets_the_best_target_through(window: MainWindow, opened:
     assert best is not None
     least = page.run.wider_evalue()
     assert best["evalue"] <= least < 10 * best["evalue"]
-    window.controller.search.search_wider()
+    window.controller.search_wider()
     sheet = window.controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
     assert sheet.form.values()[0]["evalue"] == pytest.approx(least)

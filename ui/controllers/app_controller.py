@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, Signal
 
+from clalign.databases.examples import Example, PairExample
 from clalign.errors import ClalignError, DamagedRun
 
-from .. import formatting, theme
+from .. import formatting
 from ..engines.pairwise.run_view import PairRunView, is_pairwise_run
 from ..event_loop import defer
-from ..models.jobs import JobItem, JobQueue
-from ..models.reader import Reader
+from ..models.jobs import JobItem
 from ..models.run_view import STATE_WORDS, RunView
-from ..models.workspace import Source, Workspace
+from ..models.workspace import Source
 from ..settings import Settings
+from ..views.workbench import Workbench
+from .app_context import AppContext
 from .building_controller import BuildingController
 from .device_controller import DeviceController
 from .funnel_controller import FunnelController
 from .hit_controller import HitController
-from .inspector import Inspector
 from .job_controller import JobController
 from .lab_controller import LabController
 from .locate_controller import LocateController
@@ -34,113 +32,34 @@ from .search_controller import SearchController
 from .source_controller import SourceController
 
 if TYPE_CHECKING:
-    from ..shell.main_window import MainWindow
     from ..views.results_page import ResultsPage
 
 
-class AppController(QObject):
-    """Knows what is open and does what the commands say.
+class AppController(AppContext):
+    """Opens and closes runs, and joins the controllers; each knows those before it."""
 
-    Parameters
-    ----------
-    window : MainWindow
-    settings : Settings
-    worker : list of str
-        Starts a worker.
-    """
+    hit_menu_asked = Signal(QPoint)
 
-    def __init__(self, window: MainWindow, settings: Settings, worker: list[str]) -> None:
-        super().__init__(window)
-        self.window = window
-        self.settings = settings
-        self.workspace = Workspace(self)
-        self.workspace.device_id = settings.preferences.device
-        self.queue = JobQueue(worker, self)
-        self.inspector = Inspector(worker, self.workspace, self)
-        self.reader = Reader(self)
-        self._files: Reader | None = None
-        self.jobs = JobController(self, self.queue)
+    def __init__(self, window: Workbench, settings: Settings, worker: list[str]) -> None:
+        super().__init__(window, settings, worker)
         self.locating = LocateController(self)
-        self.hits = HitController(self)
+        self.jobs = JobController(self, self.locating)
+        self.sources = SourceController(self, self.jobs)
+        self.search = SearchController(self, self.jobs, self.sources)
+        self.hits = HitController(self, self.jobs)
         self.devices = DeviceController(self)
-        self.sources = SourceController(self)
-        self.search = SearchController(self)
-        self.labs = LabController(self)
-        self.profiles = ProfileController(self)
-        self.filters = FunnelController(self)
-        self.building = BuildingController(self)
-        self.pairs = PairwiseController(self)
-        self.pages: dict[str, ResultsPage] = {}
-        self.inspector.run_found.connect(self.open_run_page)
-        self.inspector.trouble.connect(lambda text: self.say("caution", text))
-        self.inspector.fault_met.connect(self.say_fault)
-
-    @property
-    def files(self) -> Reader:
-        """A thread for what reads sequences and profiles, which may take minutes: tables must not wait for it."""
-        if self._files is None:
-            self._files = Reader(self)
-        return self._files
+        self.labs = LabController(self, self.search)
+        self.profiles = ProfileController(self, self.locating)
+        self.filters = FunnelController(self, self.locating)
+        self.building = BuildingController(self, self.search, self.profiles)
+        self.pairs = PairwiseController(self, self.search, self.locating)
+        self.sources.run_opened.connect(self.open_run_page)
+        self.sources.run_chosen.connect(self.show_run)
+        self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
+        self.jobs.run_chosen.connect(self.show_run)
+        self.queue.job_ended.connect(self._note_run_end)
 
     # --- what is shown ---
-
-    @property
-    def page(self) -> ResultsPage | None:
-        """The results in view."""
-        shown = self.window.center.currentWidget()
-        return next((page for page in self.pages.values() if page is shown), None)
-
-    def say(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
-        """Show a message, with a long text below it where there is one."""
-        self.window.messages.say(severity, text, *actions, details=details)
-
-    def say_fault(self, message: str, hint: str, text: str) -> None:
-        """Show a fault of the program, with the text that is to be reported."""
-        self.say("stop", f"{message} {hint}".strip(), details=text)
-
-    def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
-        """Let a reader's thread write a file, and say what came of it.
-
-        Parameters
-        ----------
-        path : str
-        what : str
-            What it is, as the message begins.
-        write : callable
-        reader : Reader, optional
-            By default that of all pages.
-        """
-        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
-
-        def tell(answer: Any) -> None:
-            if isinstance(answer, Exception):
-                why = getattr(answer, "strerror", None) or answer
-                self.say("stop", f"{path} could not be written because: {why}.")
-            else:
-                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
-                self.say("good", f"{what} written to {formatting.short_path(path)}.", way)
-
-        (reader or self.reader).ask((path, what), write, tell)
-
-    def update_actions(self) -> None:
-        """Enable what can be used now."""
-        self.window.actions_.update()
-
-    def show_start(self) -> None:
-        """Show the start page."""
-        self.window.center.setCurrentWidget(self.window.start)
-        self.window.start.setFocus()
-        self.window.details.show_run(None)
-        self.window.setWindowTitle("clalign")
-        self.update_actions()
-
-    def show_page(self, page: QWidget, title: str) -> None:
-        """Show a page of the centre."""
-        self.window.sheets.close_sheet()
-        self.window.center.setCurrentWidget(page)
-        page.setFocus()
-        self.window.setWindowTitle(f"{title} – clalign")
-        self.update_actions()
 
     def show_run(self, path: str) -> None:
         """Show the results of a run."""
@@ -181,14 +100,8 @@ class AppController(QObject):
         if page is not None:
             self.window.center.removeWidget(page)
             page.run.close()
-            self.forget_files(path)
+            self.profiles.forget(path)
             page.deleteLater()
-
-    def forget_files(self, owner: str) -> None:
-        """Stop what is read for a page that goes; `owner` is the path of its run or file."""
-        self.profiles.forget(owner)
-        if self._files is not None:
-            self._files.forget_all(owner)
 
     # --- runs ---
 
@@ -254,7 +167,7 @@ class AppController(QObject):
         page.funnel_asked.connect(lambda: self.filters.fill(page))
         page.funnel_made.connect(lambda view: self.filters.connect_view(page, view))
         page.explain_asked.connect(self.filters.explain_hit)
-        page.hit_menu_asked.connect(self.hits.offer_menu)
+        page.hit_menu_asked.connect(self.hit_menu_asked)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
@@ -297,13 +210,39 @@ class AppController(QObject):
             "verify": self.hits.verify_run,
             "resume": self.resume_run,
             "resume_elsewhere": self.resume_elsewhere,
-            "search_wider": self.search.search_wider,
+            "search_wider": self.search_wider,
             "explain_best": self.filters.explain_best,
             "copy_command": self.hits.copy_command,
             "copy_python": self.hits.copy_python,
             "open_again": self.open_again,
         }
         calls[name]()
+
+    def search_wider(self) -> None:
+        """Open the sheet with the files of the run in view and a higher limit."""
+        if self.page is None:
+            return
+        if isinstance(self.page.run, PairRunView):
+            self.pairs.compare_wider(self.page.run)
+        else:
+            self.search.search_wider(self.page.run.facts["spec"])
+
+    def open_example(self, example: Example | PairExample) -> None:
+        """Open a bundled example: its files fill a sheet in."""
+        if isinstance(example, PairExample):
+            self.pairs.open_example(example)
+        else:
+            self.sources.open_example(example)
+
+    def close_source(self, path: str) -> None:
+        """Close a file; a run's results with it."""
+        if path in self.pages:
+            self.show_run(path)
+            self.close_page()
+        else:
+            self.workspace.remove(path)
+            self.window.details.show_source(None)
+        self.update_actions()
 
     def open_again(self) -> None:
         """Open the run in view anew, after it could not be read."""
@@ -313,7 +252,7 @@ class AppController(QObject):
             self._drop_page(path)
             self.open_run_page(path)
 
-    def note_run_end(self, item: JobItem) -> None:
+    def _note_run_end(self, item: JobItem) -> None:
         """Take over that a job ended."""
         self.sources.look_again()
         if item.is_search and Path(item.run).exists():
@@ -346,35 +285,6 @@ class AppController(QObject):
         if self.page is not None:
             self.jobs.resume(str(self.page.run.path), elsewhere=True)
 
-    # --- the window ---
-
-    def toggle_scale(self) -> None:
-        """Switch the histogram between logarithmic and linear."""
-        self.change_preferences({"log_counts": not self.settings.preferences.log_counts})
-
-    def set_scheme(self, scheme: str) -> None:
-        """Color residues by another scheme."""
-        self.change_preferences({"scheme": scheme})
-
-    def set_theme(self, choice: str) -> None:
-        """Switch between light and dark."""
-        self.change_preferences({"theme": choice})
-
-    def change_preferences(self, choices: dict[str, Any]) -> None:
-        """Keep choices and let them take effect at once."""
-        self.settings.change(**choices)
-        chosen = self.settings.preferences
-        if "theme" in choices:
-            theme.apply(chosen.theme)
-            self.window.dress()
-        for page in self.pages.values():
-            page.set_log(chosen.log_counts)
-            page.set_scheme(chosen.scheme)
-            page.set_posterior(chosen.posterior)
-        self.profiles.set_scheme(chosen.scheme)
-        self.window.details.hit.set_scheme(chosen.scheme)
-        self.window.details.hit.set_posterior(chosen.posterior)
-
     def preferences(self) -> None:
         """Open the preferences."""
         from ..views.small_sheets import PreferencesSheet
@@ -387,43 +297,6 @@ class AppController(QObject):
         """Go to the opened files."""
         self.window.show_dock("data")
         self.window.data.tree.setFocus()
-
-    def toggle_dock(self, name: str) -> None:
-        """Show or hide a dock."""
-        dock = self.window.docks[name]
-        dock.setVisible(not dock.isVisible())
-
-    def reset_layout(self) -> None:
-        """Put the docks where they were at first."""
-        self.window.arrange()
-
-    def full_screen(self) -> None:
-        """Fill the screen, or stop doing so."""
-        if self.window.isFullScreen():
-            self.window.showNormal()
-        else:
-            self.window.showFullScreen()
-
-    def show_palette(self) -> None:
-        """Search commands by name."""
-        self.update_actions()
-        self.window.palette_.open_with(list(self.window.actions_.by_id.values()))
-
-    def show_keys(self) -> None:
-        """Show keys and the filter language."""
-        from ..shell.help import keys_sheet
-
-        self.window.sheets.open_sheet(keys_sheet())
-
-    def about(self) -> None:
-        """Say what this is."""
-        from ..shell.help import about_sheet
-
-        self.window.sheets.open_sheet(about_sheet())
-
-    def quit(self) -> None:
-        """Close the window."""
-        self.window.close()
 
     def leave(self) -> None:
         """End everything that runs, when the window closes."""

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QObject
 
 from .. import formatting
 from ..models.jobs import JobItem
+from .app_context import AppContext, Controller
+from .profile_controller import ProfileController
+from .search_controller import SearchController
 
-if TYPE_CHECKING:
-    from .app_controller import AppController
 
-
-class BuildingController(QObject):
+class BuildingController(Controller):
     """Starts the building of profiles and opens what was built."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, search: SearchController, profiles: ProfileController) -> None:
         super().__init__(app)
-        self._app = app
+        self._search, self._profiles = search, profiles
         self._searches: set[str] = set()
         self._wanted = ""
         app.inspector.file_read.connect(self._go_on)
+        app.queue.job_ended.connect(self._end)
 
     def build_chosen(self) -> None:
         """Build a profile from the chosen sequences, which are an alignment."""
@@ -47,8 +45,10 @@ class BuildingController(QObject):
         job = {"job": "hmmbuild", "alignment": path, "output": output, "name": None, "alphabet": alphabet}
         self._app.queue.submit(f"Build a profile from {source.name}", job)
 
-    def end(self, item: JobItem) -> None:
+    def _end(self, item: JobItem) -> None:
         """Open the profile that was built."""
+        if (item.kind, item.state) != ("hmmbuild", "done"):
+            return
         value = item.result
         built = (
             f"{formatting.plural(value['length'], 'node')} from {formatting.plural(value['n_sequences'], 'sequence')}"
@@ -56,18 +56,18 @@ class BuildingController(QObject):
         text = f"Profile {value['name']} built: {built}. It is kept in {formatting.short_path(value['output'])}."
         self._app.say("good", text)
         self._wanted = value["output"]
-        self._app.sources.open_quietly([value["output"]])
+        self._search.sources.open_quietly([value["output"]])
 
     def _go_on(self, path: str) -> None:
         if path != self._wanted:
             return
         self._wanted = ""
         if path not in self._searches:
-            self._app.profiles.open_profile(path)
+            self._profiles.open_profile(path)
             return
         self._searches.discard(path)
         self._leave_alignment()
-        self._app.search.open_run_sheet()
+        self._search.open_run_sheet()
 
     def _leave_alignment(self) -> None:
         """Choose other sequences than the alignment itself, if others are open."""

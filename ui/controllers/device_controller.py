@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from PySide6.QtCore import QObject
+from typing import Any
 
 from ..models import device_words
 from ..models.jobs import JobItem
 from ..models.workspace import REFERENCE_WORDS
-
-if TYPE_CHECKING:
-    from .app_controller import AppController
+from .app_context import AppContext, Controller
 
 
-class DeviceController(QObject):
+class DeviceController(Controller):
     """Works on the devices of the workspace."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext) -> None:
         super().__init__(app)
-        self._app = app
         app.queue.partial_received.connect(self._take_trial)
+        app.queue.job_ended.connect(self._end_tuning)
 
     def choose_device(self, number: str) -> None:
         """Choose what searches run on."""
@@ -94,8 +90,10 @@ class DeviceController(QObject):
         if item.kind == "tune" and isinstance(sheet, DeviceSheet) and sheet.device_id == item.spec["device"]:
             sheet.add_trial(value["row"])
 
-    def end_tuning(self, item: JobItem) -> None:
+    def _end_tuning(self, item: JobItem) -> None:
         """Say what a tuning has found."""
+        if (item.kind, item.state) != ("tune", "done"):
+            return
         value = item.result
         if item.spec["reset"]:
             self._app.say("good", f"{value['device']} has the built-in choices again.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
@@ -15,22 +14,23 @@ from ..formatting import told
 from ..models.funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
 from ..models.text_table import Row
 from ..settings import write_whole
+from .app_context import AppContext, Controller
+from .locate_controller import LocateController
 
 if TYPE_CHECKING:
     from ..views.explain_sheet import ExplainSheet
     from ..views.funnel_view import FunnelView
     from ..views.results_page import ResultsPage
-    from .app_controller import AppController
 
 
-class FunnelController(QObject):
+class FunnelController(Controller):
     """Reads survivors for the funnel, and has sequences explained."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
-        self._app = app
+        self._locating = locating
         self._refused: tuple[ExplainSheet, str, dict[str, Any]] | None = None
-        app.locating.located.connect(self._explain_again)
+        locating.located.connect(self._explain_again)
 
     def connect_view(self, page: ResultsPage, view: FunnelView) -> None:
         """Do what a funnel asks for."""
@@ -136,7 +136,7 @@ class FunnelController(QObject):
         sheet = ExplainSheet(name, isinstance(page.run, PairRunView))
         sheet.resized.connect(self._app.window.sheets.fit)
         run = str(page.run.path)
-        sheet.locate_asked.connect(lambda: self._app.locating.ask(run))
+        sheet.locate_asked.connect(lambda: self._locating.ask(run))
         self._app.window.sheets.open_sheet(sheet)
         self._ask(sheet, run, job)
 

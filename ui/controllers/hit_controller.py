@@ -5,44 +5,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu
 
 from clalign.engines.plan7.spec import SearchSpec
 
 from ..engines.pairwise.run_view import PairRunView
 from ..models.scripts import Spec, as_command, as_python, spec_of
+from .app_context import AppContext, Controller
+from .job_controller import JobController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
-    from .app_controller import AppController
 
 
-ROW_MENU = (
-    "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
-    "hits.verify_hit", "filters.explain_hit",
-)  # fmt: skip
-"""Commands that the menu of a row offers."""
-
-
-class HitController(QObject):
+class HitController(Controller):
     """Works on the results in view."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
-        self._app = app
+        self._jobs = jobs
         self._columns = "std"
 
     def verify_run(self) -> None:
         """Compute a sample of the hits again."""
         if self._app.page is not None:
-            self._app.jobs.verify(str(self._app.page.run.path), None)
+            self._jobs.verify(str(self._app.page.run.path), None)
 
     def verify_hit(self) -> None:
         """Compute the selected hit again."""
         if self._app.page is not None and self._app.page.run.hit_row is not None:
-            self._app.jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit_row.id])
+            self._jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit_row.id])
 
     def export_hits(self) -> None:
         """Open the export sheet."""
@@ -64,7 +56,7 @@ class HitController(QObject):
         self._columns = columns or self._columns
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
-        self._app.jobs.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
+        self._jobs.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
 
     def copy_hits(self) -> None:
         """Copy the selected hits as a table."""
@@ -114,15 +106,6 @@ class HitController(QObject):
         if self._app.page is not None:
             self._app.page.show_tab("hits")
             self._app.page.hits.table.edit_note()
-
-    def offer_menu(self, place: QPoint) -> None:
-        """Offer what can be done with the selected hit."""
-        menu = QMenu(self._app.window)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setToolTipsVisible(True)
-        self._app.update_actions()
-        menu.addActions([self._app.window.actions_.by_id[name] for name in ROW_MENU])
-        menu.popup(place)
 
     def clear_filter(self) -> None:
         """Show all hits, with the thresholds of the search."""

@@ -6,9 +6,9 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, QUrl
+from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -16,12 +16,10 @@ from clalign.values.devices import REFERENCE
 
 from .. import formatting
 from ..event_loop import defer
-from ..models.jobs import JobItem, JobQueue
-from ..models.missing_files import can_be_located
+from ..models.jobs import JobItem
 from ..models.scripts import Spec
-
-if TYPE_CHECKING:
-    from .app_controller import AppController
+from .app_context import AppContext, Controller
+from .locate_controller import LocateController
 
 STALLED_SECONDS = 20
 
@@ -58,22 +56,22 @@ def verify_words(value: dict[str, Any]) -> str:
     return f"{formatting.count(differing)} of {formatting.count(checked)} {verb}. Please report this. {details}".strip()
 
 
-class JobController(QObject):
-    """Between the queue of jobs and the window.
+class JobController(Controller):
+    """Between the queue of jobs and the window."""
 
-    Parameters
-    ----------
-    app : AppController
-    queue : JobQueue
-    """
+    begun = Signal()
+    """What was said of earlier jobs is of no use any more."""
 
-    def __init__(self, app: AppController, queue: JobQueue) -> None:
+    run_begun = Signal(str)
+    run_chosen = Signal(str)
+    calibrate_asked = Signal(str)
+
+    def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
-        self._app = app
-        self.queue = queue
+        self._locating = locating
+        self.queue = queue = app.queue
         self._heard = time.monotonic()
         self._told_stalled = False
-        self._told: dict[str, str] = {}
         self._watch = QTimer(self, interval=2000)
         self._watch.timeout.connect(self._look_for_stall)
         queue.job_added.connect(self._watch_over)
@@ -119,8 +117,7 @@ class JobController(QObject):
         self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
-        self._app.window.messages.take_back(self._told.pop(run, ""))
-        self._app.locating.take_back(run)
+        self._locating.take_back(run)
         self._submit(f"Continue {Path(run).stem}", job)
 
     def verify(self, run: str, hits: list[int] | None) -> None:
@@ -137,11 +134,6 @@ class JobController(QObject):
                "safe_cells": is_safe}  # fmt: skip
         self._submit(f"Export to {Path(path).name}", job)
 
-    def locate(self, run: str, paths: list[str]) -> None:
-        """Look whether files are those that a run was made with, and keep with it where they lie."""
-        self._app.window.messages.take_back(self._told.pop(run, ""))
-        self._submit(f"Locate files of {Path(run).stem}", {"job": "locate", "run": run, "paths": paths})
-
     def act(self, item: JobItem, name: str) -> None:
         """Do what a button of the job strip says."""
         calls: dict[str, Callable[[], object]] = {
@@ -149,7 +141,7 @@ class JobController(QObject):
             "proceed": lambda: self.queue.pause(item),
             "stop": lambda: self.queue.stop(item),
             "dismiss": lambda: self.queue.dismiss(item),
-            "show": lambda: self._app.show_run(item.run),
+            "show": lambda: self.run_chosen.emit(item.run),
             "resume": lambda: self._resume_item(item, False),
             "resume_elsewhere": lambda: self._resume_item(item, True),
         }
@@ -163,7 +155,7 @@ class JobController(QObject):
         item = self.queue.submit(title, job)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
-            defer(self, lambda: self._app.open_run_page(item.run, live=True))
+            defer(self, lambda: self.run_begun.emit(item.run))
 
     def _watch_over(self, item: JobItem) -> None:
         self._heard = time.monotonic()
@@ -180,7 +172,7 @@ class JobController(QObject):
     def _begin(self) -> None:
         """Take away what is about earlier jobs."""
         self._app.window.messages.clear_passed()
-        self._app.sources.take_back_refusals()
+        self.begun.emit()
         self.clear_done()
 
     def clear_done(self, but: str = "") -> None:
@@ -204,7 +196,7 @@ class JobController(QObject):
         spec = item.spec.get("spec") or {}
         ways: list[Any] = []
         if text.startswith("No calibration") and spec.get("profiles") in self._app.workspace.sources:
-            ways.append(("Calibrate…", lambda: self._app.labs.calibrate(spec["profiles"])))
+            ways.append(("Calibrate…", lambda: self.calibrate_asked.emit(spec["profiles"])))
         self._app.say("caution", text, *ways)
 
     def _look_for_stall(self) -> None:
@@ -230,15 +222,12 @@ class JobController(QObject):
         if page is not None:
             page.run.is_live = page.run.is_live and not item.is_search
             page.run.note_change()
-        if item.is_lab:
-            self._app.labs.end(item)
         if item.state == "done" and not item.is_lab:
             self._end_well(item)
         elif item.state in ("failed", "lost"):
             self._end_badly(item)
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
-        self._app.note_run_end(item)
 
     def _end_well(self, item: JobItem) -> None:
         value = item.result
@@ -257,13 +246,7 @@ class JobController(QObject):
             text = f"{formatting.plural(value['written'], noun)} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
             self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
-        elif item.kind == "tune":
-            self._app.devices.end_tuning(item)
-        elif item.kind == "locate":
-            self._app.locating.end(item)
-        elif item.kind == "hmmbuild":
-            self._app.building.end(item)
-        else:
+        elif item.kind == "verify":
             self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
@@ -271,8 +254,5 @@ class JobController(QObject):
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
-        text = item.line()
-        if not can_be_located(text):
-            self._told[item.run] = text
-        self._app.locating.say(item.run, text, *ways, details=item.traceback)
+        self._locating.say(item.run, item.line(), *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.errors import ClalignError
@@ -18,11 +18,12 @@ from ..models.comparison import ComparisonView
 from ..models.documents import KINDS, read_document, with_other_machine, write_document
 from ..models.jobs import JobItem
 from ..models.text_table import Row
+from .app_context import AppContext, Controller
+from .search_controller import SearchController
 
 if TYPE_CHECKING:
     from ..views.lab_page import LabPage
     from ..views.rung_page import RungPage
-    from .app_controller import AppController
 
 JOBS = {"ladder": "ladder", "smith_waterman_ladder": "smith_waterman_ladder", "bench": "comparison"}
 """The document that each job makes."""
@@ -31,16 +32,20 @@ TITLES = {"ladder": "Ladder of Plan7 Viterbi", "smith_waterman_ladder": "Ladder 
           "bench": "Compare devices", "calibrate": "Calibrate"}  # fmt: skip
 
 
-class LabController(QObject):
+class LabController(Controller):
     """Between the laboratory's pages and their jobs."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, search: SearchController) -> None:
         super().__init__(app)
-        self._app = app
+        self._search = search
         self.views: dict[str, Any] = {}
         self.pages: dict[str, LabPage] = {}
         app.queue.partial_received.connect(self._take_partial)
         app.queue.job_removed.connect(self._forget)
+        app.queue.job_ended.connect(self._end)
+        search.calibrate_asked.connect(self.calibrate)
+        search.jobs.calibrate_asked.connect(self.calibrate)
+        search.sources.document_opened.connect(self.open_document)
 
     # --- pages ---
 
@@ -153,8 +158,10 @@ class LabController(QObject):
         elif item.kind == "calibrate" and item.state == "waiting" and self._sheet is not None:
             self._sheet.show_problem("")
 
-    def end(self, item: JobItem) -> None:
+    def _end(self, item: JobItem) -> None:
         """Take over how a job of the laboratory ended."""
+        if not item.is_lab:
+            return
         if item.kind == "calibrate":
             self._end_calibration(item)
         elif item.state == "done":
@@ -185,7 +192,7 @@ class LabController(QObject):
             text = f"The result could not be kept in {self.folder} because: {error.strerror}. Save it elsewhere."
             self._app.say("caution", text)
             return
-        self._app.sources.add_recent(str(path), kind)
+        self._search.sources.add_recent(str(path), kind)
 
     def _show_kept(self, kind: str) -> None:
         """Begin with what was measured last."""
@@ -216,7 +223,7 @@ class LabController(QObject):
                 self._app.say("stop", str(error))
                 return
         view.take(document, kept=True)
-        self._app.sources.add_recent(path, kind)
+        self._search.sources.add_recent(path, kind)
         self._show(kind)
 
     def _act(self, kind: str, name: str) -> None:
@@ -277,7 +284,7 @@ class LabController(QObject):
         sheet = CalibrateSheet(source, space, self._proposed(source.path))
         sheet.calibrate_asked.connect(self._start_calibration)
         sheet.stop_asked.connect(lambda: self._stop("calibrate"))
-        sheet.search_asked.connect(self._app.search.open_run_sheet)
+        sheet.search_asked.connect(self._search.open_run_sheet)
         sheet.resized.connect(sheets.fit)
         sheets.open_sheet(sheet)
 
@@ -304,7 +311,7 @@ class LabController(QObject):
                 sheet.show_problem("" if item.state == "stopped" else item.line())
             return
         output, fits = item.result["output"], item.result["fits"]
-        self._app.sources.replace(item.spec["profiles"], output)
+        self._search.sources.replace(item.spec["profiles"], output)
         if sheet is not None:
             sheet.show_fits(output, fits)
             return

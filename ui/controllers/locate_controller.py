@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
 from .. import formatting
 from ..models.jobs import JobItem
 from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
-
-if TYPE_CHECKING:
-    from .app_controller import AppController
+from .app_context import AppContext, Controller
 
 
-class LocateController(QObject):
+class LocateController(Controller):
     """Asks where files of runs lie now; a worker knows them by their checksums."""
 
     located = Signal(str)
     """The run of which a file was found."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext) -> None:
         super().__init__(app)
-        self._app = app
-        self._told: dict[str, list[str]] = {}
+        self._missed: dict[str, list[str]] = {}
+        self._failed: dict[str, str] = {}
+        app.queue.job_ended.connect(self._end)
 
     def ask_for_page(self) -> None:
         """Ask where files of the run in view lie now."""
@@ -37,24 +35,37 @@ class LocateController(QObject):
         """Ask where files of a run lie now; returns False, for what offers this holds until they are found."""
         names, _ = QFileDialog.getOpenFileNames(self._app.window, "Locate files of this run")
         if names:
-            self._app.jobs.locate(run, names)
+            self._take_back_failure(run)
+            job = {"job": "locate", "run": run, "paths": names}
+            self._app.queue.submit(f"Locate files of {Path(run).stem}", job)
         return False
 
     def say(self, run: str, text: str, *ways: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show what stopped a job of a run, with a button where a file of it is missed."""
         if can_be_located(text):
             text, ways = without_ways(text), (*ways, (LOCATE_TITLE, lambda: self.ask(run)))
-            self._told.setdefault(run, []).append(text)
+            self._missed.setdefault(run, []).append(text)
+        else:
+            self._failed[run] = text
         self._app.say("stop", text, *ways, details=details)
 
     def take_back(self, run: str) -> None:
-        """Close what was said of missing files of a run."""
-        for text in self._told.pop(run, ()):
+        """Close what was said of a run that goes on now."""
+        self._take_back_failure(run)
+        self._take_back_missed(run)
+
+    def _take_back_failure(self, run: str) -> None:
+        self._app.window.messages.take_back(self._failed.pop(run, ""))
+
+    def _take_back_missed(self, run: str) -> None:
+        for text in self._missed.pop(run, ()):
             self._app.window.messages.take_back(text)
 
-    def end(self, item: JobItem) -> None:
+    def _end(self, item: JobItem) -> None:
         """Say what a worker found, and let everything that missed it look again."""
-        self.take_back(item.run)
+        if (item.kind, item.state) != ("locate", "done"):
+            return
+        self._take_back_missed(item.run)
         found = dict(item.result["found"])
         verb = "lies" if len(found) == 1 else "lie"
         names = ", ".join(Path(old).name for old in found)

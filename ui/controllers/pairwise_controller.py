@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
@@ -17,13 +16,15 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from ..engines.pairwise.dot_plot import DotPlot, read_dot_plot
 from ..engines.pairwise.run_view import PairRunView
 from ..formatting import told
+from .app_context import AppContext, Controller
+from .locate_controller import LocateController
+from .search_controller import SearchController
 
 if TYPE_CHECKING:
     from ..engines.pairwise.card import PairCard
     from ..engines.pairwise.page import PairPage
     from ..engines.pairwise.sheet import PairSheet
     from ..views.pictures import Picture
-    from .app_controller import AppController
 
 PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
 
@@ -32,16 +33,16 @@ KEPT = ("queries", "targets", "device", "direction", "alphabet", "query_format",
 """Fields of a spec that belong to its files; the others are remembered for the next comparison."""
 
 
-class PairwiseController(QObject):
+class PairwiseController(Controller):
     """Prepares comparisons and shows more of their hits."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, search: SearchController, locating: LocateController) -> None:
         super().__init__(app)
-        self._app = app
+        self._search, self._locating = search, locating
         self._pasted = ""
         self._options: dict[str, Any] = {}
         app.inspector.file_read.connect(self._take_pasted)
-        app.locating.located.connect(self._fill_again)
+        locating.located.connect(self._fill_again)
 
     # --- starting ---
 
@@ -80,11 +81,11 @@ class PairwiseController(QObject):
         """Show the sheet with the options of the last comparison."""
         from ..engines.pairwise.sheet import PairSheet
 
-        self._app.sources.look_again()
+        self._search.sources.look_again()
         self._app.workspace.propose_queries()
         sheet = PairSheet(self._app.workspace, {**self._options, **options})
         sheet.run_asked.connect(self.start)
-        sheet.open_asked.connect(self._app.sources.open_files)
+        sheet.open_asked.connect(self._search.sources.open_files)
         sheet.paste_asked.connect(self._keep_pasted)
         sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)
@@ -92,7 +93,7 @@ class PairwiseController(QObject):
     def open_example(self, example: PairExample) -> None:
         """Open a bundled example: its files fill the sheet in when they are read."""
         paths = [str(example.queries), str(example.targets)]
-        self._app.sources.open_quietly(paths)
+        self._search.sources.open_quietly(paths)
         space = self._app.workspace
         space.choose(paths[1])
         space.choose_queries(paths[0])
@@ -102,10 +103,10 @@ class PairwiseController(QObject):
             sheet.run_when_ready()
 
     def _keep_pasted(self, text: str) -> None:
-        path = self._app.sources.keep_pasted("query", text)
+        path = self._search.sources.keep_pasted("query", text)
         if path:
             self._pasted = path
-            self._app.sources.open_quietly([path])
+            self._search.sources.open_quietly([path])
 
     def _take_pasted(self, path: str) -> None:
         if path != self._pasted:
@@ -122,12 +123,12 @@ class PairwiseController(QObject):
         defaults = PairwiseSpec("", "")
         values = spec.to_dict()
         self._options = {k: v for k, v in values.items() if k not in KEPT and v != getattr(defaults, k)}
-        self._app.search.start(spec)
+        self._search.start(spec)
 
     def compare_wider(self, run: PairRunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
         spec = run.facts["spec"]
-        self._app.sources.open_quietly([spec["queries"], spec["targets"]])
+        self._search.sources.open_quietly([spec["queries"], spec["targets"]])
         space = self._app.workspace
         space.choose(spec["targets"])
         space.choose_queries(spec["queries"])
@@ -142,7 +143,7 @@ class PairwiseController(QObject):
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
         card.dots_asked.connect(lambda: self._fill_dots(page, card))
-        card.dots.locate_asked.connect(lambda: self._app.locating.ask(str(page.run.path)))
+        card.dots.locate_asked.connect(lambda: self._locating.ask(str(page.run.path)))
         card.alignment_picture_asked.connect(self.save_alignment)
         card.dots_picture_asked.connect(self.save_dots)
 

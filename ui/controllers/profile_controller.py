@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
@@ -16,22 +15,24 @@ from clalign.jobs import JobContext
 from .. import formatting
 from ..formatting import told
 from ..models.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
+from .app_context import AppContext, Controller
+from .locate_controller import LocateController
 
 if TYPE_CHECKING:
     from ..engines.plan7.logo_pictures import PictureChoices
     from ..views.profile_view import ProfilePage, ProfileView
     from ..views.results_page import ResultsPage
-    from .app_controller import AppController
 
 
-class ProfileController(QObject):
+class ProfileController(Controller):
     """Reads profiles for the views that show them."""
 
-    def __init__(self, app: AppController) -> None:
+    def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
-        self._app = app
+        self._locating = locating
         self.pages: dict[str, ProfilePage] = {}
-        app.locating.located.connect(self._fill_again)
+        app.preferences_changed.connect(lambda _: self._set_scheme(app.settings.preferences.scheme))
+        locating.located.connect(self._fill_again)
         self._waiting: dict[tuple[str, int, int], list[Callable[[ShownProfile], None]]] = {}
 
     @property
@@ -90,13 +91,14 @@ class ProfileController(QObject):
         page = self.pages.pop(path, None)
         if page is not None:
             self._app.window.center.removeWidget(page)
-            self._app.forget_files(path)
+            self.forget(path)
             page.deleteLater()
 
     def forget(self, owner: str) -> None:
-        """Wait no longer for profiles of a file, or of a run."""
+        """Wait no longer for what is read of a file, or of a run."""
         for key in [key for key in self._waiting if key[0] == owner]:
             del self._waiting[key]
+        self._app.forget_files(owner)
 
     def connect_view(self, view: ProfileView) -> None:
         """Do what a logo asks for."""
@@ -104,9 +106,9 @@ class ProfileController(QObject):
         view.scheme_chosen.connect(self._app.set_scheme)
         view.least_asked.connect(lambda profile: self._show_least(view, profile))
         view.export_asked.connect(self.export_logo)
-        view.locate_asked.connect(self._app.locating.ask_for_page)
+        view.locate_asked.connect(self._locating.ask_for_page)
 
-    def set_scheme(self, scheme: str) -> None:
+    def _set_scheme(self, scheme: str) -> None:
         """Color residues of all pages by a scheme."""
         for page in self.pages.values():
             page.view.set_scheme(scheme)

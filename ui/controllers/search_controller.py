@@ -5,24 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer, Signal
 
 from clalign.engines.plan7.spec import SearchSpec
 
-from ..engines.pairwise.run_view import PairRunView
 from ..models.scripts import Spec
+from .app_context import AppContext, Controller
+from .job_controller import JobController
+from .source_controller import SourceController
 
 if TYPE_CHECKING:
     from ..engines.plan7.sheet import RunSheet
-    from .app_controller import AppController
 
 
-class SearchController(QObject):
+class SearchController(Controller):
     """Prepares searches and starts them."""
 
-    def __init__(self, app: AppController) -> None:
+    calibrate_asked = Signal()
+
+    def __init__(self, app: AppContext, jobs: JobController, sources: SourceController) -> None:
         super().__init__(app)
-        self._app = app
+        self.jobs, self.sources = jobs, sources
+        sources.search_offered.connect(self.open_run_sheet)
 
     def run_search(self) -> None:
         """Open the search sheet, or start the search if it is open."""
@@ -44,10 +48,10 @@ class SearchController(QObject):
         """Show the search sheet with the options of the last search."""
         from ..engines.plan7.sheet import RunSheet
 
-        self._app.sources.look_again()
+        self.sources.look_again()
         sheet = RunSheet(self._app.workspace, {**self._app.settings.preferences.options, **options})
         sheet.run_asked.connect(self.start_search)
-        sheet.open_asked.connect(self._app.sources.open_files)
+        sheet.open_asked.connect(self.sources.open_files)
         sheet.action_asked.connect(self._take_advice)
         sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)
@@ -61,9 +65,9 @@ class SearchController(QObject):
     def _take_advice(self, name: str) -> None:
         sequences = self._app.workspace.sequences
         if name == "calibrate":
-            self._app.labs.calibrate()
+            self.calibrate_asked.emit()
         elif sequences is not None and name.startswith("take_as_"):
-            self._app.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
+            self.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
 
     def start_search(self, spec: SearchSpec) -> None:
         """Start a search and show its results."""
@@ -77,21 +81,14 @@ class SearchController(QObject):
     def start(self, spec: Spec) -> None:
         """Start a search with profiles or with sequences."""
         try:
-            self._app.jobs.search(spec)
+            self.jobs.search(spec)
         except OSError as error:
             folder, why = self._app.settings.runs, error.strerror
             self._app.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
             return
         self._app.window.sheets.close_sheet()
 
-    def search_wider(self) -> None:
-        """Open the sheet with the files of the run in view and a higher limit."""
-        page = self._app.page
-        if page is None:
-            return
-        spec = page.run.facts["spec"]
-        if isinstance(page.run, PairRunView):
-            self._app.pairs.compare_wider(page.run)
-            return
-        self._app.sources.open_quietly([spec["profiles"], spec["targets"]])
+    def search_wider(self, spec: dict[str, Any]) -> None:
+        """Open the sheet with the files of a run and a higher limit."""
+        self.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

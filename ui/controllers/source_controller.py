@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.databases.examples import Example, PairExample
+from clalign.databases.examples import Example
 
 from .. import formatting
 from ..models.workspace import Source
 from ..settings import write_whole
-
-if TYPE_CHECKING:
-    from .app_controller import AppController
+from .app_context import AppContext, Controller
+from .job_controller import JobController
 
 FILE_FILTER = (
     "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
@@ -29,18 +27,24 @@ NAMED = 3
 """Files that a message names."""
 
 
-class SourceController(QObject):
+class SourceController(Controller):
     """Works on the files of the workspace."""
 
-    def __init__(self, app: AppController) -> None:
+    run_opened = Signal(str)
+    run_chosen = Signal(str)
+    document_opened = Signal(str)
+    search_offered = Signal()
+
+    def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
-        self._app = app
         self._run_when_read: set[str] = set()
         self._offer_search = False
         self._refused: list[str] = []
         self._told: list[str] = []
         app.inspector.file_read.connect(self._take_file)
         app.inspector.file_refused.connect(self._refuse_file)
+        app.inspector.run_found.connect(self.run_opened)
+        jobs.begun.connect(self.take_back_refusals)
 
     def open_files(self) -> None:
         """Ask for files and open them."""
@@ -67,9 +71,9 @@ class SourceController(QObject):
             elif not Path(path).is_file() and not Path(path).is_dir():
                 self.refuse(f"{path} is a pipe or a device. The window reads files more than once: save it to one.")
             elif path.endswith(".clalign"):
-                self._app.open_run_page(path)
+                self.run_opened.emit(path)
             elif path.endswith(".json"):
-                self._app.labs.open_document(path)
+                self.document_opened.emit(path)
             else:
                 self._app.inspector.read_file(path)
 
@@ -80,7 +84,7 @@ class SourceController(QObject):
 
     def _take_again(self, path: str) -> None:
         if self._app.workspace.sources[path].kind == "run":
-            self._app.show_run(path)
+            self.run_chosen.emit(path)
         elif self._app.workspace.sources[path].is_outdated:
             self._app.inspector.read_file(path, self._app.workspace.sources[path].alphabet)
         else:
@@ -97,7 +101,7 @@ class SourceController(QObject):
         ready = not self._app.workspace.reason_not_to_run()
         if ready and self._offer_search and not self._run_when_read:
             self._offer_search = False
-            self._app.search.open_run_sheet()
+            self.search_offered.emit()
         self._app.update_actions()
 
     def _refuse_file(self, path: str) -> None:
@@ -170,27 +174,14 @@ class SourceController(QObject):
             return ""
         return str(path)
 
-    def open_example(self, example: Example | PairExample) -> None:
+    def open_example(self, example: Example) -> None:
         """Open a bundled example: its files fill the search sheet in."""
-        if isinstance(example, PairExample):
-            self._app.pairs.open_example(example)
-            return
         paths = [str(example.profiles), *([str(example.targets)] if example.targets else [])]
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._app.workspace.sources)
         self.open_paths(paths)
         for path in paths:
             self._app.workspace.choose(path)
-
-    def close_source(self, path: str) -> None:
-        """Close a file; a run's results with it."""
-        if path in self._app.pages:
-            self._app.show_run(path)
-            self._app.close_page()
-        else:
-            self._app.workspace.remove(path)
-            self._app.window.details.show_source(None)
-        self._app.update_actions()
 
     def replace(self, old: str, new: str) -> None:
         """Open a file in place of another, which is closed; the files stay as they are."""
@@ -204,7 +195,7 @@ class SourceController(QObject):
         if source is None:
             return
         if source.kind == "run":
-            self._app.show_run(path)
+            self.run_chosen.emit(path)
         else:
             self._app.window.details.show_source(source)
 

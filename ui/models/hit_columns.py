@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from clalign.formats.table_columns import meaning_of
 
 from .. import formatting
 from .hit_filter import PROFILE_WORDS, FilterWords
 from .hit_pages import HitRow
-
-if TYPE_CHECKING:
-    from .hits_model import HitsModel
 
 NO_DOMAIN = "no single domain passes"
 """What is said of a hit all of whose domains are below the thresholds for domains."""
@@ -23,6 +20,19 @@ NO_DOMAIN_TIP = (
     "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
     "sequence is like the profile all over a little."
 )
+
+
+class Hits(Protocol):
+    """What a cell may ask of the table besides its row."""
+
+    names: list[str]
+    lengths: list[int]
+
+    def status(self, row: HitRow) -> str:
+        """Return the word for what a hit passes."""
+
+    def note(self, row: HitRow) -> str:
+        """Return what stands beside a hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ class Column:
     key: str
     title: str
     tip: str
-    text: Callable[[HitRow, HitsModel], str]
+    text: Callable[[HitRow, Hits], str]
     sort: str = ""
     right: bool = False
     shown: bool = False

@@ -6,19 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
 from .. import theme
+from ..controllers.app_controller import AppController
 from ..engines.pairwise.columns import PAIR_COLUMNS
 from ..models.hit_columns import COLUMNS
 
-if TYPE_CHECKING:
-    from ..controllers.app_controller import AppController
-
-Reason = Callable[["AppController"], str]
+Reason = Callable[[AppController], str]
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,7 @@ COMMANDS = (
     Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
             "What they are made of stays on disk and in the list of recent files"),
-    Command("quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
+    Command("window.quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
     Command("hits.copy_hits", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
             "The selected hits, or all that are shown, as tab-separated text with a header"),
     Command("hits.copy_alignment", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
@@ -250,14 +247,14 @@ COMMANDS = (
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
     Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
     Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
-    Command("toggle_dock:data", "Show or hide opened files", "Window", "", "dock-left", separator=True),
-    Command("toggle_dock:device", "Show or hide devices", "Window", "", "dock-left"),
-    Command("toggle_dock:details", "Show or hide details", "Window", "", "dock-right"),
-    Command("reset_layout", "Reset layout", "Window", "", "restore"),
-    Command("full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
-    Command("show_keys", "Keys and filter language", "Help", "F1", "keyboard-outline"),
-    Command("show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
-    Command("about", "About clalign", "Help", "", "information-outline", separator=True),
+    Command("window.toggle_dock:data", "Show or hide opened files", "Window", "", "dock-left", separator=True),
+    Command("window.toggle_dock:device", "Show or hide devices", "Window", "", "dock-left"),
+    Command("window.toggle_dock:details", "Show or hide details", "Window", "", "dock-right"),
+    Command("window.reset_layout", "Reset layout", "Window", "", "restore"),
+    Command("window.full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
+    Command("window.show_keys", "Keys and filter language", "Help", "F1", "keyboard-outline"),
+    Command("window.show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
+    Command("window.about", "About clalign", "Help", "", "information-outline", separator=True),
     *(
         Command(f"hits.sort_hits:{key}", f"Sort hits by {title}", "", "", "sort", partial(no_column, key=key))
         for key, title in SORTED.items()
@@ -267,9 +264,9 @@ COMMANDS = (
 MENUS = ("File", "Edit", "View", "Run", "Devices", "Laboratory", "Window", "Help")
 
 ROLES = {
-    "quit": QAction.MenuRole.QuitRole,
+    "window.quit": QAction.MenuRole.QuitRole,
     "preferences": QAction.MenuRole.PreferencesRole,
-    "about": QAction.MenuRole.AboutRole,
+    "window.about": QAction.MenuRole.AboutRole,
 }
 
 

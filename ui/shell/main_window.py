@@ -1,49 +1,31 @@
-"""The frame of the window: centre, docks, menus, job strip. No logic."""
+"""The window: its menus, its job strip, and what connects its parts with their controllers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QMainWindow,
-    QMenu,
-    QPushButton,
-    QStackedWidget,
-    QToolBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMenu, QToolBar
 
-from clalign.databases.examples import load_examples, load_pair_examples
-
-from .. import formatting, theme
+from .. import formatting
 from ..controllers.app_controller import AppController
 from ..settings import Settings
-from ..views.docks import DataDock, DevicePicker
-from ..views.message_bar import MessageBar
-from ..views.parts import button, label
-from ..views.sheet import SheetHost
-from ..views.start_page import StartPage
+from ..views.parts import button
+from ..views.workbench import Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
 from .palette import CommandPalette
 
-DOCKS = {
-    "data": ("Data", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "device": ("Device", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "details": ("Details", Qt.DockWidgetArea.RightDockWidgetArea),
-}
-
-LEAST_STAGE = 240
-"""Pixels of the page in the centre. What the tabs behind it need must not make the window higher than the screen when
-a message is shown."""
+HIT_MENU = (
+    "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
+    "hits.verify_hit", "filters.explain_hit",
+)  # fmt: skip
+"""Commands that the menu of a row of hits offers."""
 
 
-class MainWindow(QMainWindow):
+class MainWindow(Workbench):
     """The window.
 
     Parameters
@@ -56,64 +38,23 @@ class MainWindow(QMainWindow):
     shown = Signal()
 
     def __init__(self, settings: Settings, worker: list[str]) -> None:
-        super().__init__()
-        self.settings = settings
-        self.setWindowTitle("clalign")
-        self.setWindowIcon(theme.app_icon())
-        self.setAcceptDrops(True)
-        self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
-        self.docks: dict[str, QDockWidget] = {}
+        super().__init__(settings)
         self._told_shown = False
         self.controller = AppController(self, settings, worker)
-        self._make_center()
-        self._make_docks()
-        self._make_status()
+        self._make_job_strip()
         self.palette_ = CommandPalette(self)
         self.actions_ = Actions(self, self.controller)
         self.actions_.fill_menus(self)
         self._make_recent_menu()
-        self.search_button = button("Search commands  Ctrl+K", self.controller.show_palette, "flat")
+        self.search_button = button("Search commands  Ctrl+K", self.show_palette, "flat")
         self.menuBar().setCornerWidget(self.search_button)
         self._connect()
-        self.arrange()
+        self.reset_layout()
         self._restore()
-        self.dress()
+        self.actions_.dress()
         self.show_recent()
         self.actions_.update()
         self.collector = Collector(self)
-
-    def _make_center(self) -> None:
-        self.messages = MessageBar()
-        self.center = QStackedWidget()
-        first, *others = load_examples()
-        examples = [first, *load_pair_examples(), *others]
-        self.start = StartPage(self.controller.workspace, examples, self.settings.preferences.show_start)
-        self.center.addWidget(self.start)
-        self.jobs = JobStrip(self.controller.queue)
-        stage, middle = QWidget(), QWidget()
-        for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, stage))):
-            box = QVBoxLayout(holder)
-            box.setContentsMargins(0, 0, 0, 0)
-            box.setSpacing(0)
-            for widget in widgets:
-                box.addWidget(widget, 0 if widget is self.messages else 1)
-        stage.setMinimumHeight(LEAST_STAGE)
-        self.setCentralWidget(middle)
-        self.sheets = SheetHost(stage)
-
-    def _make_docks(self) -> None:
-        from ..views.details import Details
-
-        workspace = self.controller.workspace
-        self.data, self.devices, self.details = DataDock(workspace), DevicePicker(workspace), Details()
-        for (name, (title, _)), widget in zip(DOCKS.items(), (self.data, self.devices, self.details), strict=True):
-            dock = QDockWidget(title, self)
-            dock.setObjectName(name)
-            dock.setWidget(widget)
-            dock.setFeatures(
-                QDockWidget.DockWidgetFeature.DockWidgetClosable | QDockWidget.DockWidgetFeature.DockWidgetMovable
-            )
-            self.docks[name] = dock
 
     def _make_recent_menu(self) -> None:
         self.recent_menu = QMenu("Open recent", self)
@@ -135,7 +76,8 @@ class MainWindow(QMainWindow):
         if not self.settings.recent:
             self.recent_menu.addAction("Files that you open are listed here").setEnabled(False)
 
-    def _make_status(self) -> None:
+    def _make_job_strip(self) -> None:
+        self.jobs = JobStrip(self.controller.queue)
         strip = QToolBar("Jobs", self)
         strip.setObjectName("jobs")
         strip.setMovable(False)
@@ -145,14 +87,6 @@ class MainWindow(QMainWindow):
         self.jobs.shown_changed.connect(strip.setVisible)
         strip.hide()
         self.job_bar = strip
-        self.device_words = QPushButton("Looking for devices…")
-        self.device_words.setProperty("role", "flat")
-        self.device_words.setToolTip("Choose a device (D)")
-        self.job_words = label("No jobs", "muted")
-        bar = self.statusBar()
-        bar.setSizeGripEnabled(False)
-        bar.addWidget(self.job_words)
-        bar.addPermanentWidget(self.device_words)
 
     def _connect(self) -> None:
         controller = self.controller
@@ -160,13 +94,13 @@ class MainWindow(QMainWindow):
         start.open_asked.connect(controller.sources.open_files)
         start.paste_asked.connect(controller.sources.paste_sequences)
         start.compare_asked.connect(controller.pairs.open_sheet)
-        start.example_asked.connect(controller.sources.open_example)
+        start.example_asked.connect(controller.open_example)
         start.recent_asked.connect(lambda path: controller.sources.open_paths([path]))
         start.pin_asked.connect(self._pin)
         start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
         data.source_chosen.connect(controller.sources.choose_source)
         data.source_activated.connect(controller.sources.use_source)
-        data.close_asked.connect(controller.sources.close_source)
+        data.close_asked.connect(controller.close_source)
         data.open_asked.connect(controller.sources.open_files)
         devices.device_chosen.connect(controller.devices.choose_device)
         devices.test_asked.connect(lambda number: controller.devices.show_device(number, True))
@@ -174,7 +108,7 @@ class MainWindow(QMainWindow):
         devices.refresh_asked.connect(controller.devices.refresh_devices)
         details.source.alphabet_chosen.connect(controller.sources.choose_alphabet)
         details.source.use_asked.connect(controller.sources.use_source)
-        details.source.close_asked.connect(controller.sources.close_source)
+        details.source.close_asked.connect(controller.close_source)
         details.source.calibrate_asked.connect(controller.labs.calibrate)
         details.source.build_asked.connect(controller.building.build)
         details.source.compare_asked.connect(controller.pairs.search_with)
@@ -187,6 +121,9 @@ class MainWindow(QMainWindow):
         details.hit.set_posterior(self.settings.preferences.posterior)
         self.jobs.action_asked.connect(controller.jobs.act)
         self.device_words.clicked.connect(controller.devices.focus_devices)
+        controller.actions_outdated.connect(self.actions_.update)
+        controller.preferences_changed.connect(lambda choices: self.dress() if "theme" in choices else None)
+        controller.hit_menu_asked.connect(self._offer_hit_menu)
         self._connect_changes()
 
     def _connect_changes(self) -> None:
@@ -204,14 +141,6 @@ class MainWindow(QMainWindow):
         active = sum(item.is_active for item in self.controller.queue.items)
         self.job_words.setText(f"{formatting.plural(active, 'job')} running or waiting" if active else "No jobs")
 
-    def arrange(self) -> None:
-        """Put the docks where they are at first."""
-        for name, dock in self.docks.items():
-            self.addDockWidget(DOCKS[name][1], dock)
-            dock.show()
-        self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
-
     def _restore(self) -> None:
         layout = self.settings.layout
         self.resize(1280, 800)
@@ -221,15 +150,6 @@ class MainWindow(QMainWindow):
                 restore(stored)
         # The stored layout may be of a moment when jobs were listed.
         self.job_bar.hide()
-
-    def show_dock(self, name: str) -> None:
-        """Bring a dock into view."""
-        self.docks[name].show()
-        self.docks[name].raise_()
-
-    def show_recent(self) -> None:
-        """Show the recent files."""
-        self.start.show_recent(self.settings.recent)
 
     def _pin(self, path: str, pinned: bool) -> None:
         self.settings.pin(path, pinned)
@@ -241,6 +161,43 @@ class MainWindow(QMainWindow):
     def dress(self) -> None:
         """Take the colors of the theme."""
         self.actions_.dress()
+
+    def _offer_hit_menu(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        self.actions_.update()
+        menu.addActions([self.actions_.by_id[name] for name in HIT_MENU])
+        menu.popup(place)
+
+    def toggle_dock(self, name: str) -> None:
+        """Show or hide a dock."""
+        self.docks[name].setVisible(not self.docks[name].isVisible())
+
+    def full_screen(self) -> None:
+        """Fill the screen, or stop doing so."""
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    def show_palette(self) -> None:
+        """Search commands by name."""
+        self.actions_.update()
+        self.palette_.open_with(list(self.actions_.by_id.values()))
+
+    def show_keys(self) -> None:
+        """Show keys and the filter language."""
+        from .help import keys_sheet
+
+        self.sheets.open_sheet(keys_sheet())
+
+    def about(self) -> None:
+        """Say what this is."""
+        from .help import about_sheet
+
+        self.sheets.open_sheet(about_sheet())
+
+    def quit(self) -> None:
+        """Close the window."""
+        self.close()
 
     def bring_forward(self) -> None:
         """Show the window before others."""

@@ -10,10 +10,9 @@ from clalign.formats.table_columns import meaning_of
 from clalign.values.hits import PairFacts
 
 from ... import formatting
-from ...models.hit_columns import NOTE, Column, TableKind
+from ...models.hit_columns import NOTE, Column, Hits, TableKind
 from ...models.hit_filter import PAIR_WORDS
 from ...models.hit_pages import HitRow, Span
-from ...models.hits_model import HitsModel
 
 RANKING = "½ query % + ¼ identity % + ¼ positives %"
 """The formula of the ranking."""
@@ -27,10 +26,10 @@ def _alignment(row: HitRow) -> tuple[Span, PairFacts] | None:
     return (best, best.pair) if best is not None and best.pair is not None and best.states else None
 
 
-def _said(value: Callable[[HitRow, Span, PairFacts, HitsModel], str]) -> Callable[[HitRow, HitsModel], str]:
+def _said(value: Callable[[HitRow, Span, PairFacts, Hits], str]) -> Callable[[HitRow, Hits], str]:
     """Return what a cell says of the alignment, a dash if there is none."""
 
-    def text(row: HitRow, model: HitsModel) -> str:
+    def text(row: HitRow, model: Hits) -> str:
         found = _alignment(row)
         return value(row, *found, model) if found else "—"
 
@@ -47,12 +46,12 @@ def positives(span: Span, pair: PairFacts) -> float:
     return 100.0 * pair.n_positive / len(span.states)
 
 
-def query_coverage(row: HitRow, span: Span, model: HitsModel) -> float:
+def query_coverage(row: HitRow, span: Span, model: Hits) -> float:
     """Return the share of the query that is aligned, in percent."""
     return 100.0 * (span.hmm_end - span.hmm_start) / max(1, model.lengths[row.profile])
 
 
-def ranking(row: HitRow, span: Span, pair: PairFacts, model: HitsModel) -> float:
+def ranking(row: HitRow, span: Span, pair: PairFacts, model: Hits) -> float:
     """Return what `RANKING` says, from 0 to 100."""
     return query_coverage(row, span, model) / 2 + identity(span, pair) / 4 + positives(span, pair) / 4
 
@@ -71,11 +70,11 @@ def _target_places(span: Span, pair: PairFacts) -> str:
     return _places(span.start, span.end) if pair.strand > 0 else f"{span.end}–{span.start + 1}"
 
 
-def _bits(row: HitRow, model: HitsModel) -> str:
+def _bits(row: HitRow, model: Hits) -> str:
     return "—" if math.isnan(row.evalue) else formatting.score(row.score)
 
 
-def _share(value: Callable[[HitRow, Span, PairFacts, HitsModel], float]) -> Callable[[HitRow, HitsModel], str]:
+def _share(value: Callable[[HitRow, Span, PairFacts, Hits], float]) -> Callable[[HitRow, Hits], str]:
     return _said(lambda row, span, pair, model: formatting.share(value(row, span, pair, model)))
 
 
