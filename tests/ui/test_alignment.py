@@ -4,7 +4,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from clalign.ui.models.alignment_layout import TITLE_ROOM, as_fasta, as_text, lay_out, ruler, title_lines
+from clalign.ui.engines.plan7.layout import as_fasta, lay_out
+from clalign.ui.models.alignment_layout import TITLE_ROOM, as_text, ruler, title_lines
 from clalign.ui.models.residue_colors import SCHEMES, background_of, letter_on
 from clalign.ui.theme import DARK, LIGHT, Tokens, contrast
 

@@ -7,10 +7,14 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui.views.export_sheet import FORMS, PAIR_FORMS, ExportChoices, ExportSheet
+from clalign.ui.engines.pairwise.run_view import PairRunView
+from clalign.ui.engines.plan7.run_view import ProfileRunView
+from clalign.ui.views.export_sheet import ExportChoices, ExportSheet
+
+PAIR_FORMS = PairRunView.export_forms
 
 
-@pytest.mark.parametrize("forms", [FORMS, PAIR_FORMS])
+@pytest.mark.parametrize("forms", [ProfileRunView.export_forms, PAIR_FORMS])
 def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, forms: Any) -> None:
     counts = {"all": 3, "filtered": 3, "selected": 1}
     sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from clalign.runs.run_file import open_run
-from clalign.ui.models.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
-from clalign.ui.models.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
+from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
+from clalign.ui.engines.plan7.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
+from clalign.ui.engines.plan7.funnel_view import FunnelView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.funnel_view import FunnelView
 from clalign.ui.views.results_page import ResultsPage
 
 pytestmark = pytest.mark.thorough

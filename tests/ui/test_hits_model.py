@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from clalign.runs.run_file import create_run, open_run
-from clalign.ui.models.hit_columns import COLUMNS, PROFILE_TABLE
+from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
 from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
@@ -23,7 +23,7 @@ CARDS = [{"name": "Made-up", "length": 60, "include_score": 10.0}]
 
 @pytest.fixture
 def unwatched_model(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Iterator[HitsModel]:
-    made = HitsModel(made_run(), reader)
+    made = HitsModel(made_run(), reader, PROFILE_TABLE)
     made.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: made.n_shown == 200, timeout=30000)
     yield made
@@ -174,7 +174,7 @@ def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
 
 
 def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:
-    model = HitsModel(many, reader)
+    model = HitsModel(many, reader, PROFILE_TABLE)
     model.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=30000)
     for place in range(0, MANY, 293):

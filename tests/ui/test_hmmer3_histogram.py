@@ -10,21 +10,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from clalign.ui import formatting
-from clalign.ui.models.histogram import read_histogram
+from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
 
 @pytest.mark.parametrize("kind", ["msv", "forward"])
 def test_nothing_is_fitted(hmmer3_run: Callable[..., Path], kind: str) -> None:
-    data = read_histogram(hmmer3_run(), 0, kind)
+    data = read_profile_histogram(hmmer3_run(), 0, kind)
     assert data.fit is None
     assert [name for name, _ in data.legend()] == ["calibration"]
     assert data.has_thresholds == (kind == "forward")
 
 
 def test_msv_scores_are_those_of_all_sequences(hmmer3_run: Callable[..., Path]) -> None:
-    data = read_histogram(hmmer3_run(), 0, "msv")
+    data = read_profile_histogram(hmmer3_run(), 0, "msv")
     assert data.counts.sum() == data.n_scores == data.n_random == 1000
     assert data.cutoffs == {"f1": -2.4}
     middle = (data.edges[:-1] + data.edges[1:]) / 2
@@ -34,7 +34,7 @@ def test_msv_scores_are_those_of_all_sequences(hmmer3_run: Callable[..., Path]) 
 
 
 def test_forward_scores_are_of_those_that_got_that_far(hmmer3_run: Callable[..., Path]) -> None:
-    data = read_histogram(hmmer3_run(), 0, "forward")
+    data = read_profile_histogram(hmmer3_run(), 0, "forward")
     assert data.counts.sum() == data.n_scores == 12
     assert data.n_random == 1000
     assert set(data.cutoffs) == {"f3", "ga"}

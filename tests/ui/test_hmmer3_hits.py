@@ -11,10 +11,12 @@ from PySide6.QtTest import QTest
 
 from clalign.runs.run_file import open_run
 from clalign.ui import theme
-from clalign.ui.models.alignment_layout import Line, as_fasta, as_text, confidence, lay_out, node_at
-from clalign.ui.models.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
-from clalign.ui.models.hit_columns import COLUMNS, NO_DOMAIN, SETS
+from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
+from clalign.ui.engines.plan7.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
+from clalign.ui.engines.plan7.layout import as_fasta, lay_out
+from clalign.ui.models.alignment_layout import Line, as_text, confidence, node_at
 from clalign.ui.models.hit_pages import HitPages, HitQuery
+from clalign.ui.models.hit_table import NO_DOMAIN
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.shell.main_window import MainWindow
@@ -27,7 +29,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def model(qtbot: Any, hmmer3_run: Callable[..., Path], reader: Reader) -> Any:
     path = hmmer3_run()
-    made = HitsModel(path, reader)
+    made = HitsModel(path, reader, PROFILE_TABLE)
     with open_run(path) as run:
         made.set_profile(0, run.profiles())
     qtbot.waitUntil(lambda: made.n_shown == 5, timeout=30000)
@@ -71,7 +73,7 @@ def test_columns_say_what_hmmer3_knows(model: HitsModel) -> None:
 def test_column_sets_name_columns_that_exist() -> None:
     known = {column.key for column in COLUMNS}
     assert len(known) == len(COLUMNS)
-    assert all(set(keys) <= known for _, keys in SETS.values())
+    assert all(set(keys) <= known for _, keys in PROFILE_TABLE.sets.values())
 
 
 def test_a_hit_in_words_and_lines(hmmer3_run: Callable[..., Path]) -> None:
@@ -175,6 +177,6 @@ def test_a_column_set_is_chosen_in_the_menu(page: ResultsPage) -> None:
     table = page.hits.table
     menu = table.column_menu()
     next(action for action in menu.actions() if action.text() == "Column set: HMMER").trigger()
-    assert {COLUMNS[place].key for place in table.visible_columns()} == set(SETS["hmmer"][1])
+    assert {COLUMNS[place].key for place in table.visible_columns()} == set(PROFILE_TABLE.sets["hmmer"][1])
     next(action for action in menu.actions() if action.text() == "Column set: Short").trigger()
-    assert [COLUMNS[place].key for place in table.visible_columns()] == list(SETS["short"][1])
+    assert [COLUMNS[place].key for place in table.visible_columns()] == list(PROFILE_TABLE.sets["short"][1])

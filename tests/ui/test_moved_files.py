@@ -19,9 +19,9 @@ from clalign.jobs import JobContext
 from clalign.runs.inputs import LOCATE, input_of
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.engines.plan7.profile_nodes import shown_profile
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.missing_files import LOCATE_TITLE
-from clalign.ui.models.profile_nodes import shown_profile
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet
 
@@ -139,7 +139,9 @@ def test_a_profile_of_a_run_is_read_where_it_lies_now_and_only_if_it_is_the_same
 ) -> None:
     example = next(e for e in load_examples() if e.id == "rrm_1")
     shown, read = shown_profile(load_profiles(str(example.profiles))[0]), []
-    monkeypatch.setattr("clalign.ui.models.profile_nodes.read_profile", lambda path, *_: (read.append(path), shown)[1])
+    monkeypatch.setattr(
+        "clalign.ui.engines.plan7.profile_nodes.read_profile", lambda path, *_: (read.append(path), shown)[1]
+    )
     new = Path(shutil.copy(example.profiles, tmp_path / "new.hmm"))
     path = made_run()
     changed = tmp_path / "made.hmm"

@@ -16,6 +16,7 @@ from clalign.runs import connection as door
 from clalign.runs.run_file import open_run, write_note
 from clalign.runs.schema import _ADDED, SCHEMA_VERSION
 from clalign.ui import theme
+from clalign.ui.engines.plan7.columns import PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
@@ -321,7 +322,7 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
     with open_run(path) as run:
         question = "SELECT row FROM hits GROUP BY row HAVING count(*) = 2 LIMIT 1"
         row = run.connection.execute(question).fetchone()[0]
-    model = HitsModel(path, reader)
+    model = HitsModel(path, reader, PROFILE_TABLE)
     cards = [{"name": name, "length": 60, "include_score": 10.0} for name in ("a", "b")]
     for profile, note in ((0, ""), (1, "of b"), (ALL_PROFILES, "")):
         write_note(path, 1, row, "of b")

@@ -16,13 +16,13 @@ from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.engines.pairwise.form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.engines.pairwise.histogram import read_pair_histogram
+from clalign.ui.engines.pairwise.layout import lay_out_pair, pair_fasta
 from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment_layout import as_text
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
-from clalign.ui.models.pair_layout import lay_out_pair, pair_fasta
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.scripts import as_command, as_python, spec_of
+from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace, compares_bases, pair_notices
 
 LEFT = Qt.MouseButton.LeftButton
@@ -55,7 +55,7 @@ def test_cells_say_what_the_tables_of_the_command_line_say(
     hits_of: HitsOf, pair_runs: dict[str, Path], reader: Reader, qtbot: Any
 ) -> None:
     card, hits = hits_of(pair_runs["proteins"])
-    model = HitsModel(pair_runs["proteins"], reader, None, PAIR_TABLE)
+    model = HitsModel(pair_runs["proteins"], reader, PAIR_TABLE)
     model.set_profile(0, [card])
     qtbot.waitUntil(lambda: model.n_shown == len(hits), timeout=10000)
     for place, hit in enumerate(hits):
@@ -81,7 +81,7 @@ def test_the_database_sorts_as_the_cells_say(hits_of: HitsOf, pair_runs: dict[st
         "ranking": lambda r: r.query_coverage / 2 + r.identity / 4 + r.positives / 4,
         "gaps": lambda r: r.pair.n_gaps,
     }.get(key, lambda r: getattr(r, key))
-    pages = HitPages(HitQuery(pair_runs["proteins"], 0, sort=key, descending=True, is_pairwise=True))
+    pages = HitPages(HitQuery(pair_runs["proteins"], 0, sort=key, descending=True, by_query=True))
     order = [row.name for row in pages.rows(0, 100)]
     pages.close()
     worth = {row.hit.name: values(row) for row in rows}
@@ -92,7 +92,7 @@ def test_filters_know_identity_and_coverage(
     hits_of: HitsOf, pair_runs: dict[str, Path], reader: Reader, qtbot: Any
 ) -> None:
     card, hits = hits_of(pair_runs["proteins"])
-    model = HitsModel(pair_runs["proteins"], reader, None, PAIR_TABLE)
+    model = HitsModel(pair_runs["proteins"], reader, PAIR_TABLE)
     model.set_profile(0, [card])
     wanted = sum(PairRow(card, hit, hit.domains[0]).identity >= 60 for hit in hits)
     assert 0 < wanted < len(hits)
@@ -103,7 +103,7 @@ def test_filters_know_identity_and_coverage(
 
 
 def test_hits_of_all_queries_stand_together(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
-    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, is_pairwise=True))
+    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, by_query=True))
     found = [(row.profile, row.name) for row in pages.rows(0, 100)]
     pages.close()
     assert found == [(number, hit.name) for number in (0, 1) for hit in hits_of(pair_runs["proteins"], number)[1]]
@@ -363,7 +363,7 @@ def test_a_comparison_as_command_and_program() -> None:
     assert as_command(spec) == "clalign sw --gap-first 10 --gap-next 2 --mode global 'my query.fasta' b.fasta"
     assert "mode='global'" in as_python(spec)
     compile(as_python(spec), "program", "exec")
-    assert spec_of(spec.to_dict()) == spec
+    assert PairwiseSpec.from_dict(spec.to_dict()) == spec
 
 
 def sequences(name: str, alphabet: str = "amino", n: int = 500, **more: Any) -> Source:

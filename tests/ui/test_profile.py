@@ -14,9 +14,11 @@ from PySide6.QtWidgets import QWidget
 from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.logo_figure import logo_figure, percents
+from clalign.ui.engines.plan7.logo_painter import MARGIN
 from clalign.ui.engines.plan7.logo_sheet import LogoSheet
-from clalign.ui.models.logo_figure import logo_figure, percents
-from clalign.ui.models.profile_nodes import (
+from clalign.ui.engines.plan7.logo_view import LogoView
+from clalign.ui.engines.plan7.profile_nodes import (
     emissions,
     lane_sentences,
     lane_steps,
@@ -26,10 +28,8 @@ from clalign.ui.models.profile_nodes import (
     shown_profile,
     statistics_words,
 )
+from clalign.ui.engines.plan7.profile_view import LeastLikedSheet, ProfileView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.logo_painter import MARGIN
-from clalign.ui.views.logo_view import LogoView
-from clalign.ui.views.profile_view import LeastLikedSheet, ProfileView
 from clalign.ui.views.results_page import ResultsPage
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from clalign.runs.run_file import create_run, open_run
-from clalign.ui.models.histogram import MAX_BARS, grouped_cutoffs, joined, read_histogram
+from clalign.ui.engines.plan7.histogram import read_profile_histogram
+from clalign.ui.engines.plan7.run_view import ProfileRunView
+from clalign.ui.models.histogram import MAX_BARS, grouped_cutoffs, joined
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.run_view import RunView
 from clalign.values.evalues import hmmer2_pvalue
@@ -17,7 +19,7 @@ from clalign.values.profiles import Calibration
 
 @pytest.fixture
 def view(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
-    made = RunView(made_run(profiles=2), reader)
+    made = ProfileRunView(made_run(profiles=2), reader)
     made.refresh()
     qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle, timeout=30000)
     yield made
@@ -75,7 +77,7 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
     qtbot: Any, tmp_path: Path, reader: Reader, fake: ModuleType
 ) -> None:
     path = tmp_path / "later.clalign"
-    view = RunView(path, reader)
+    view = ProfileRunView(path, reader)
     view.is_live = True
     view.refresh()
     assert not view.cards
@@ -119,7 +121,7 @@ def test_empty_sequences_are_not_drawn(made_run: Callable[..., Path]) -> None:
     with open_run(path, writable=True) as run:
         run.connection.execute("INSERT INTO histogram VALUES (0, -3950618, 7)")
         run.connection.commit()
-    data = read_histogram(path, 0)
+    data = read_profile_histogram(path, 0)
     assert data.n_scores == 1500
     assert data.edges[0] > -1000
 

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui.models.hit_columns import COLUMNS
+from clalign.ui.engines.plan7.columns import COLUMNS
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 

@@ -14,8 +14,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.run_view import EXPORT_FORMS
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.export_sheet import FORMS, ExportSheet
+from clalign.ui.views.export_sheet import ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.source_card import profile_facts
@@ -310,7 +311,7 @@ def test_l_switches_the_scale(page: ResultsPage) -> None:
 def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
-    for number, form in enumerate(FORMS):
+    for number, form in enumerate(EXPORT_FORMS):
         QTest.keyClick(window, Qt.Key.Key_E, CTRL)
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint, Signal
 
 from clalign.databases.examples import Example, PairExample
-from clalign.errors import ClalignError, DamagedRun
+from clalign.engines.engine import Engine, engine_for
+from clalign.errors import ClalignError
 
 from .. import formatting
-from ..engines.pairwise.run_view import PairRunView, is_pairwise_run
+from ..engines.register import engine_at, part_of
 from ..event_loop import defer
 from ..models.jobs import JobItem
 from ..models.run_view import STATE_WORDS, RunView
@@ -53,6 +54,8 @@ class AppController(AppContext):
         self.filters = FunnelController(self, self.locating)
         self.building = BuildingController(self, self.search, self.profiles)
         self.pairs = PairwiseController(self, self.search, self.locating)
+        self._forms = {"plan7": self.search, "pairwise": self.pairs}
+        self._of_engine = {"plan7": (self.profiles, self.filters), "pairwise": (self.pairs,)}
         self.sources.run_opened.connect(self.open_run_page)
         self.sources.run_chosen.connect(self.show_run)
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
@@ -114,16 +117,11 @@ class AppController(AppContext):
             return
         item = self.queue.of_run(path)
         try:
-            if item is not None and item.kind != "resume":
-                is_pairwise = item.kind == "pairwise"
-            else:
-                is_pairwise = is_pairwise_run(Path(path))
-        except DamagedRun:
-            is_pairwise = False  # the page says so
+            engine = (item and engine_for(item.kind)) or engine_at(path)
         except ClalignError as error:
             self.sources.refuse(str(error))
             return
-        page = self._made_page(path, is_pairwise, item is not None)
+        page = self._made_page(path, engine, item is not None)
         run = page.run
         self._connect_page(page)
         self.pages[path] = page
@@ -136,16 +134,12 @@ class AppController(AppContext):
         self.sources.add_recent(path, "run")
         run.begin()
 
-    def _made_page(self, path: str, is_pairwise: bool, is_live: bool) -> ResultsPage:
-        from ..engines.pairwise.page import PairPage
-        from ..views.results_page import ResultsPage
-
-        run = (PairRunView if is_pairwise else RunView)(Path(path), self.reader, self)
+    def _made_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
+        run: RunView = part_of(engine, "run_view")(Path(path), self.reader, self)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
-        if not isinstance(run, PairRunView):
-            return ResultsPage(run)
-        page = PairPage(run)
-        self.pairs.connect_page(page)
+        page: ResultsPage = part_of(engine, "page")(run)
+        for controller in self._of_engine.get(engine.name, ()):
+            controller.connect_page(page)
         return page
 
     def _show_new(self, path: str, state: str) -> None:
@@ -161,11 +155,6 @@ class AppController(AppContext):
         page.set_scheme(self.settings.preferences.scheme)
         page.set_posterior(self.settings.preferences.posterior)
         page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
-        page.node_chosen.connect(lambda node: self.profiles.show_node(page, node))
-        page.profile_asked.connect(lambda: self.profiles.fill_results(page))
-        page.profile_made.connect(self.profiles.connect_view)
-        page.funnel_asked.connect(lambda: self.filters.fill(page))
-        page.funnel_made.connect(lambda view: self.filters.connect_view(page, view))
         page.explain_asked.connect(self.filters.explain_hit)
         page.hit_menu_asked.connect(self.hit_menu_asked)
         page.run.hit_changed.connect(self.update_actions)
@@ -184,10 +173,7 @@ class AppController(AppContext):
         if page.run.refusal:
             self.window.details.show_run(None)
         elif page.shows_hit and page.run.card:
-            if isinstance(page.run, PairRunView):
-                self.window.details.show_facts(*page.run.query_facts())
-            else:
-                self.window.details.show_profile(page.run.card)
+            self.window.details.show_query(page.run)
         else:
             self.window.details.show_run(page.run)
 
@@ -220,12 +206,9 @@ class AppController(AppContext):
 
     def search_wider(self) -> None:
         """Open the sheet with the files of the run in view and a higher limit."""
-        if self.page is None:
-            return
-        if isinstance(self.page.run, PairRunView):
-            self.pairs.compare_wider(self.page.run)
-        else:
-            self.search.search_wider(self.page.run.facts["spec"])
+        run = self.page.run if self.page is not None else None
+        if run is not None and run.engine is not None and run.engine.name in self._forms:
+            self._forms[run.engine.name].search_wider(run)
 
     def open_example(self, example: Example | PairExample) -> None:
         """Open a bundled example: its files fill a sheet in."""

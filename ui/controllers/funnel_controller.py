@@ -9,17 +9,18 @@ from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from .. import formatting
-from ..engines.pairwise.run_view import PairRunView
+from ..engines.plan7.funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
+from ..engines.register import part_of
 from ..formatting import told
-from ..models.funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
 from ..models.text_table import Row
 from ..settings import write_whole
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
 
 if TYPE_CHECKING:
+    from ..engines.plan7.funnel_view import FunnelView
+    from ..engines.plan7.page import SearchPage
     from ..views.explain_sheet import ExplainSheet
-    from ..views.funnel_view import FunnelView
     from ..views.results_page import ResultsPage
 
 
@@ -32,13 +33,18 @@ class FunnelController(Controller):
         self._refused: tuple[ExplainSheet, str, dict[str, Any]] | None = None
         locating.located.connect(self._explain_again)
 
-    def connect_view(self, page: ResultsPage, view: FunnelView) -> None:
+    def connect_page(self, page: SearchPage) -> None:
+        """Do what the results of profiles ask for."""
+        page.funnel_asked.connect(lambda: self.fill(page))
+        page.funnel_made.connect(lambda view: self.connect_view(page, view))
+
+    def connect_view(self, page: SearchPage, view: FunnelView) -> None:
         """Do what a funnel asks for."""
         view.stage_asked.connect(lambda step, rejected: self.list_stage(page, step, rejected))
         view.explain_asked.connect(lambda found: self.explain_row(page, found) if found else self.ask_name())
         view.save_asked.connect(self.save_table)
 
-    def fill(self, page: ResultsPage) -> None:
+    def fill(self, page: SearchPage) -> None:
         """Show how many sequences passed each filter so far."""
         run, view = page.run, page.funnel
         if not run.cards:
@@ -60,7 +66,7 @@ class FunnelController(Controller):
 
             self._app.reader.ask((id(view), "funnel"), lambda: read_funnel(path, profile), take)
 
-    def list_stage(self, page: ResultsPage, step: FunnelStep, rejected: bool) -> None:
+    def list_stage(self, page: SearchPage, step: FunnelStep, rejected: bool) -> None:
         """List the sequences that passed a stage, or that it rejected."""
         run, view = page.run, page.funnel
         path, profile = run.path, run.profile
@@ -114,15 +120,15 @@ class FunnelController(Controller):
         from ..views.explain_sheet import NameSheet
 
         page = self._app.page
-        if page is None:
+        if page is None or page.run.engine is None:
             return
-        sheet = NameSheet(isinstance(page.run, PairRunView))
+        sheet = NameSheet(part_of(page.run.engine, "explain_sheet").ASK_WORDS)
         sheet.name_given.connect(lambda name: self._explain_named(page, name))
         self._app.window.sheets.open_sheet(sheet)
 
     def _explain_named(self, page: ResultsPage, name: str) -> None:
         job = {"job": "explain", "profile": max(0, page.run.profile), "name": name}
-        if isinstance(page.run, PairRunView) or page.run.facts.get("database"):
+        if page.run.facts.get("database") or "explain_files" not in page.run.engine.at:
             self._start(page, name, {**job, "run": str(page.run.path)})
         else:
             self._start(page, name, {**job, "spec": page.run.facts["spec"]})
@@ -131,9 +137,7 @@ class FunnelController(Controller):
         self._start(page, name, {"job": "explain", "run": str(page.run.path), "profile": profile, "row": row})
 
     def _start(self, page: ResultsPage, name: str, job: dict[str, Any]) -> None:
-        from ..views.explain_sheet import ExplainSheet
-
-        sheet = ExplainSheet(name, isinstance(page.run, PairRunView))
+        sheet: ExplainSheet = part_of(page.run.engine, "explain_sheet")(name, page.run.engine)
         sheet.resized.connect(self._app.window.sheets.fit)
         run = str(page.run.path)
         sheet.locate_asked.connect(lambda: self._locating.ask(run))

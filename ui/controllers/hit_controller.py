@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.values.specs import Spec
 
-from ..engines.pairwise.run_view import PairRunView
-from ..models.scripts import Spec, as_command, as_python, spec_of
+from ..models.scripts import as_command, as_python
 from .app_context import AppContext, Controller
 from .job_controller import JobController
 
@@ -38,7 +38,7 @@ class HitController(Controller):
 
     def export_hits(self) -> None:
         """Open the export sheet."""
-        from ..views.export_sheet import FORMS, PAIR_FORMS, ExportChoices, ExportSheet
+        from ..views.export_sheet import ExportChoices, ExportSheet
 
         page = self._app.page
         if page is None:
@@ -46,8 +46,7 @@ class HitController(Controller):
         hits = page.run.hits
         counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
-        forms = PAIR_FORMS if isinstance(page.run, PairRunView) else FORMS
-        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), forms, self._columns))
+        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), page.run.export_forms, self._columns))
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
         self._app.window.sheets.open_sheet(sheet)
@@ -75,8 +74,8 @@ class HitController(Controller):
 
     def current_spec(self) -> Spec | None:
         """Return the search in view, or the one that the sheet would start."""
-        if self._app.page is not None and self._app.page.run.facts.get("spec"):
-            return spec_of(self._app.page.run.facts["spec"])
+        if self._app.page is not None and self._app.page.run.spec is not None:
+            return self._app.page.run.spec
         space = self._app.workspace
         if space.profiles is None or space.sequences is None:
             return None

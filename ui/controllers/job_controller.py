@@ -11,13 +11,14 @@ from typing import Any
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.engine import engines
 from clalign.values.devices import REFERENCE
+from clalign.values.specs import Spec
 
 from .. import formatting
+from ..engines.register import parts_of
 from ..event_loop import defer
 from ..models.jobs import JobItem
-from ..models.scripts import Spec
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
 
@@ -33,14 +34,9 @@ WRITTEN = {
 
 
 def run_name(spec: Spec, now: float) -> str:
-    """Return the file name of a new run: profile or queries, sequences, time."""
-    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in (looked_for(spec), spec.targets)]
-    return f"{stems[0]}-x-{stems[1]}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
-
-
-def looked_for(spec: Spec) -> str:
-    """Return the file of what is looked for: profiles or queries."""
-    return spec.queries if isinstance(spec, PairwiseSpec) else spec.profiles
+    """Return the file name of a new run: its two files, time."""
+    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in spec.paths]
+    return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
 def verify_words(value: dict[str, Any]) -> str:
@@ -90,13 +86,13 @@ class JobController(Controller):
         """
         self._begin()
         path = self._new_run(run_name(spec, time.time()))
-        is_pairwise = isinstance(spec, PairwiseSpec)
-        verb, where = ("Compare", "with") if is_pairwise else ("Search", "in")
-        title = f"{verb} {Path(looked_for(spec)).name} {where} {Path(spec.targets).name}"
-        opened = self._app.workspace.sources.get(spec.targets)
+        engine = next(engine for engine in engines() if isinstance(spec, engine.spec))
+        verb, where = parts_of(engine).verbs
+        names = [Path(name).name for name in spec.paths]
+        title = f"{verb} {names[0]} {where} {names[1]}"
+        opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None
-        kind = "pairwise" if is_pairwise else "search"
-        self._submit(title, {"job": kind, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
+        self._submit(title, {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
         return str(path)
 
     def _new_run(self, name: str) -> Path:

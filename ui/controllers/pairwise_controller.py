@@ -125,7 +125,7 @@ class PairwiseController(Controller):
         self._options = {k: v for k, v in values.items() if k not in KEPT and v != getattr(defaults, k)}
         self._search.start(spec)
 
-    def compare_wider(self, run: PairRunView) -> None:
+    def search_wider(self, run: PairRunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
         spec = run.facts["spec"]
         self._search.sources.open_quietly([spec["queries"], spec["targets"]])
@@ -150,10 +150,9 @@ class PairwiseController(Controller):
     def _fill_again(self, run: str) -> None:
         """Compare once more, now that a file of the run was found."""
         from ..engines.pairwise.card import PairCard
-        from ..engines.pairwise.page import PairPage
 
         page = self._app.pages.get(run)
-        for card in page.findChildren(PairCard) if isinstance(page, PairPage) else ():
+        for card in page.findChildren(PairCard) if page is not None else ():
             self._fill_dots(page, card)
 
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
@@ -182,7 +181,7 @@ class PairwiseController(Controller):
         from ..engines.pairwise.pictures import AlignmentPicture
 
         page = self._app.page
-        if page is None or page.run.hit is None or not isinstance(page.run, PairRunView):
+        if page is None or page.run.hit is None or not page.has_pictures:
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic

@@ -13,15 +13,15 @@ from shiboken6 import isValid
 from clalign.jobs import JobContext
 
 from .. import formatting
+from ..engines.plan7.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 from ..formatting import told
-from ..models.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
 
 if TYPE_CHECKING:
     from ..engines.plan7.logo_pictures import PictureChoices
-    from ..views.profile_view import ProfilePage, ProfileView
-    from ..views.results_page import ResultsPage
+    from ..engines.plan7.page import SearchPage
+    from ..engines.plan7.profile_view import ProfilePage, ProfileView
 
 
 class ProfileController(Controller):
@@ -56,7 +56,7 @@ class ProfileController(Controller):
 
     def open_profile(self, path: str, number: int = 0) -> None:
         """Show a profile of an open file."""
-        from ..views.profile_view import ProfilePage
+        from ..engines.plan7.profile_view import ProfilePage
 
         source = self._app.workspace.sources.get(path)
         if source is None or not source.cards:
@@ -100,6 +100,12 @@ class ProfileController(Controller):
             del self._waiting[key]
         self._app.forget_files(owner)
 
+    def connect_page(self, page: SearchPage) -> None:
+        """Do what the results of profiles ask for."""
+        page.node_chosen.connect(lambda node: self.show_node(page, node))
+        page.profile_asked.connect(lambda: self.fill_results(page))
+        page.profile_made.connect(self.connect_view)
+
     def connect_view(self, view: ProfileView) -> None:
         """Do what a logo asks for."""
         view.set_scheme(self._app.settings.preferences.scheme)
@@ -116,9 +122,9 @@ class ProfileController(Controller):
     def show_node_of_hit(self, node: int) -> None:
         """Say what is known of a node of the alignment beside the results."""
         if self._app.page is not None:
-            self.show_node(self._app.page, node)
+            self._app.page.node_chosen.emit(node)
 
-    def show_node(self, page: ResultsPage, node: int) -> None:
+    def show_node(self, page: SearchPage, node: int) -> None:
         """Choose a node of the profile that was searched with, and say what it likes."""
 
         def tell(profile: ShownProfile) -> None:
@@ -128,7 +134,7 @@ class ProfileController(Controller):
 
         self.fill_results(page, tell)
 
-    def fill_results(self, page: ResultsPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
+    def fill_results(self, page: SearchPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
         """Show the profile of a run; the file that was searched with must still be there."""
         run = page.run
         number = run.hit_row.profile if run.shows_all and run.hit_row is not None else max(0, run.profile)
@@ -178,7 +184,7 @@ class ProfileController(Controller):
         self._app.files.ask_long(key, read, take)
 
     def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
-        from ..views.profile_view import LeastLikedSheet
+        from ..engines.plan7.profile_view import LeastLikedSheet
 
         sheet = LeastLikedSheet(profile)
         sheet.node_chosen.connect(view.choose_node)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer, Signal
 
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.values.specs import Spec
 
-from ..models.scripts import Spec
+from ..models.run_view import RunView
 from .app_context import AppContext, Controller
 from .job_controller import JobController
 from .source_controller import SourceController
@@ -88,7 +89,8 @@ class SearchController(Controller):
             return
         self._app.window.sheets.close_sheet()
 
-    def search_wider(self, spec: dict[str, Any]) -> None:
+    def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
+        spec = run.facts["spec"]
         self.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_run_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clalign.values.hits import Domain, Hit
-
-from .. import formatting
+from clalign.formats.tables import Card
+from clalign.values.hits import Hit
 
 MIN_COLUMNS = 10
 
@@ -43,6 +42,44 @@ class Line:
     begin: int = 0
 
 
+class Layout:
+    """How the alignments of an engine's hits are written; by itself it has none.
+
+    Attributes
+    ----------
+    has_nodes : bool
+        Whether a click on a column means a node of the query, not the column.
+    """
+
+    has_nodes = False
+
+    def lines(
+        self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
+    ) -> list[Line]:
+        """Return the lines of all alignments of a hit, wrapped to a number of columns.
+
+        Parameters
+        ----------
+        narrow : bool
+            Whether each part of a title has a line of its own.
+        posterior : bool
+            With the line that says how sure each column is, where that is known.
+        titled : bool
+            With a title above each alignment, where nothing else says what it says.
+        """
+        return []
+
+    def fasta(self, hit: Hit, card: Card) -> str:
+        """Return the aligned parts of the target as FASTA."""
+        return ""
+
+
+def fasta_record(hit: Hit, first: int, last: int, letters: str) -> str:
+    """Return a part of a target as FASTA, with the places of its ends in the name."""
+    body = "\n".join(letters[i : i + 60] for i in range(0, len(letters), 60))
+    return f">{hit.name}/{first}-{last} {hit.description}".rstrip() + "\n" + body + "\n"
+
+
 def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
     """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own."""
     titles = parts[:1]
@@ -77,66 +114,6 @@ def ruler(text: str, numbers: list[int], gaps: str) -> str:
     return "".join(marks)
 
 
-def domain_title(hit: Hit, domain: Domain) -> list[str]:
-    """Return what stands above an alignment, in parts that may each have a line of their own."""
-    n_domains = max(hit.n_domains, len(hit.domains))
-    head = f"Domain {domain.number} of {n_domains} · {formatting.score(domain.score)} bits"
-    model = f"model {domain.profile_range[0] + 1}–{domain.profile_range[1]}"
-    places = f"{model} · sequence {domain.target_range[0] + 1}–{domain.target_range[1]}"
-    if domain.conditional_evalue is None:
-        return [f"{head} · E {formatting.evalue(domain.evalue)}", places]
-    evalues = f"c-E {formatting.evalue(domain.conditional_evalue)} · i-E {formatting.evalue(domain.evalue)}"
-    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
-    if domain.accuracy is not None:
-        envelope += f" · accuracy {domain.accuracy:.2f}"
-    below = [] if domain.is_reported else ["below the limit for domains"]
-    return [head, evalues, *below, places, envelope]
-
-
-def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_posterior: bool = True) -> list[Line]:
-    """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
-    lines: list[Line] = []
-    for place, domain in enumerate(hit.domains):
-        lines += title_lines(domain_title(hit, domain), place, n_columns, narrow)
-        lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns), with_posterior)
-    return lines
-
-
-def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: int, with_posterior: bool) -> list[Line]:
-    text = domain.text
-    first_node, first_residue = _starts(domain)
-    nodes = letter_numbers(text.model, ".", first_node)
-    residues = letter_numbers(text.target, "-", first_residue)
-    lines = []
-    for begin in range(0, len(text.model), width):
-        end = min(begin + width, len(text.model))
-
-        def cut(row: str, begin: int = begin, end: int = end) -> str:
-            return row[begin:end]
-
-        lines.append(Line("ruler", ruler(cut(text.model), nodes[begin:], "."), domain=place))
-        lines.append(Line("model", cut(text.model), profile, *_ends(nodes, begin, end), place))
-        lines.append(Line("match", cut(text.match), domain=place))
-        lines.append(Line("target", cut(text.target), name, *_ends(residues, begin, end), place))
-        if text.posterior and with_posterior:
-            lines.append(Line("posterior", cut(text.posterior), "confidence", domain=place))
-        lines.append(Line("space", domain=place))
-    return lines
-
-
-def _starts(domain: Domain) -> tuple[int, int]:
-    """Return node and residue of the first column; leading inserts stand before the first match."""
-    leading = len(domain.states) - len(domain.states.lstrip("ID"))
-    inserts = domain.states[:leading].count("I")
-    return domain.profile_range[0], domain.target_range[0] - inserts
-
-
-def _ends(numbers: list[int], begin: int, end: int) -> tuple[int | None, int | None]:
-    if numbers[begin] == numbers[end]:
-        return None, None
-    return numbers[begin] + 1, numbers[end]
-
-
 def confidence(mark: str) -> float | None:
     """Return the posterior probability that a mark stands for, the middle of its range; None at a deletion."""
     if mark == "*":
@@ -144,14 +121,6 @@ def confidence(mark: str) -> float | None:
     if not mark.isdigit():
         return None
     return max(0.025, int(mark) / 10)
-
-
-def node_at(line: Line, column: int) -> int | None:
-    """Return the node, counted from 1, of a column of a ``model`` line; that before it at an insertion."""
-    if line.first is None or not 0 <= column < len(line.text):
-        return None
-    before = sum(letter != "." for letter in line.text[: column + 1])
-    return max(line.first, line.first + before - 1)
 
 
 def as_text(lines: list[Line]) -> str:
@@ -168,14 +137,9 @@ def as_text(lines: list[Line]) -> str:
     return "\n".join(written) + "\n"
 
 
-def as_fasta(hit: Hit) -> str:
-    """Return the aligned part of each reported domain as FASTA, gaps left out."""
-    records = []
-    for domain in hit.domains:
-        if not domain.is_reported:
-            continue
-        letters = domain.text.target.replace("-", "").upper()
-        start, end = domain.target_range
-        body = "\n".join(letters[i : i + 60] for i in range(0, len(letters), 60))
-        records.append(f">{hit.name}/{start + 1}-{end} {hit.description}".rstrip() + "\n" + body + "\n")
-    return "".join(records)
+def node_at(line: Line, column: int) -> int | None:
+    """Return the node, counted from 1, of a column of a ``model`` line; that before it at an insertion."""
+    if line.first is None or not 0 <= column < len(line.text):
+        return None
+    before = sum(letter != "." for letter in line.text[: column + 1])
+    return max(line.first, line.first + before - 1)

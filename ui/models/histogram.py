@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.runs.batches import BIN
-from clalign.runs.funnel import calibration_of as filter_calibration
-from clalign.runs.funnel import survivors_of
 from clalign.runs.run_file import RunFile, open_run
-from clalign.values.evalues import (
-    GumbelFit,
-    exponential_survival,
-    fit_gumbel,
-    gumbel_density,
-    gumbel_survival,
-    hmmer2_pvalue,
-    hmmer3_tail_score,
-)
-from clalign.values.profiles import Calibration
 
 from .. import formatting
 
@@ -36,25 +23,8 @@ CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3
 
 MODEL_CUTOFFS = ("ga", "tc", "nc")
 
-ScoreKind = Literal["viterbi", "msv", "forward", "raw"]
-"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far; scores of
-pairs of sequences."""
-
-AXES: dict[ScoreKind, str] = {
-    "viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)",
-    "raw": "score (units of the matrix)",
-}  # fmt: skip
-
-CURVE_POINTS = 600
-
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """Scores (float64[n]) and how many sequences a bar there would hold by chance (float64[n])."""
-
-KIND_WORDS: dict[ScoreKind, str] = {
-    "msv": "MSV scores of all sequences",
-    "forward": "Forward scores of those that got that far",
-}
-"""What a HMMER3 profile's histogram can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,52 +34,45 @@ class Histogram:
     Attributes
     ----------
     edges : float64[n + 1]
-        Bounds of the bars in bits.
+        Bounds of the bars.
     counts : int64[n]
     n_scores : int
-        Sequences scored so far.
-    n_searched : float
-        Sequences that E-values are for.
-    calibration : Calibration or None
-        Of the profile.
-    fit : GumbelFit or None
-        To the scores of this run.
-    cutoffs : dict
-        Score of each model cutoff, by its short name.
+        Targets scored so far.
     report_score, include_score : float
-        In bits.
+        The thresholds.
+    cutoffs : dict
+        Other scores that are marked, by their short names.
     kind : str
         Which scores they are.
-    n_random : float
-        Sequences whose expected counts the curve of the calibration shows.
     """
 
     edges: npt.NDArray[np.float64]
     counts: npt.NDArray[np.int64]
     n_scores: int
-    n_searched: float
-    calibration: Calibration | None
-    fit: GumbelFit | None
-    cutoffs: dict[str, float]
     report_score: float
     include_score: float
-    kind: ScoreKind = "viterbi"
-    n_random: float = 0.0
+    cutoffs: dict[str, float] = field(default_factory=dict)
+    kind: str = ""
 
     @property
     def has_thresholds(self) -> bool:
         """Whether the thresholds for hits are about these scores."""
-        return self.kind != "msv"
+        return True
 
     @property
-    def has_kinds(self) -> bool:
-        """Whether the histogram of other scores can be shown instead."""
-        return self.kind in KIND_WORDS
+    def kinds(self) -> dict[str, str]:
+        """What can be shown instead: words, by kind; empty if there is nothing."""
+        return {}
 
     @property
     def axis(self) -> str:
         """What stands at the axis of scores."""
-        return AXES[self.kind]
+        return "score"
+
+    @property
+    def n_looked_at(self) -> float:
+        """Number of targets that were looked at so far."""
+        return self.n_scores
 
     @property
     def step(self) -> float:
@@ -133,46 +96,11 @@ class Histogram:
 
     def curve(self, name: str) -> Curve | None:
         """Return a curve of `legend`, or None if there is none such."""
-        curve = self.calibration if name == "calibration" else self.fit
-        if curve is None:
-            return None
-        scores = np.linspace(self.edges[0], self.edges[-1], CURVE_POINTS)
-        return scores, self.expected(curve, scores)
-
-    def expected(self, curve: Calibration | GumbelFit, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return how many sequences a bar at each score would hold by chance."""
-        if isinstance(curve, GumbelFit):
-            return curve.density(scores) * self.n_scores * self.bar_width
-        if curve.kind == "exponential":
-            tail = np.exp(-curve.slope * np.maximum(scores - curve.location, 0.0))
-            density = np.where(scores >= curve.location, curve.slope * tail, 0.0)
-            return density * self.n_random * self.bar_width
-        return gumbel_density(scores, curve.location, curve.slope) * (self.n_random or self.n_scores) * self.bar_width
-
-    def pvalue(self, score: float) -> float:
-        """Return the chance that a random sequence scores at least this much."""
-        if self.kind == "viterbi" or self.calibration is None:
-            return float(hmmer2_pvalue(np.float32(score), self.calibration))
-        survival = exponential_survival if self.kind == "forward" else gumbel_survival
-        return survival(score, self.calibration.location, self.calibration.slope)
-
-    def evalue(self, score: float) -> float:
-        """Return the E-value of a score."""
-        return self.pvalue(score) * self.n_searched
+        return None
 
     def legend(self) -> list[tuple[str, str]]:
         """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
-        lines = []
-        if self.kind == "forward" and self.calibration is not None:
-            numbers = f"tau {self.calibration.location:.2f}, lambda {self.calibration.slope:.3f}"
-            random = formatting.plural(round(self.n_random), "random sequence")
-            return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
-        if self.calibration is not None:
-            lines.append(("calibration", f"Calibration of the profile: {_numbers(self.calibration)}"))
-        if self.fit is not None:
-            numbers = f"mu {self.fit.mu:.2f}, lambda {self.fit.slope:.3f}"
-            lines.append(("fit", f"Fitted to this run: {numbers}. {self.fit.words}."))
-        return lines
+        return []
 
     def bar_at(self, score: float) -> str:
         """Return the words for the bar at a score; empty beside the bars."""
@@ -183,7 +111,7 @@ class Histogram:
         return f"{formatting.plural(int(self.counts[place]), 'sequence')} {self._bounds(low, high)}"
 
     def _bounds(self, low: float, high: float) -> str:
-        return f"from {low:g} to {high:g} bits"
+        return f"from {low:g} to {high:g}"
 
     def snapped(self, score: float, reach: float) -> float:
         """Return the model cutoff within reach of a score, or the score."""
@@ -202,16 +130,6 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
         else:
             groups.append((score, [text]))
     return [(score, " · ".join(texts)) for score, texts in groups]
-
-
-def _numbers(calibration: Calibration) -> str:
-    return f"mu {calibration.location:.2f}, lambda {calibration.slope:.3f}"
-
-
-def calibration_of(card: dict[str, Any]) -> Calibration | None:
-    """Return the calibration in a profile's card."""
-    entry = card.get("calibration")
-    return Calibration("gumbel", entry["mu"], entry["lambda"]) if entry else None
 
 
 def joined(
@@ -239,71 +157,20 @@ def joined(
     return (first + np.arange(n_bars + 1)) * width, sums
 
 
-def read_histogram(path: Path, profile: int, kind: ScoreKind = "msv") -> Histogram:
-    """Read the histogram of a profile.
-
-    HMMER2's scores, which are those of all sequences, are fitted. HMMER3's never are: the MSV scores have the
-    profile's own calibration, and Forward scores are only those that filters let through.
-
-    Parameters
-    ----------
-    kind : str
-        Which scores of a HMMER3 profile: ``msv`` or ``forward``.
-    """
-    with open_run(path) as run:
-        card = run.profiles()[profile]
-        if card["origin"] == "hmmer3":
-            return _hmmer3_histogram(run, profile, card, kind)
-        left, bins = run.histogram(profile)
-        n_targets = float(run.fact("n_targets") or 0)
+def drawn_bins(run: RunFile, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return left bounds and counts of the bins of a query, without those of targets that have no residues."""
+    left, bins = run.histogram(query)
     scored = left > NO_SCORE
-    left, bins = left[scored], bins[scored]
+    return left[scored], bins[scored]
+
+
+def read_histogram(path: Path, query: int) -> Histogram:
+    """Read the histogram of a query."""
+    with open_run(path) as run:
+        card, (left, bins) = run.card(query), drawn_bins(run, query)
     edges, counts = joined(left, bins)
-    return Histogram(
-        edges=edges,
-        counts=counts,
-        n_scores=int(bins.sum()),
-        n_searched=n_targets or float(bins.sum()),
-        calibration=calibration_of(card),
-        fit=fit_gumbel(left + BIN / 2000, bins) if len(left) else None,
-        cutoffs=cutoffs_of(card),
-        report_score=finite(card.get("report_score")),
-        include_score=finite(card.get("include_score")),
-    )
-
-
-def cutoffs_of(card: dict[str, Any]) -> dict[str, float]:
-    """Return the sequence scores of the model cutoffs that a profile has, by their short names."""
-    pairs = (card.get("cutoffs") or {}).items()
-    return {name: float(pair[0]) for name, pair in pairs if pair and name in CUTOFF_WORDS}
-
-
-def _hmmer3_histogram(run: RunFile, profile: int, card: dict[str, Any], kind: ScoreKind) -> Histogram:
-    left, bins = run.histogram(profile)
-    n_all = int(bins.sum())
-    calibration = filter_calibration(card, kind)
-    if kind == "forward":
-        scores = survivors_of(run.connection, profile).forward
-        places, bins = np.unique(np.floor(scores[np.isfinite(scores)] * 1000 / BIN), return_counts=True)
-        left = places * (BIN / 1000)
-        limit = hmmer3_tail_score(card["filter_limits"]["f3"], calibration)
-        marks = {"f3": limit, **cutoffs_of(card)}
-    else:
-        marks = {"f1": finite(card.get("histogram_pass_score"))}
-    edges, counts = joined(left, bins)
-    return Histogram(
-        edges=edges,
-        counts=counts,
-        n_scores=int(bins.sum()),
-        n_searched=float(card.get("n_targets") or run.fact("n_targets") or n_all),
-        calibration=calibration,
-        fit=None,
-        cutoffs={name: score for name, score in marks.items() if np.isfinite(score)},
-        report_score=finite(card.get("report_score")),
-        include_score=finite(card.get("include_score")),
-        kind=kind,
-        n_random=float(n_all),
-    )
+    limits = (finite(card.get(name)) for name in ("report_score", "include_score"))
+    return Histogram(edges, counts, int(bins.sum()), *limits)
 
 
 def finite(score: float | None) -> float:

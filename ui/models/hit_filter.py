@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from clalign.runs.notes import OF_HIT
 
-from .pair_values import PAIR_VALUES
-
 
 @dataclass(frozen=True, slots=True)
 class FilterWords:
@@ -30,7 +28,7 @@ class FilterWords:
     hint: str
 
 
-PROFILE_WORDS = FilterWords(
+HIT_WORDS = FilterWords(
     {
         "e": "evalue",
         "evalue": "evalue",
@@ -45,26 +43,6 @@ PROFILE_WORDS = FilterWords(
     "E, score, bias, len, domains",
     'Filter: text, "a phrase", -without, E<1e-5, score>20, domains>1, note:word',
 )
-
-PAIR_WORDS = FilterWords(
-    {
-        "e": "evalue",
-        "evalue": "evalue",
-        "bits": "score",
-        "score": "raw",
-        "len": "length",
-        "length": "length",
-        "id": PAIR_VALUES["identity"],
-        "identity": PAIR_VALUES["identity"],
-        "pos": PAIR_VALUES["positives"],
-        "gaps": PAIR_VALUES["gaps"],
-        "cov": PAIR_VALUES["query_coverage"],
-        "tcov": PAIR_VALUES["target_coverage"],
-    },
-    "E, bits, score, id, pos, gaps, cov, tcov, len",
-    'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200, note:word',
-)
-"""Of the alignments of two sequences: ``cov`` and ``tcov`` are the shares of query and target."""
 
 TEXT_COLUMNS = ("description", "name", "accession")
 
@@ -101,7 +79,7 @@ class HitFilter:
 PROFILE_COLUMN = "(SELECT name FROM profiles WHERE profiles.id = hits.profile)"
 
 
-def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = PROFILE_WORDS) -> HitFilter:
+def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HIT_WORDS) -> HitFilter:
     """Return the filter that a text means; all its parts must hold.
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;

@@ -182,16 +182,20 @@ _COLUMNS = (
 
 _NO_TEXT = AlignmentText("", "", "")
 
+STRAND = 10
+"""Place of the strand in what is read of a domain; only alignments of two sequences have one."""
+
 
 def _known(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return a row of ``hits`` with an E-value; where there are no statistics it is not a number."""
     return (*row[:7], math.nan if row[7] is None else row[7], *row[8:])
 
 
-def _pair_span(*values: Any) -> Span:
-    *places, states, strand, identical, positive, gaps, gap_residues = values
-    facts = PairFacts(strand, identical, positive, gaps, gap_residues)
-    return Span(*places, pair=facts, states=states)
+def _span(*values: Any) -> Span:
+    *places, _log_pvalue, states, strand, identical, positive, gaps, gap_residues = values
+    if strand is None:
+        return Span(*places)
+    return Span(*places, pair=PairFacts(strand, identical, positive, gaps, gap_residues), states=states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +205,13 @@ class HitQuery:
     Attributes
     ----------
     least_score : float or None
-        Show hits with at least this score: bits, or units of the matrix for pairs of sequences.
+        Show hits with at least this score.
     sort : str or None
         Key of `SORTS`; None is the original order, see `RunFile.hits`.
+    score : str
+        The column that thresholds are for.
+    by_query : bool
+        Whether in the original order of all profiles the hits of each stand together, not those of each sequence.
     """
 
     path: Path
@@ -212,12 +220,8 @@ class HitQuery:
     least_score: float | None = None
     sort: str | None = None
     descending: bool = False
-    is_pairwise: bool = False
-
-    @property
-    def score(self) -> str:
-        """The column that thresholds are for."""
-        return "raw" if self.is_pairwise else "score"
+    score: str = "score"
+    by_query: bool = False
 
     def condition(self) -> tuple[str, tuple[float | str, ...]]:
         """Return the SQL condition and its values."""
@@ -273,7 +277,7 @@ class HitPages:
 
     def _order(self) -> str:
         """Return the SQL of the original order; HMMER2's is that of the index, which saves sorting a million hits."""
-        if self.query.profile == ALL_PROFILES and self.query.is_pairwise:
+        if self.query.profile == ALL_PROFILES and self.query.by_query:
             return "profile, sort_key DESC, tie, input_index"
         if self.query.profile == ALL_PROFILES:
             return "input_index, sort_key DESC, profile"
@@ -299,11 +303,10 @@ class HitPages:
             " FROM shown JOIN hits ON hits.id = shown.id WHERE place > ? AND place <= ? ORDER BY place",
             (first, first + n_rows),
         ).fetchall()
-        last = PAIR_COLUMNS if self.query.is_pairwise else "log_pvalue"
         domains: dict[int, list[tuple[Any, ...]]] = {}
         for hit, *values in self._connection.execute(
             "SELECT hit, ali_start, ali_end, hmm_start, hmm_end, domains.score, env_start, env_end, accuracy,"
-            f" {last} FROM shown JOIN domains ON hit = shown.id WHERE place > ? AND place <= ?"
+            f" log_pvalue, {PAIR_COLUMNS} FROM shown JOIN domains ON hit = shown.id WHERE place > ? AND place <= ?"
             " ORDER BY place, number",
             (first, first + n_rows),
         ):
@@ -319,18 +322,17 @@ class HitPages:
     def _spans(
         self, domains: list[tuple[Any, ...]], row: int, included: int | None, *, profile: int
     ) -> tuple[Span, ...]:
-        if self.query.is_pairwise:
-            return tuple(_pair_span(*values) for values in domains)
-        limits = self._limits_of(profile)
+        is_pair = bool(domains) and domains[0][STRAND] is not None
+        limits = None if is_pair else self._limits_of(profile)
         if limits is None:
-            return tuple(Span(*values[:8]) for values in domains)
+            return tuple(_span(*values) for values in domains)
         n_reported = self._n_reported(profile, row) if limits.n_targets is None else 0
         spans = []
-        for *values, log_pvalue in domains:
+        for values in domains:
             places = (values[2], values[3]), (values[0], values[1]), (values[5], values[6])
-            plain = Domain(0, values[4], 0.0, 0.0, *places, 0, "", _NO_TEXT, log_pvalue)
+            plain = Domain(0, values[4], 0.0, 0.0, *places, 0, "", _NO_TEXT, values[8])
             judged = limits.judged(plain, n_reported, bool(included))
-            spans.append(Span(*values, judged.is_reported, judged.is_included))
+            spans.append(Span(*values[:8], judged.is_reported, judged.is_included))
         return tuple(spans)
 
     def _limits_of(self, profile: int) -> DomainLimits | None:

@@ -17,9 +17,9 @@ from clalign.runs.connection import unreadable
 from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
-from .hit_columns import NO_DOMAIN_TIP, PROFILE_TABLE, Column, TableKind
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
+from .hit_table import NO_DOMAIN_TIP, Column, TableKind
 from .reader import Reader
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -35,10 +35,6 @@ NO_PARENT = QModelIndex()
 NOTE_SECONDS = 0.1
 """How long the window waits for a job that is writing, before it says that a note is not kept."""
 
-PLAIN = ("best_evalue", "best_score", "accuracy", "msv", "bias_filter", "viterbi", "forward", "expected", "n_regions",
-         "n_clustered", "n_overlaps", "n_envelopes")  # fmt: skip
-"""Columns that are empty in plain text where a dash stands in the window."""
-
 SORT_TIP = " Click sorts, a third click restores the original order."
 
 
@@ -53,15 +49,13 @@ class HitsModel(QAbstractTableModel):
     busy_changed = Signal(bool)
     note_refused = Signal(str)
 
-    def __init__(
-        self, path: Path, reader: Reader, parent: QObject | None = None, table: TableKind = PROFILE_TABLE
-    ) -> None:
+    def __init__(self, path: Path, reader: Reader, table: TableKind, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.table = table
         self._reader = reader
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
-        self.query = HitQuery(path, 0, is_pairwise=table is not PROFILE_TABLE)
+        self.query = HitQuery(path, 0, score=table.score, by_query=table.query_first)
         self.names: list[str] = []
         self.lengths: list[int] = []
         self.include_scores: list[float] = []
@@ -297,7 +291,7 @@ class HitsModel(QAbstractTableModel):
         here, before = self.row_at(row), self.row_at(row - 1)
         if here is None or before is None:
             return False
-        return here.profile != before.profile if self.query.is_pairwise else here.name != before.name
+        return here.profile != before.profile if self.query.by_query else here.name != before.name
 
     def rule(self, row: int) -> str:
         """Return the line drawn above a row: ``threshold``, ``group``, or none."""
@@ -314,7 +308,7 @@ class HitsModel(QAbstractTableModel):
 
     def _plain(self, row: HitRow, column: Column) -> str:
         value = getattr(row, column.key, None)
-        if isinstance(value, float) or (value is None and column.key in PLAIN):
+        if isinstance(value, float) or (value is None and hasattr(row, column.key)):
             return "" if value is None or math.isnan(value) else f"{value:.6g}"
         return str(value) if isinstance(value, int) else column.text(row, self)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import Event
 
@@ -80,7 +81,7 @@ class JobItem:
     @property
     def is_search(self) -> bool:
         """Whether it writes hits, so that it can be paused and continued."""
-        return self.kind in ("search", "scan", "pairwise", "resume")
+        return self.kind == "resume" or engine_for(self.kind) is not None
 
     @property
     def is_lab(self) -> bool:

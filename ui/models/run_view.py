@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from clalign.engines.engine import spec_of
+from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
+from clalign.values.specs import Spec
 
 from .. import formatting
-from .histogram import Histogram, ScoreKind, finite, read_histogram
-from .hit_columns import PROFILE_TABLE, TableKind
+from .alignment_layout import Layout
+from .histogram import Histogram, finite, read_histogram
 from .hit_pages import ALL_PROFILES, HitRow, count_hits
+from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 from .reader import Reader
 
@@ -60,19 +62,20 @@ class RunView(QObject):
     )  # fmt: skip
     """What is read of a run file besides cards, messages and verifications."""
 
-    noun, nouns = "Profile", "Profiles"
-
-    table: TableKind = PROFILE_TABLE
+    noun, nouns = "Query", "Queries"
+    table: TableKind = HIT_TABLE
+    layout = Layout()
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.path = path
-        self.hits = HitsModel(path, reader, self, self.table)
+        self.hits = HitsModel(path, reader, self.table, self)
         self.profile = 0
         self.cards: list[dict[str, Any]] = []
         self.facts: dict[str, Any] = {}
+        self.engine: Engine | None = None
+        self.spec: Spec | None = None
         self.histogram: Histogram | None = None
-        self.score_kind: ScoreKind = "msv"
         self.hit: Hit | None = None
         self.hit_row: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
@@ -160,7 +163,7 @@ class RunView(QObject):
         assert run is not None
         facts = {name: run.fact(name) for name in self.FACTS}
         if facts["spec"] is not None:
-            spec_of(run)  # which refuses what is none
+            self.engine, self.spec = engine_of(run), spec_of(run)
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
         cards = self._read_cards(run, facts["state"])
@@ -182,17 +185,12 @@ class RunView(QObject):
         return self.cards[self.profile]
 
     @property
-    def is_scan(self) -> bool:
-        """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
-        return self.facts.get("direction") == "scan"
-
-    @property
     def all_words(self) -> str:
-        """What the hits of all profiles together are called; empty where they are not offered."""
-        return "All profiles" if self.is_scan else ""
+        """What the hits of all queries together are called; empty where they are not offered."""
+        return ""
 
     def _first_profile(self) -> int:
-        return ALL_PROFILES if self.is_scan else 0
+        return 0
 
     @property
     def shows_all(self) -> bool:
@@ -222,11 +220,8 @@ class RunView(QObject):
 
     @property
     def title(self) -> str:
-        """The run's name: profile x sequences."""
-        spec = self.facts.get("spec")
-        if not spec:
-            return self.path.stem
-        return f"{stem(spec['profiles'])} x {stem(spec['targets'])}"
+        """The run's name: what was looked for x where."""
+        return " x ".join(map(stem, self.spec.paths)) if self.spec else self.path.stem
 
     def set_profile(self, profile: int) -> None:
         """Show the results of another profile."""
@@ -257,10 +252,8 @@ class RunView(QObject):
         self._ask_counts()
         self.thresholds_changed.emit()
 
-    def set_score_kind(self, kind: ScoreKind) -> None:
-        """Show other scores of a HMMER3 profile in the histogram."""
-        self.score_kind = kind
-        self._ask_histogram()
+    def set_score_kind(self, kind: str) -> None:
+        """Show other scores in the histogram, where there are any."""
 
     def reset_thresholds(self) -> None:
         """Go back to the thresholds that the search had."""
@@ -288,30 +281,35 @@ class RunView(QObject):
         return self.thresholds != self._own_thresholds()
 
     def _ask_histogram(self) -> None:
-        path, profile = self.path, self.profile
-        if self.shows_all:
+        if self.no_histogram_words() is not None:
             self.histogram = None
             self.histogram_changed.emit()
-            self._ask_counts()
-            return
-        kind = self.score_kind
-        self._reader.ask((id(self), "histogram"), lambda: read_histogram(path, profile, kind), self._take_histogram)
+        else:
+            self._reader.ask((id(self), "histogram"), self._histogram_question(), self._take_histogram)
         self._ask_counts()
 
+    def _histogram_question(self) -> Callable[[], Histogram]:
+        """Return what reads the histogram of the query in view."""
+        path, query = self.path, self.profile
+        return lambda: read_histogram(path, query)
+
     def _take_histogram(self, answer: Histogram | Exception) -> None:
-        if not isinstance(answer, Exception) and not self.shows_all:
+        if not isinstance(answer, Exception) and self.no_histogram_words() is None:
             self.histogram = answer
             self.histogram_changed.emit()
 
     def _ask_counts(self) -> None:
-        path = self.path
-        limits = [[(self.profile, self.thresholds[name])] for name in ("report", "significant")]
-        if self.shows_all:
-            limits = [
-                [(number, finite(card.get(name))) for number, card in enumerate(self.cards)]
-                for name in ("report_score", "include_score")
-            ]
-        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits), self._take_counts)
+        path, limits, score = self.path, self._limits(), self.table.score
+        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits, score), self._take_counts)
+
+    def _limits(self) -> list[list[tuple[int, float]]]:
+        """Return for both thresholds the queries in view and their least scores."""
+        if not self.shows_all:
+            return [[(self.profile, self.thresholds[name])] for name in ("report", "significant")]
+        return [
+            [(number, finite(card.get(name))) for number, card in enumerate(self.cards)]
+            for name in ("report_score", "include_score")
+        ]
 
     def _take_counts(self, answer: list[int] | Exception) -> None:
         if not isinstance(answer, Exception):
@@ -336,69 +334,40 @@ class RunView(QObject):
             self._run.close()
             self._run = None
 
+    # --- words ---
+
+    @property
+    def export_forms(self) -> tuple[tuple[str, str, str], ...]:
+        """Id, words and file ending of each way to export its hits."""
+        return tuple((name, name, ".txt") for name in self.engine.writers) if self.engine else ()
+
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of a threshold line."""
         score = self.thresholds[name]
         if self.histogram is None or not math.isfinite(score):
             return ""
-        title = "significant" if name == "significant" else "shown"
-        hits = formatting.plural(self.counts[name], "hit")
-        evalue = f"E {formatting.evalue(self.histogram.evalue(score))}"
-        if short:
-            return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
-        pvalue = self.histogram.pvalue(score)
-        false_hits = formatting.evalue(pvalue * (self.histogram.n_random or self.histogram.n_scores))
-        return (
-            f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
-            f"{false_hits} false hits expected by chance"
-        )
+        return f"{'significant' if name == 'significant' else 'shown'} from {score:g} · {self._hits_from(name)}"
+
+    def _hits_from(self, name: str) -> str:
+        return formatting.plural(self.counts[name], "hit")
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return heading and text where a histogram would make no sense; None where it does."""
         if not (self.shows_all and self.cards):
             return None
+        noun, nouns = self.noun.lower(), self.nouns.lower()
         return (
-            "One profile at a time",
-            "Scores of different profiles cannot be compared. Choose a profile above to see its histogram.",
+            f"One {noun} at a time",
+            f"Scores of different {nouns} cannot be compared. Choose a {noun} above to see its histogram.",
         )
 
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
-        data = self.histogram
-        if data is None:
-            return ""
-        if data.kind != "viterbi":
-            return self._hmmer3_sentence(data)
-        total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
-        which = f"All {formatting.plural(data.n_scores, 'sequence')}"
-        if not self.is_complete:
-            which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
-        return (
-            f"{which}, each with its Viterbi score before the correction for biased composition; "
-            "the score of a hit may be lower. Drag a line, or double-click to type a score."
-        )
+        return ""
 
-    def _hmmer3_sentence(self, data: Histogram) -> str:
-        so_far = "" if self.is_complete else " searched so far"
-        if data.kind == "msv":
-            return (
-                f"MSV filter scores of all {formatting.plural(data.n_scores, 'sequence')}{so_far}; the curve is the "
-                "model's calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
-                "judged by other scores: see the Forward scores for the thresholds."
-            )
-        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
-        return (
-            f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
-            "corrected for biased composition. Drag a line, or double-click to type a score."
-        )
-
-    def funnel_sentence(self) -> str:
-        """Return what the funnel shows."""
-        spec = self.facts.get("spec") or {}
-        if spec.get("without_filters"):
-            return "Without filters (--max): every sequence went through Forward."
-        live = "" if self.is_complete else " So far, with what is searched already."
-        return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
+    def direction_words(self) -> str:
+        """Return whether what is looked for and where changed places; empty as a rule."""
+        return ""
 
     def statistics_words(self) -> str:
         """Return where E-values come from, where that must be said."""
@@ -414,35 +383,37 @@ class RunView(QObject):
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
-        n_all, significant = self.hits.n_all, self.counts["significant"]
-        shown = min(significant, n_all)
-        head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
-        return f"{head} · {self._scope()}"
+        return f"{formatting.plural(self.hits.n_all, 'hit')} · {self._scope()}"
 
     def _scope(self) -> str:
-        finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
-        if self.is_complete and finished:
-            searched = formatting.plural(finished["n_sequences"], "sequence")
-            if self.is_scan:
-                with_what = formatting.plural(len(self.cards), "profile")
-                where = f"{formatting.duration(finished['seconds'])} on {finished['device']}"
-                return f"{searched} scanned with {with_what} in {where}"
-            return f"{searched} searched in {formatting.duration(finished['seconds'])} on {finished['device']}"
-        if self.shows_all:
-            profiles = formatting.plural(len(self.cards), "profile")
-            return f"the results of {profiles} so far{' on ' + device if device else ''}"
-        done = formatting.count(self.histogram.n_random or self.histogram.n_scores) if self.histogram else "0"
+        """Return what was done so far, how long it took, and where."""
+        finished = self.facts.get("finished")
+        return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
+
+    def _all_done(self, finished: dict[str, Any]) -> str:
+        return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
+
+    def _done_so_far(self, verb: str = "searched") -> str:
+        done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
-        return f"{done}{of} searched so far{' on ' + device if device else ''}"
+        return f"{done}{of} {verb} so far{self._on_device()}"
+
+    def _on_device(self) -> str:
+        device = (self.facts.get("device") or {}).get("name", "")
+        return f" on {device}" if device else ""
+
+    def _best(self) -> dict[str, Any] | None:
+        """Return what is known of the best target of the query in view, which may be no hit."""
+        if self._run is None or self.shows_all:
+            return None
+        with self._reading():
+            return self._run.best(self.profile)
+        return None
 
     def best_name(self) -> str:
-        """Return the name of the best sequence of a profile without hits; empty if it is not known."""
-        best: dict[str, Any] | None = None
-        if self._run is not None and not self.shows_all:
-            with self._reading():
-                best = self._run.best(self.profile)
-        return str(best["name"]) if best else ""
+        """Return the name of the best target of a query without hits, if it can be explained; empty if not."""
+        return ""
 
     def _no_hits_so_far(self) -> tuple[str, str]:
         """Return heading and text for a run that has not come to its end."""
@@ -452,33 +423,19 @@ class RunView(QObject):
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
-        if not self.is_complete:
-            return self._no_hits_so_far()
-        spec = self.facts.get("spec") or {}
-        limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
-        searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
-        best = None
-        if self.shows_all:
-            return (
-                f"No hits at {limit}",
-                f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}.",
-            )
-        if self._run is not None:
-            with self._reading():
-                best = self._run.best(self.profile)
-        if not best:
-            return f"No hits at {limit}", f"None of {searched} has a score."
-        if best.get("kind") == "msv":
-            text = (
-                f"The best of {searched} by the MSV filter: {best['name']}, {formatting.score(best['score'])} bits. "
-                "The tab Filters shows where sequences were stopped."
-            )
-            return f"No hits at {limit}", text
-        return (
-            f"No hits at {limit}",
-            f"The best of {searched} was {best['name']} with E = {formatting.evalue(best['evalue'])} "
-            f"(score {formatting.score(best['score'])}).",
-        )
+        return ("No hits", "") if self.is_complete else self._no_hits_so_far()
+
+    def hit_line(self, hit: Hit) -> str:
+        """Return what is said of a hit in one sentence."""
+        return f"Score {formatting.score(hit.score)} · E {formatting.evalue(hit.evalue)}"
+
+    def estimates_line(self, hit: Hit) -> str:
+        """Return what else is known of a hit; empty for nothing."""
+        return ""
+
+    def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
+        """Return heading, facts and a sentence about the query; None if its card says all."""
+        return self.card["name"], [("Description", self.card.get("description", ""))], ""
 
 
 def stem(path: str) -> str:

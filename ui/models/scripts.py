@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from typing import Any
 
-from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.spec import SearchSpec
-
-Spec = SearchSpec | PairwiseSpec
-
-
-def spec_of(data: dict[str, Any]) -> Spec:
-    """Return the spec that a run file describes."""
-    return PairwiseSpec.from_dict(data) if data.get("direction") == "pairwise" else SearchSpec.from_dict(data)
+from clalign.values.specs import Spec
 
 
 def as_command(spec: Spec) -> str:

@@ -10,10 +10,11 @@ from operator import attrgetter
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
+from clalign.engines.engine import engines
+
 from .. import theme
 from ..controllers.app_controller import AppController
-from ..engines.pairwise.columns import PAIR_COLUMNS
-from ..models.hit_columns import COLUMNS
+from ..engines.register import part_of
 
 Reason = Callable[[AppController], str]
 
@@ -131,7 +132,7 @@ def no_sequences(app: AppController) -> str:
 
 def no_pair(app: AppController) -> str:
     """Return why there is no alignment of two sequences to save."""
-    return no_hit(app) or ("" if "funnel" not in app.page.TABS else "Only alignments of two sequences.")
+    return no_hit(app) or ("" if app.page.has_pictures else "Only alignments of two sequences.")
 
 
 def no_devices(app: AppController) -> str:
@@ -160,7 +161,12 @@ def no_tab(app: AppController, name: str) -> str:
     return no_page(app) or ("" if name in page.TABS else "A comparison of sequences has neither.")
 
 
-SORTED = {column.key: column.title.split(" (")[0] for column in (*PAIR_COLUMNS, *COLUMNS) if column.sort}
+SORTED = {
+    column.key: column.title.split(" (")[0]
+    for engine in reversed(engines())
+    for column in part_of(engine, "run_view").table.columns
+    if column.sort
+}
 """Columns that a table can be sorted by, and their titles."""
 
 COMMANDS = (

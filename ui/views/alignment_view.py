@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea
 from clalign.values.hits import Hit
 
 from .. import theme
-from ..models.alignment_layout import Line, as_fasta, as_text, lay_out, node_at
-from ..models.pair_layout import lay_out_pair, pair_fasta
+from ..models.alignment_layout import Layout, Line, as_text, node_at
 from .alignment_painter import NUMBERS, LinePainter
 
 MIN_POINTS, MAX_POINTS = 5, 28
@@ -42,6 +41,7 @@ class AlignmentView(QAbstractScrollArea):
         self.narrow = narrow
         self.hit: Hit | None = None
         self.card: dict[str, Any] = {}
+        self._layout = Layout()
         self.usual_points = 8 if narrow else 10
         self.points = self.usual_points
         self.with_posterior = True
@@ -52,9 +52,9 @@ class AlignmentView(QAbstractScrollArea):
         self.setAccessibleName("Alignment")
         self.lines = LinePainter(theme.mono_font(self.points), self.font())
 
-    def show_hit(self, hit: Hit | None, card: dict[str, Any], nucleic: bool) -> None:
+    def show_hit(self, hit: Hit | None, card: dict[str, Any], nucleic: bool, layout: Layout) -> None:
         """Show the alignments of a hit to the profile, or the query, of a card."""
-        self.hit, self.card, self.lines.nucleic = hit, card, nucleic
+        self.hit, self.card, self._layout, self.lines.nucleic = hit, card, layout, nucleic
         self.setAccessibleName("Alignment" if hit is None else f"Alignment of {hit.name} to {self.profile}")
         self.verticalScrollBar().setValue(0)
         self._arrange()
@@ -63,11 +63,6 @@ class AlignmentView(QAbstractScrollArea):
     def profile(self) -> str:
         """Name of the profile or query."""
         return str(self.card.get("name", ""))
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether it shows two sequences."""
-        return self.hit is not None and any(domain.pair is not None for domain in self.hit.domains)
 
     @property
     def scheme(self) -> str:
@@ -115,16 +110,12 @@ class AlignmentView(QAbstractScrollArea):
 
     def as_fasta(self) -> str:
         """Return the matched parts as FASTA."""
-        if self.hit is None:
-            return ""
-        return pair_fasta(self.card, self.hit) if self.is_pair else as_fasta(self.hit)
+        return "" if self.hit is None else self._layout.fasta(self.hit, self.card)
 
-    def _laid_out(self, n_columns: int, narrow: bool, with_titles: bool = True) -> list[Line]:
+    def _laid_out(self, n_columns: int, narrow: bool, titled: bool = True) -> list[Line]:
         if self.hit is None:
             return []
-        if self.is_pair:
-            return lay_out_pair(self.hit, self.card, n_columns, narrow, with_titles)
-        return lay_out(self.hit, self.profile, n_columns, narrow, self.with_posterior)
+        return self._layout.lines(self.hit, self.card, n_columns, narrow, self.with_posterior, titled)
 
     @property
     def n_columns(self) -> int:
@@ -159,7 +150,7 @@ class AlignmentView(QAbstractScrollArea):
             return
         # From the line that was hit up or down to the model's line of its block.
         row += BLOCK.index("model") - BLOCK.index(self._lines[row].kind)
-        if self.is_pair:
+        if not self._layout.has_nodes:
             self._choose_column(row, column)
             return
         node = node_at(self._lines[row], column)

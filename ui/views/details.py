@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
@@ -77,9 +75,13 @@ class Details(QStackedWidget):
         elif self.currentWidget() is not self.source:
             self.show_source(None)
 
-    def show_profile(self, card: dict[str, Any]) -> None:
-        """Show the profile of a run, beside a page that shows the hit itself."""
-        self.profile.show_profile(card)
+    def show_query(self, run: RunView) -> None:
+        """Show the query of a run, beside a page that shows the hit itself."""
+        facts = run.query_facts()
+        if facts is not None:
+            self.show_facts(*facts)
+            return
+        self.profile.show_profile(run.card)
         self.setCurrentWidget(self.profile)
 
     def renew(self, workspace: Workspace) -> None:

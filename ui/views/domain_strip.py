@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from clalign.values.hits import Domain, Hit
 
 from .. import formatting, theme
-from ..models.hit_columns import NO_DOMAIN
 from ..models.hit_pages import Span
+from ..models.hit_table import NO_DOMAIN
 from ..models.hits_model import ROW_ROLE, RULE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex

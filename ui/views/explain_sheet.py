@@ -1,4 +1,4 @@
-"""The sheet that explains why a sequence was found, or missed: by filters, or by the columns of its alignment."""
+"""The sheet that explains why a sequence was found, or missed."""
 
 from __future__ import annotations
 
@@ -6,58 +6,36 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+
+from clalign.engines.engine import Engine
 
 from .. import theme
-from ..models.explanation import (
-    explanation_text,
-    explanation_title,
-    is_pair,
-    pair_parts,
-    step_mark,
-    step_note,
-    step_numbers,
-    step_result,
-)
 from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
-from .parts import IconLabel, button, clear_layout, label, line, notice_row, row
+from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
-
-ASK_WORDS = {
-    False: "The sequence is sent through every filter, also those that it would not have come to, and you see its "
-    "score and what was needed.",
-    True: "The sequence is aligned with the query, and you see what their score is made of, and why it is reported "
-    "or not.",
-}
-"""By whether two sequences are compared."""
-
-WAIT_WORDS = {
-    False: "Every filter is computed for this one sequence…",
-    True: "The two sequences are aligned once more…",
-}
-
-COLUMNS_HEIGHT = 240
-"""Pixels of the table of columns, which scrolls."""
 
 
 class ExplainSheet(Sheet):
-    """First of all the verdict; then every step with its numbers, or every column of the alignment of a pair.
+    """First of all the verdict, then what it follows from.
 
     Parameters
     ----------
     name : str
         Of the sequence.
-    of_pair : bool
-        Whether it is compared with another sequence, not with a profile.
+    engine : Engine
     """
+
+    ASK_WORDS = "You see what its score is made of, and why it is reported or not."
+    WAIT_WORDS = "It is computed once more…"
 
     resized = Signal()
     locate_asked = Signal()
 
-    def __init__(self, name: str, of_pair: bool = False) -> None:
+    def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(f"Explain {name}", 640)
         self.value: dict[str, Any] = {}
-        self._of_pair = of_pair
+        self._engine = engine
         self.show_waiting()
         self.copy_button = button("Copy as text", self.copy)
         self.copy_button.setEnabled(False)
@@ -68,27 +46,26 @@ class ExplainSheet(Sheet):
     def show_waiting(self) -> None:
         """Say that it is being computed."""
         clear_layout(self.body)
-        self.body.addWidget(label(WAIT_WORDS[self._of_pair], "muted"))
+        self.body.addWidget(label(self.WAIT_WORDS, "muted"))
         self.body.addStretch(1)
 
     def show_explanation(self, value: dict[str, Any]) -> None:
         """Show what became of the sequence."""
         self.value = value
         clear_layout(self.body)
-        verdict = label(value["verdict"], "heading", wrap=True, selectable=True)
-        if is_pair(value):
-            what, columns, sums = pair_parts(value)
-            for part in (verdict, _mono(what), _scrolling(columns), _mono(sums)):
-                self.body.addWidget(part)
-        else:
-            self.body.addWidget(label(explanation_title(value), "muted", wrap=True))
-            self.body.addWidget(verdict)
-            for step in value["steps"]:
-                self.body.addWidget(line())
-                self.body.addWidget(step_card(step))
+        for part in self.parts(value, label(value["verdict"], "heading", wrap=True, selectable=True)):
+            self.body.addWidget(part)
         self.body.addStretch(1)
         self.copy_button.setEnabled(True)
         self.resized.emit()
+
+    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+        """Return the widgets of an explanation, from the top."""
+        return [verdict, mono_label("\n".join(self._engine.explanation_lines(value)))]
+
+    def text(self, value: dict[str, Any]) -> str:
+        """Return the whole explanation as plain text."""
+        return "\n".join([*self._engine.explanation_lines(value), ""])
 
     def show_problem(self, message: str, hint: str) -> None:
         """Say why there is no explanation; where a file is missed, with a button that asks for it."""
@@ -102,45 +79,13 @@ class ExplainSheet(Sheet):
     def copy(self) -> None:
         """Copy the explanation as text."""
         if self.value:
-            QGuiApplication.clipboard().setText(explanation_text(self.value))
+            QGuiApplication.clipboard().setText(self.text(self.value))
 
 
-def _mono(text: str) -> QLabel:
+def mono_label(text: str) -> QLabel:
+    """Return a text whose letters are all equally wide."""
     made = label(text, wrap=True, selectable=True)
     made.setFont(theme.mono_font(9))
-    return made
-
-
-def _scrolling(text: str) -> QPlainTextEdit:
-    """Return the columns, of which there may be thousands."""
-    made = QPlainTextEdit(text)
-    made.setReadOnly(True)
-    made.setFont(theme.mono_font(9))
-    made.setFixedHeight(COLUMNS_HEIGHT)
-    made.setTabChangesFocus(True)
-    made.setAccessibleName("Columns of the alignment with their scores")
-    return made
-
-
-def step_card(step: dict[str, Any]) -> QWidget:
-    """Return the widgets of one step."""
-    made = QWidget()
-    grid = QGridLayout(made)
-    grid.setContentsMargins(0, 2, 0, 2)
-    grid.setHorizontalSpacing(10)
-    grid.setVerticalSpacing(2)
-    grid.setColumnStretch(1, 1)
-    grid.addWidget(IconLabel(*theme.MARKS[step_mark(step)]), 0, 0)
-    result = step_result(step)
-    quiet = "" if step["ran"] else "muted"
-    name = label(f"{step['label']}: {result}" if result else step["label"], quiet, wrap=True)
-    font = name.font()
-    font.setBold(step["ran"])
-    name.setFont(font)
-    grid.addWidget(name, 0, 1)
-    for place, (text, role) in enumerate(((step_numbers(step), quiet), (step_note(step), "muted")), 1):
-        if text:
-            grid.addWidget(label(text, role, wrap=True, selectable=True), place, 1)
     return made
 
 
@@ -149,13 +94,13 @@ class NameSheet(Sheet):
 
     name_given = Signal(str)
 
-    def __init__(self, of_pair: bool = False) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__("Explain one sequence", 480)
         self.name = QLineEdit()
         self.name.setPlaceholderText("Name, the first word of its header")
         self.name.setAccessibleName("Name of the sequence")
         self.go = button("Explain", self._give, "primary")
-        self.body.addWidget(label(ASK_WORDS[of_pair], "muted", wrap=True))
+        self.body.addWidget(label(text, "muted", wrap=True))
         self.body.addWidget(self.name)
         self.body.addStretch(1)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.go))

@@ -16,33 +16,6 @@ from .. import formatting
 from .parts import button, label, row
 from .sheet import Sheet
 
-FORMS = (
-    ("fasta", "FASTA, whole sequences", ".fasta"),
-    ("fasta_matched", "FASTA, matched parts", ".fasta"),
-    ("stockholm", "Stockholm alignment", ".sto"),
-    ("tsv", "Table of hits (TSV)", ".tsv"),
-    ("domtsv", "Table of domains (TSV)", ".tsv"),
-    ("tblout", "HMMER table of hits (tblout)", ".tbl"),
-    ("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
-    ("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
-    ("jsonl", "JSON lines, a hit each", ".jsonl"),
-    ("text", "Text as hmmsearch prints it", ".txt"),
-)
-"""Id, words and file ending of each form."""
-
-PAIR_FORMS = (
-    ("tsv", "Table of alignments with a header (TSV)", ".tsv"),
-    ("outfmt", "BLAST's table (outfmt 6)", ".tsv"),
-    ("text", "Text with alignments", ".txt"),
-    ("sam", "SAM", ".sam"),
-    ("jsonl", "JSON lines, a target each", ".jsonl"),
-    ("scores", "Scores of all pairs, hits or not (TSV)", ".tsv"),
-    ("fasta", "FASTA, whole targets", ".fasta"),
-    ("fasta_matched", "FASTA, aligned parts", ".fasta"),
-    ("stockholm", "Stockholm, targets aligned to each query", ".sto"),
-)
-"""The same for pairwise searches."""
-
 PARTS = {"fasta_matched": "-matched", "domtsv": "-domains", "outfmt": "-blast", "scores": "-scores"}
 """What is added to the name of a file, where another form has the same ending."""
 
@@ -67,7 +40,7 @@ class ExportChoices:
     name: str
     counts: dict[str, int]
     folder: Path
-    forms: tuple[tuple[str, str, str], ...] = FORMS
+    forms: tuple[tuple[str, str, str], ...]
     columns: str = "std"
 
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from .. import formatting, theme
-from ..models.histogram import AXES, KIND_WORDS, Histogram, grouped_cutoffs
+from ..models.histogram import Histogram, grouped_cutoffs
 from .parts import label, row
 
 FLOOR = -0.3
@@ -104,7 +104,7 @@ class ScorePlot(pg.GraphicsView):
         for item in (self._bars, self._calibrated, self._fitted):
             self.view.addItem(item)
             item.hide()
-        self.score_axis.setLabel(AXES["viterbi"])
+        self.score_axis.setLabel("score (bits)")
         self.counts_axis.setLabel("sequences")
         self._show_numbers(False)
 
@@ -345,8 +345,6 @@ class HistogramView(QWidget):
         self.plot = ScorePlot()
         self.kinds = QComboBox()
         self.kinds.setAccessibleName("Scores that the histogram shows")
-        for kind, text in KIND_WORDS.items():
-            self.kinds.addItem(text, kind)
         self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
         self.kinds.hide()
         self.legend = label("", "muted", wrap=True)
@@ -372,7 +370,9 @@ class HistogramView(QWidget):
     def show_histogram(self, data: Histogram, sentence: str) -> None:
         """Show new numbers and what they are."""
         self.plot.show_histogram(data)
-        self.kinds.setVisible(data.has_kinds)
+        self.kinds.setVisible(bool(data.kinds))
+        for kind, text in data.kinds.items() if not self.kinds.count() else ():
+            self.kinds.addItem(text, kind)
         self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
         self.kinds.setToolTip(sentence)
         marks = {"calibration": "—", "fit": "- -", "note": "    "}

@@ -4,66 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from clalign.values.hits import Hit
-
-from .. import formatting
-from ..models.domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, estimates_line, is_below
-from ..models.pair_layout import pair_line
+from ..models.alignment_layout import Layout
 from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
-from ..models.text_table import TextTable
 from .alignment_view import AlignmentView
 from .domain_strip import DomainStrip
-from .lab_page import LabTable
 from .parts import ElidedLabel, EmptyPanel, IconButton, label, row
 
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
-
-
-def hit_line(hit: Hit) -> str:
-    """Return score and E-value of a hit."""
-    return (
-        f"Score {formatting.score(hit.score)} bits · E {formatting.evalue(hit.evalue)} · "
-        f"bias {formatting.score(hit.bias)} · {formatting.plural(hit.n_domains, 'domain')} · "
-        f"{formatting.plural(hit.length, 'residue')}"
-    )
-
-
-class DomainTables(QStackedWidget):
-    """The domains of a hit: one table for HMMER2's numbers, one for HMMER3's."""
-
-    domain_chosen = Signal(int)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._tables: dict[bool, LabTable] = {}
-        self.setMinimumHeight(64)
-
-    def show_hit(self, hit: Hit) -> None:
-        """Show the domains of a hit."""
-        table = self._table(hit.estimates is not None)
-        model = table.model()
-        assert isinstance(model, TextTable)
-        model.set_rows([])
-        model.set_rows(domain_rows(hit))
-        self.setCurrentWidget(table)
-
-    def _table(self, is_hmmer3: bool) -> LabTable:
-        """Return a table, made when it is first needed."""
-        if is_hmmer3 not in self._tables:
-            model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
-            made = self._tables[is_hmmer3] = LabTable(model, "Domains")
-            made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
-            self.addWidget(made)
-        return self._tables[is_hmmer3]
-
-    def table(self) -> LabTable:
-        """Return the table in view."""
-        shown = self.currentWidget()
-        assert isinstance(shown, LabTable)
-        return shown
 
 
 class HitCard(QWidget):
@@ -86,7 +36,6 @@ class HitCard(QWidget):
         self.run: RunView | None = None
         self.alignment = AlignmentView(narrow=not tools)
         self.alignment.node_chosen.connect(self.node_chosen)
-        self.tables = self._made_tables() if tools else None
         if tools:
             self.setProperty("role", "page")
             self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -146,21 +95,9 @@ class HitCard(QWidget):
         box.addWidget(self._main_part(), 1)
         return made
 
-    def _made_tables(self) -> DomainTables | None:
-        """Return the tables of domains, where there are any."""
-        return DomainTables()
-
     def _main_part(self) -> QWidget:
         """Return the alignment with what belongs beside it."""
-        if self.tables is None:
-            return self.alignment
-        self.tables.domain_chosen.connect(self.alignment.go_to_domain)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.tables)
-        splitter.addWidget(self.alignment)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([112, 600])
-        return splitter
+        return self.alignment
 
     def _tools(self) -> QHBoxLayout:
         self.schemes = QComboBox()
@@ -168,14 +105,9 @@ class HitCard(QWidget):
         for key, text in SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
-        self.posterior = QCheckBox("Confidence")
-        self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
-        self.posterior.setChecked(True)
-        self.posterior.toggled.connect(self.posterior_chosen)
         tools = row(
             label("Colors", "muted"),
             self.schemes,
-            self.posterior,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
             None,
@@ -203,22 +135,18 @@ class HitCard(QWidget):
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
         if run is None or hit is None:
-            self.alignment.show_hit(None, {}, False)
+            self.alignment.show_hit(None, {}, False, Layout())
             return
         self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
-        is_pair = any(domain.pair is not None for domain in hit.domains)
-        self._line.setText(pair_line(run.card, hit) if is_pair else hit_line(hit))
-        self._estimates.setText(estimates_line(hit))
-        self._estimates.setVisible(hit.estimates is not None)
+        self._line.setText(run.hit_line(hit))
+        self._estimates.setText(run.estimates_line(hit))
+        self._estimates.setVisible(bool(self._estimates.text()))
         self._show_note()
         self.show_node("")
-        if self.tables is not None:
-            self.tables.show_hit(hit)
-            self.posterior.setVisible(hit.estimates is not None)
         self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
         self.strip.show_hit(hit)
-        self.alignment.show_hit(hit, run.card, run.is_nucleic)
+        self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
     def _show_note(self) -> None:
         row = self.run.hit_row if self.run is not None else None
@@ -234,8 +162,6 @@ class HitCard(QWidget):
     def set_posterior(self, shown: bool) -> None:
         """Show or hide how sure each column is."""
         self.alignment.set_posterior(shown)
-        if self.tables is not None:
-            self.posterior.setChecked(shown)
 
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""

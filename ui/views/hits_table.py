@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from .. import formatting, theme
-from ..models.hit_columns import TableKind
+from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
 from .parts import IconButton, label, row, set_role

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from .. import formatting, theme
 from ..models.run_view import STATE_WORDS, RunView
-from ..models.scripts import as_command, spec_of
+from ..models.scripts import as_command
 from .parts import button, clear_layout, facts_grid, label, notice_row, row
 from .source_card import report_parts
 
@@ -68,7 +68,7 @@ class ReportPage(QScrollArea):
         facts, card = run.facts, run.card
         device = facts.get("device") or {}
         rows = [
-            ("Direction", "scan: the profiles of each sequence" if run.is_scan else ""),
+            ("Direction", run.direction_words()),
             (run.nouns, formatting.count(len(run.cards)) if run.shows_all else ""),
             (run.noun, "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
             ("State", STATE_WORDS.get(run.state, run.state)),
@@ -104,7 +104,7 @@ class ReportPage(QScrollArea):
 
     def _add_command(self, run: RunView) -> None:
         self._heading("Command")
-        shown = label(as_command(spec_of(run.facts["spec"])), wrap=True, selectable=True)
+        shown = label(as_command(run.spec), wrap=True, selectable=True)
         shown.setFont(theme.mono_font())
         self._box.addWidget(shown)
         ask = self.copy_asked.emit

@@ -10,29 +10,21 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget,
 from ..event_loop import defer
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
-from .funnel_view import FunnelView
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
 from .parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row
-from .profile_view import ProfileView
 from .report_page import ReportPage
 
-TABS = {
-    "hits": "Hits",
-    "histogram": "Histogram",
-    "alignment": "Alignment",
-    "profile": "Profile",
-    "funnel": "Filters",
-    "report": "Report",
-}
-"""The parts of the results and what stands on their tabs."""
+TABS = {"hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "report": "Report"}
+"""The parts that all results have, and what stands on their tabs."""
 
 
 class ResultsPage(QWidget):
     """Shows a `RunView`; everything that is asked for leaves as a signal.
 
-    `TABS` says which parts it has.
+    `TABS` says which parts it has, `has_pictures` whether its alignments can be saved as pictures, and
+    `shows_profile` whether a logo is in view.
 
     Parameters
     ----------
@@ -40,14 +32,12 @@ class ResultsPage(QWidget):
     """
 
     TABS: ClassVar[dict[str, str]] = TABS
+    has_pictures = False
+    shows_profile = False
 
     action_asked = Signal(str)
     verify_asked = Signal(object)
     scheme_chosen = Signal(str)
-    profile_asked = Signal()
-    profile_made = Signal(object)
-    funnel_asked = Signal()
-    funnel_made = Signal(object)
     explain_asked = Signal()
     hit_menu_asked = Signal(QPoint)
     node_chosen = Signal(int)
@@ -72,7 +62,6 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
@@ -88,17 +77,15 @@ class ResultsPage(QWidget):
     def _tabs(self) -> QTabWidget:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self._places: dict[str, QWidget] = {
-            "hits": self._hits_tab(),
-            "histogram": self._large_holder,
-            "alignment": self._hit,
-            "profile": self._profile,
-            "funnel": self._funnel,
-            "report": self.report,
-        }
+        self._places = self._parts()
         for name, text in self.TABS.items():
             self.tabs.addTab(self._places[name], text)
         return self.tabs
+
+    def _parts(self) -> dict[str, QWidget]:
+        """Return the widgets of `TABS`, in their order."""
+        histogram, hit = self._large_holder, self._hit
+        return {"hits": self._hits_tab(), "histogram": histogram, "alignment": hit, "report": self.report}
 
     @property
     def tab(self) -> str:
@@ -128,25 +115,6 @@ class ResultsPage(QWidget):
         made = self._hit.look()
         assert isinstance(made, HitCard)
         return made
-
-    @property
-    def profile(self) -> ProfileView:
-        """The logo of the profile, made when it is first looked at."""
-        made = self._profile.look()
-        assert isinstance(made, ProfileView)
-        return made
-
-    @property
-    def funnel(self) -> FunnelView:
-        """The filters, made when they are first looked at."""
-        made = self._funnel.look()
-        assert isinstance(made, FunnelView)
-        return made
-
-    @property
-    def shows_profile(self) -> bool:
-        """Whether the logo is in view."""
-        return self.tab == "profile"
 
     @property
     def shows_hit(self) -> bool:
@@ -250,8 +218,6 @@ class ResultsPage(QWidget):
 
     def _connect(self) -> None:
         run = self.run
-        self._profile.made_now.connect(lambda: self.profile_made.emit(self._profile.content))
-        self._funnel.made_now.connect(lambda: self.funnel_made.emit(self._funnel.content))
         run.facts_changed.connect(self.show_facts)
         run.counts_changed.connect(self.show_counts)
         run.thresholds_changed.connect(self.show_thresholds)
@@ -270,10 +236,6 @@ class ResultsPage(QWidget):
         """Make what is looked at now."""
         if self.tab == "histogram":
             self.histogram.update()
-        elif self.tab == "profile":
-            self.profile_asked.emit()
-        elif self.tab == "funnel":
-            self.funnel_asked.emit()
 
     @property
     def strip(self) -> HistogramView:
@@ -380,8 +342,6 @@ class ResultsPage(QWidget):
     def show_histogram(self) -> None:
         """Draw the histogram as it is now, and what stands beside it."""
         run = self.run
-        if self.tab == "funnel":
-            self.funnel_asked.emit()
         if run.histogram is None:
             return
         for view in self._plots():
@@ -399,8 +359,6 @@ class ResultsPage(QWidget):
         self._scheme = scheme
         if self._hit.content is not None:
             self.hit.set_scheme(scheme)
-        if self._profile.content is not None:
-            self.profile.set_scheme(scheme)
 
     def set_posterior(self, shown: bool) -> None:
         """Show or hide how sure each column of the alignment is."""

@@ -9,9 +9,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QGridLayout, QVBoxLayout, QWidget
 
+from clalign.values.specs import Spec
+
 from .. import formatting, theme
 from ..models import device_words
-from ..models.scripts import Spec, as_command, as_python
+from ..models.scripts import as_command, as_python
 from ..models.workspace import Notice, Source, SourceKind, Workspace
 from .option_form import OptionForm
 from .parts import button, clear_layout, label, notice_row, row, set_role, shrinking

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
-from ...views.hit_card import DomainTables, HitCard
+from ...views.hit_card import HitCard
 from ...views.parts import IconButton
 from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
@@ -31,9 +31,6 @@ class PairCard(HitCard):
         self.dots.column_chosen.connect(self.alignment.go_to_column)
         self.dots.picture_asked.connect(self.dots_picture_asked)
 
-    def _made_tables(self) -> DomainTables | None:
-        return None
-
     def _main_part(self) -> QWidget:
         self.dots = DotPlotView()
         self.strip.hide()
@@ -54,7 +51,6 @@ class PairCard(HitCard):
 
     def _tools(self) -> QHBoxLayout:
         tools = super()._tools()
-        self.posterior.hide()
         tip = "Save the alignment as SVG, PDF or PNG"
         tools.addWidget(IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…"))
         return tools

@@ -10,9 +10,10 @@ from clalign.formats.table_columns import meaning_of
 from clalign.values.hits import PairFacts
 
 from ... import formatting
-from ...models.hit_columns import NOTE, Column, Hits, TableKind
-from ...models.hit_filter import PAIR_WORDS
+from ...models.hit_filter import FilterWords
 from ...models.hit_pages import HitRow, Span
+from ...models.hit_table import NOTE, VERIFIED, Column, Hits, TableKind, sets_of
+from ...models.pair_values import PAIR_VALUES
 
 RANKING = "½ query % + ¼ identity % + ¼ positives %"
 """The formula of the ranking."""
@@ -78,6 +79,26 @@ def _share(value: Callable[[HitRow, Span, PairFacts, Hits], float]) -> Callable[
     return _said(lambda row, span, pair, model: formatting.share(value(row, span, pair, model)))
 
 
+PAIR_WORDS = FilterWords(
+    {
+        "e": "evalue",
+        "evalue": "evalue",
+        "bits": "score",
+        "score": "raw",
+        "len": "length",
+        "length": "length",
+        "id": PAIR_VALUES["identity"],
+        "identity": PAIR_VALUES["identity"],
+        "pos": PAIR_VALUES["positives"],
+        "gaps": PAIR_VALUES["gaps"],
+        "cov": PAIR_VALUES["query_coverage"],
+        "tcov": PAIR_VALUES["target_coverage"],
+    },
+    "E, bits, score, id, pos, gaps, cov, tcov, len",
+    'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200, note:word',
+)
+"""Of the alignments of two sequences: ``cov`` and ``tcov`` are the shares of query and target."""
+
 PAIR_COLUMNS = (
     Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 148),
     Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
@@ -115,17 +136,19 @@ PAIR_COLUMNS = (
            70),
     Column("accession", "Accession", "From the file of the targets", lambda r, m: r.accession, "accession", False,
            False, 100),
-    Column("verified", "Verified", "Computed again on the reference: equal, or differs",
-           lambda r, m: r.verified or "—", "verified", False, False, 76),
+    VERIFIED,
     Column("profile", "Query", "Query that the target is a hit of", lambda r, m: m.names[r.profile], "profile", False,
            False, 130),
 )  # fmt: skip
 
-PAIR_SETS = {
-    "short": ("Short", tuple(column.key for column in PAIR_COLUMNS if column.shown)),
-    "blast": ("BLAST", ("profile", "name", "identity", "n_columns", "gaps", "query_from_to", "target_from_to", "evalue",
-                        "bits")),
-    "all": ("All", tuple(column.key for column in PAIR_COLUMNS)),
-}  # fmt: skip
-
-PAIR_TABLE = TableKind(PAIR_COLUMNS, PAIR_SETS, PAIR_WORDS, query_first=True)
+PAIR_TABLE = TableKind(
+    PAIR_COLUMNS,
+    sets_of(
+        PAIR_COLUMNS,
+        blast=("BLAST", ("profile", "name", "identity", "n_columns", "gaps", "query_from_to", "target_from_to",
+                         "evalue", "bits")),
+    ),
+    PAIR_WORDS,
+    query_first=True,
+    score="raw",
+)  # fmt: skip

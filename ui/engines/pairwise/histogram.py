@@ -14,7 +14,7 @@ from clalign.runs.run_file import open_run
 from clalign.values.karlin_altschul import Statistics
 
 from ... import formatting
-from ...models.histogram import NO_SCORE, Curve, Histogram, finite, joined
+from ...models.histogram import Curve, Histogram, drawn_bins, finite, joined
 
 MAX_BARS = 2000
 """Bars are joined only where there are more scores than that."""
@@ -35,6 +35,8 @@ class PairHistogram(Histogram):
 
     Attributes
     ----------
+    n_searched : float
+        Targets that E-values are for.
     statistics, fitted : dict or None
         What E-values come from, and what was fitted to the scores of the run.
     expected_counts : float64[n]
@@ -44,12 +46,18 @@ class PairHistogram(Histogram):
         How many targets have each score, where bars may have been joined.
     """
 
+    n_searched: float = 0.0
     statistics: dict[str, Any] | None = None
     fitted: dict[str, Any] | None = None
     expected_counts: npt.NDArray[np.float64] | None = None
     first_expected: int = 0
     scores: npt.NDArray[np.float64] | None = None
     targets: npt.NDArray[np.int64] | None = None
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis of scores."""
+        return "score (units of the matrix)"
 
     @property
     def step(self) -> float:
@@ -138,10 +146,8 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
     """Read the histogram of a query."""
     with open_run(path) as run:
         card = run.card(query)
-        left, bins = run.histogram(query)
+        left, bins = drawn_bins(run, query)
         n_targets = float(run.fact("n_targets") or 0)
-    scored = left > NO_SCORE
-    left, bins = left[scored], bins[scored]
     edges, counts = joined(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
     curve = card.get("curve")
     return PairHistogram(
@@ -149,12 +155,8 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
         counts=counts,
         n_scores=int(bins.sum()),
         n_searched=n_targets or float(bins.sum()),
-        calibration=None,
-        fit=None,
-        cutoffs={},
         report_score=finite(card.get("histogram_report_score")),
         include_score=float("-inf"),
-        kind="raw",
         statistics=card.get("statistics"),
         fitted=card.get("fitted"),
         expected_counts=np.array(curve["counts"], np.float64) if curve else None,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from PySide6.QtCore import Signal
 
-from ...views.results_page import TABS, ResultsPage
+from ...views.results_page import ResultsPage
 from .card import PairCard
 from .run_view import PairRunView
 
@@ -14,8 +12,7 @@ from .run_view import PairRunView
 class PairPage(ResultsPage):
     """Shows a `PairRunView`."""
 
-    TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name not in ("profile", "funnel")}
-
+    has_pictures = True
     card_made = Signal(object)
 
     run: PairRunView

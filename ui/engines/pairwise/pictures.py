@@ -11,10 +11,10 @@ from clalign.values.hits import Hit
 
 from ... import theme
 from ...models.alignment_layout import Line
-from ...models.pair_layout import lay_out_pair
 from ...views.alignment_painter import NUMBERS, LinePainter
 from .dot_painter import BOTTOM, TOP, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
 from .dot_plot import DotPlot
+from .layout import lay_out_pair
 
 EDGE, HEAD = 16.0, 24.0
 

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import math
-import sqlite3
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from clalign.engines.pairwise.report_text import MODES
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import DamagedRun
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.histogram import Histogram, finite
-from ...models.hit_pages import ALL_PROFILES, count_hits
-from ...models.run_view import RunView, stem
+from ...models.histogram import finite
+from ...models.hit_pages import ALL_PROFILES
+from ...models.run_view import RunView
 from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
+from .layout import PairLayout, pair_line
+
+EXPORT_FORMS = (
+    ("tsv", "Table of alignments with a header (TSV)", ".tsv"),
+    ("outfmt", "BLAST's table (outfmt 6)", ".tsv"),
+    ("text", "Text with alignments", ".txt"),
+    ("sam", "SAM", ".sam"),
+    ("jsonl", "JSON lines, a target each", ".jsonl"),
+    ("scores", "Scores of all pairs, hits or not (TSV)", ".tsv"),
+    ("fasta", "FASTA, whole targets", ".fasta"),
+    ("fasta_matched", "FASTA, aligned parts", ".fasta"),
+    ("stockholm", "Stockholm, targets aligned to each query", ".sto"),
+)
+"""Id, words and file ending of each export."""
 
 
 class PairRunView(RunView):
     """What is shown of a run of sequences against sequences."""
 
     FACTS = (*RunView.FACTS, "scoring", "queries", "strands")
-    noun, nouns = "Query", "Queries"
     table = PAIR_TABLE
-
-    @property
-    def spec(self) -> PairwiseSpec | None:
-        """What was asked for, once it is known."""
-        entry = self.facts.get("spec")
-        return PairwiseSpec.from_dict(entry) if entry else None
+    export_forms = EXPORT_FORMS
+    layout = PairLayout()
+    spec: PairwiseSpec | None
+    histogram: PairHistogram | None
 
     @property
     def is_pairs(self) -> bool:
@@ -60,12 +70,6 @@ class PairRunView(RunView):
         return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else 0
 
     @property
-    def title(self) -> str:
-        """The run's name: queries x targets."""
-        spec = self.spec
-        return f"{stem(spec.queries)} x {stem(spec.targets)}" if spec else self.path.stem
-
-    @property
     def shows_strands(self) -> bool:
         """Whether hits may be on either strand."""
         return len(self.facts.get("strands") or ()) > 1
@@ -91,30 +95,18 @@ class PairRunView(RunView):
             self.thresholds = self._own_thresholds()
             self.thresholds_changed.emit()
 
-    def _ask_histogram(self) -> None:
+    def _histogram_question(self) -> Callable[[], PairHistogram]:
         path, query = self.path, self.profile
-        if self.no_histogram_words() is not None:
-            self.histogram = None
-            self.histogram_changed.emit()
-        else:
-            question = lambda: read_pair_histogram(path, query)  # noqa: E731
-            self._reader.ask((id(self), "histogram"), question, self._take_histogram)
-        self._ask_counts()
+        return lambda: read_pair_histogram(path, query)
 
-    def _take_histogram(self, answer: Histogram | Exception) -> None:
-        if not self.is_pairs:
-            super()._take_histogram(answer)
-
-    def _ask_counts(self) -> None:
-        path, least = self.path, self.thresholds["report"]
+    def _limits(self) -> list[list[tuple[int, float]]]:
         numbers = range(len(self.cards)) if self.shows_all else [self.profile]
-        limits = [[(number, least) for number in numbers]] * 2
-        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits, "raw"), self._take_counts)
+        return [[(number, self.thresholds["report"]) for number in numbers]] * 2
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of the threshold."""
         score, data = self.thresholds[name], self.histogram
-        if not isinstance(data, PairHistogram) or not math.isfinite(score):
+        if data is None or not math.isfinite(score):
             return ""
         n_hits = min(self.counts[name], self.hits.n_all)
         hits, n_targets = formatting.plural(n_hits, "hit"), data.n_from(score)
@@ -136,10 +128,7 @@ class PairRunView(RunView):
             )
         if (self.facts.get("database") or {}).get("n_sequences") == 1:
             return "Only one target", "One score makes no histogram; the table of hits has its E-value."
-        if self.shows_all and self.cards:
-            text = "Scores of different queries cannot be compared. Choose a query above to see its histogram."
-            return "One query at a time", text
-        return None
+        return super().no_histogram_words()
 
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
@@ -157,7 +146,7 @@ class PairRunView(RunView):
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
-        beyond = data.n_beyond if isinstance(data, PairHistogram) else 0
+        beyond = data.n_beyond
         more = f" {formatting.plural(beyond, 'target')} further right: turn the wheel to see." if beyond else ""
         return f"{which}{strand}. {self.statistics_words()}{line}{more}".strip()
 
@@ -179,20 +168,15 @@ class PairRunView(RunView):
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
         return f"{formatting.plural(n_all, 'hit')}{top} · {self._scope()}{self.wider_words()}"
 
-    def _scope(self) -> str:
-        finished, device = self.facts.get("finished"), (self.facts.get("device") or {}).get("name", "")
-        if self.is_complete and finished:
-            if self.is_pairs:
-                return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
-            queries = formatting.plural(finished["n_queries"], "query", "queries")
-            searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
-            return f"{searched} in {formatting.duration(finished['seconds'])} on {finished['device']}"
-        on = f" on {device}" if device else ""
-        if self.histogram is None:
-            return f"so far{on}"
-        total = (self.facts.get("database") or {}).get("n_sequences")
-        of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
-        return f"{formatting.count(self.histogram.n_scores)}{of} compared so far{on}"
+    def _all_done(self, finished: dict[str, Any]) -> str:
+        if self.is_pairs:
+            return super()._all_done(finished)
+        queries = formatting.plural(finished["n_queries"], "query", "queries")
+        searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
+        return f"{searched} {super()._all_done(finished)}"
+
+    def _done_so_far(self, verb: str = "compared") -> str:
+        return f"so far{self._on_device()}" if self.histogram is None else super()._done_so_far(verb)
 
     def wider_words(self) -> str:
         """Return how many scores overflowed narrow numbers, with a dot before it; empty if none did."""
@@ -230,9 +214,9 @@ class PairRunView(RunView):
         best = None if self.shows_all else (self._best() or {}).get("evalue")
         return max(usual, 10.0 ** math.ceil(math.log10(best))) if best else float(usual)
 
-    def best_name(self) -> str:
-        """Return nothing: no filters have stopped a target, so there is nothing to explain."""
-        return ""
+    def hit_line(self, hit: Hit) -> str:
+        """Return what is said of a hit in one sentence."""
+        return pair_line(self.card, hit)
 
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str]:
         """Return heading, facts and a sentence about the query."""
@@ -245,13 +229,6 @@ class PairRunView(RunView):
             ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
         ]
         return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_words()
-
-    def _best(self) -> dict[str, Any] | None:
-        if self._run is None:
-            return None
-        with self._reading():
-            return self._run.best(self.profile)
-        return None
 
     def database_words(self) -> str:
         """Return what the size of the database is for E-values: residues, of one query without the ends."""
@@ -286,18 +263,3 @@ class PairRunView(RunView):
             ("Recomputed", self.wider_words().removeprefix(" · ").replace(" · ", ", ")),
         ]
         return [(name, value) for name, value in rows if value]
-
-
-def is_pairwise_run(path: Path) -> bool:
-    """Return whether a run file is one of sequences against sequences; what is damaged inside is told later.
-
-    Raises
-    ------
-    ClalignError
-        It is no readable run file.
-    """
-    with open_run(path) as run:
-        try:
-            return bool(run.fact("direction") == "pairwise")
-        except (sqlite3.DatabaseError, DamagedRun):
-            return False

@@ -8,9 +8,9 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QPainter
 
 from ... import theme
-from ...models.logo_figure import LogoFigure
-from ...views.logo_painter import MARGIN, LogoStyle, extra_height, paint_block
 from ...views.pictures import save_picture
+from .logo_figure import LogoFigure
+from .logo_painter import MARGIN, LogoStyle, extra_height, paint_block
 
 LETTERS = 130.0
 """Height of the letters of a row in pixels."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QGridLayout, QLineEdit, QRadioButton, QSpinBox
 
-from ...models.logo_figure import LogoFigure
 from ...views.parts import button, label, row
 from ...views.pictures import FORMATS
 from ...views.sheet import Sheet
+from .logo_figure import LogoFigure
 from .logo_pictures import PictureChoices
 
 FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}

@@ -8,10 +8,10 @@ from functools import cache
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTransform
 
-from .. import theme
-from ..models.figures import linear_ticks
-from ..models.logo_figure import FigureRow, LogoFigure
-from ..models.residue_colors import background_of
+from ... import theme
+from ...models.figures import linear_ticks
+from ...models.residue_colors import background_of
+from .logo_figure import FigureRow, LogoFigure
 
 MARGIN = 104.0
 """Room for the axis and the names of the rows."""

@@ -7,17 +7,17 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QSplitt
 
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
-from .. import formatting
-from ..models.logo_figure import LogoFigure, logo_figure
-from ..models.missing_files import LOCATE_TITLE, can_be_located, without_ways
-from ..models.profile_nodes import ShownProfile, least_liked
-from ..models.residue_colors import SCHEMES
-from ..models.text_table import ROW_ROLE, TextColumn, TextTable
-from .lab_page import LabTable
+from ... import formatting
+from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
+from ...models.residue_colors import SCHEMES
+from ...models.text_table import ROW_ROLE, TextColumn, TextTable
+from ...views.lab_page import LabTable
+from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row
+from ...views.sheet import Sheet
+from .logo_figure import LogoFigure, logo_figure
 from .logo_view import LogoOverview, LogoView
 from .node_inspector import NodeInspector
-from .parts import ElidedLabel, EmptyPanel, IconButton, button, label, row
-from .sheet import Sheet
+from .profile_nodes import ShownProfile, least_liked
 
 SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
 """What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""

@@ -16,7 +16,7 @@ from clalign.runs.run_file import open_run
 from clalign.values.profile_logo import ProfileLogo, core_transitions, profile_logo
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
 
-from .. import formatting
+from ... import formatting
 
 LEAST = 200
 """Residues that the list of what a model likes least has at most."""

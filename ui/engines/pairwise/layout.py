@@ -6,8 +6,8 @@ from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import Card
 from clalign.values.hits import Hit
 
-from .. import formatting
-from .alignment_layout import MIN_COLUMNS, Line, letter_numbers, ruler, title_lines
+from ... import formatting
+from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, letter_numbers, ruler, title_lines
 
 
 def pair_title(row: PairRow) -> list[str]:
@@ -44,6 +44,20 @@ def pair_line(card: Card, hit: Hit) -> str:
     if len(hit.domains) > 1:
         return " · ".join([title[0], length, "aligned on both strands"])
     return " · ".join([*title, length])
+
+
+class PairLayout(Layout):
+    """Alignments of two sequences."""
+
+    def lines(
+        self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
+    ) -> list[Line]:
+        """Return the lines of all alignments."""
+        return lay_out_pair(hit, card, n_columns, narrow, titled)
+
+    def fasta(self, hit: Hit, card: Card) -> str:
+        """Return the aligned part of the target of each alignment."""
+        return pair_fasta(card, hit)
 
 
 def lay_out_pair(hit: Hit, card: Card, n_columns: int, narrow: bool = False, with_titles: bool = True) -> list[Line]:
@@ -91,7 +105,6 @@ def pair_fasta(card: Card, hit: Hit) -> str:
         row = PairRow(card, hit, domain)
         letters = row.rows[2].replace("-", "")
         first, last = row.target_ends
-        body = "\n".join(letters[i : i + 60] for i in range(0, len(letters), 60))
         if letters:
-            records.append(f">{hit.name}/{first}-{last} {hit.description}".rstrip() + "\n" + body + "\n")
+            records.append(fasta_record(hit, first, last, letters))
     return "".join(records)

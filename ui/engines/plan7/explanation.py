@@ -1,13 +1,12 @@
-"""How one sequence fares in each filter, or what the score of two is made of, in words."""
+"""How one sequence fares in each filter, in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from clalign.engines.pairwise import report_text as pairwise_text
 from clalign.values.evalues import digits_apart
 
-from .. import formatting
+from ... import formatting
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
 """Steps of which the numbers say everything."""
@@ -60,19 +59,6 @@ def step_note(step: dict[str, Any]) -> str:
     return left_out if left_out.startswith(LEFT_OUT) else ""
 
 
-def is_pair(value: dict[str, Any]) -> bool:
-    """Return whether an explanation is one of two sequences."""
-    return "columns" in value
-
-
-def pair_parts(value: dict[str, Any]) -> tuple[str, str, str]:
-    """Return of two sequences what they are, the table of their columns, and how bits and E-value follow."""
-    lines = list(pairwise_text.explanation_lines(value))
-    first, second, third = (place for place, text in enumerate(lines) if not text)
-    what, columns, sums = lines[:first], lines[first + 1 : second], lines[second + 1 : third]
-    return "\n".join(what), "\n".join(columns), "\n".join(sums)
-
-
 def explanation_title(value: dict[str, Any]) -> str:
     """Return which sequence and profile it is about."""
     length = "" if value.get("length") is None else f" ({formatting.plural(value['length'], 'residue')})"
@@ -81,8 +67,6 @@ def explanation_title(value: dict[str, Any]) -> str:
 
 def explanation_text(value: dict[str, Any]) -> str:
     """Return the whole explanation as plain text."""
-    if is_pair(value):
-        return "\n".join([*pairwise_text.explanation_lines(value), ""])
     lines = [explanation_title(value), ""]
     for step in value["steps"]:
         lines.append(": ".join(part for part in (step["label"], step_result(step)) if part))

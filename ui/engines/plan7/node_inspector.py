@@ -8,19 +8,11 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from .. import formatting, theme
-from ..models.logo_figure import percents
-from ..models.profile_nodes import (
-    ShownProfile,
-    emissions,
-    lane_sentences,
-    lane_steps,
-    node_facts,
-    node_title,
-    statistics_words,
-)
+from ... import formatting, theme
+from ...views.parts import clear_layout, facts_grid, label
+from .logo_figure import percents
 from .logo_painter import LogoStyle, letter_color
-from .parts import clear_layout, facts_grid, label
+from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, node_facts, node_title, statistics_words
 
 CENTER = Qt.AlignmentFlag.AlignCenter
 

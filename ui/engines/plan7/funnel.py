@@ -12,9 +12,9 @@ from clalign.jobs import JobContext
 from clalign.runs.funnel import in_sentence
 from clalign.runs.run_file import open_run
 
-from .. import formatting
-from .hit_columns import number
-from .text_table import Row, TextColumn, TextTable
+from ... import formatting
+from ...models.text_table import Row, TextColumn, TextTable
+from .columns import number
 
 MOST_ROWS = 20_000
 """Sequences of a stage that are listed; the best of them."""

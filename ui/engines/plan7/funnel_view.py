@@ -8,11 +8,11 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from .. import formatting, theme
-from ..models.funnel import FunnelStep, SurvivorTable, share_words, stage_title
-from ..models.text_table import ROW_ROLE, Row
-from .lab_page import LabTable
-from .parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role
+from ... import formatting, theme
+from ...models.text_table import ROW_ROLE, Row
+from ...views.lab_page import LabTable
+from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role
+from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
 
 
 class FunnelBar(QWidget):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clalign.values.hits import Domain, Hit
 
-from .. import formatting
-from .text_table import Row, TextColumn
+from ... import formatting
+from ...models.text_table import Row, TextColumn
 
 
 def _evalue(row: Row, name: str) -> str:

@@ -1,93 +1,15 @@
-"""The columns of the hits table: what each says of a row, and which are shown together."""
+"""The columns of the hits of profiles: what each says of a sequence and its domains."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
 from clalign.formats.table_columns import meaning_of
 
-from .. import formatting
-from .hit_filter import PROFILE_WORDS, FilterWords
-from .hit_pages import HitRow
-
-NO_DOMAIN = "no single domain passes"
-"""What is said of a hit all of whose domains are below the thresholds for domains."""
-
-NO_DOMAIN_TIP = (
-    "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
-    "sequence is like the profile all over a little."
-)
-
-
-class Hits(Protocol):
-    """What a cell may ask of the table besides its row."""
-
-    names: list[str]
-    lengths: list[int]
-
-    def status(self, row: HitRow) -> str:
-        """Return the word for what a hit passes."""
-
-    def note(self, row: HitRow) -> str:
-        """Return what stands beside a hit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table.
-
-    Attributes
-    ----------
-    key : str
-        The column of the plain table, where numbers have more digits.
-    text : callable
-        Cell text of a row, given the model.
-    sort : str
-        The key of its order in `hit_pages.SORTS`; empty: cannot be sorted.
-    head : str
-        Fewer letters than the title has, for the head of a narrow column.
-    small_first : bool
-        Whether the first click puts the smallest first, though it is a number.
-    """
-
-    key: str
-    title: str
-    tip: str
-    text: Callable[[HitRow, Hits], str]
-    sort: str = ""
-    right: bool = False
-    shown: bool = False
-    width: int = 80
-    small_first: bool = False
-    head: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableKind:
-    """What a table of hits shows of a kind of run.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    sets : dict
-        Columns that are shown together: words and keys, by the name of the set.
-    words : FilterWords
-        What its filter box knows.
-    query_first : bool
-        Whether the query, where there are several, stands before everything else.
-    """
-
-    columns: tuple[Column, ...]
-    sets: dict[str, tuple[str, tuple[str, ...]]]
-    words: FilterWords
-    query_first: bool = False
-
-    def place(self, key: str) -> int | None:
-        """Return where a column stands, or None if there is none such."""
-        return next((place for place, column in enumerate(self.columns) if column.key == key), None)
+from ... import formatting
+from ...models.hit_pages import HitRow
+from ...models.hit_table import VERIFIED, Column, TableKind, named, sets_of
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -116,19 +38,9 @@ def _hmmer3(key: str, title: str, tip: str, digits: int, width: int = 60, sort: 
     )
 
 
-NOTE = Column(
-    "note", "Note", "Your own words about the hit, kept in the run file; F2 or a double click edits them",
-    lambda r, m: m.note(r), "note", False, False, 180,
-)  # fmt: skip
-
 COLUMNS = (
     Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
-    Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
-    Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
-           True, 230),
-    NOTE,
-    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
-           lambda r, m: formatting.evalue(r.evalue), "evalue", True, True, 72, True),
+    *named("name", "description", "note", "evalue"),
     Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: formatting.score(r.score),
            "score", True, True, 84),
     Column("domains", "Domains", "Domains on the sequence, drawn to scale",
@@ -142,18 +54,14 @@ COLUMNS = (
            lambda r, m: _optional(r.best_score, formatting.score), "best_score", True, False, 120),
     Column("coverage", "Profile %", "Share of the profile that the domains cover",
            lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
-    Column("length", "Length", "Residues of the sequence", lambda r, m: formatting.count(r.length), "length", True,
-           False, 70),
-    Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
-           100),
+    *named("length", "accession"),
     Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, ""), "start", True,
            False, 90, True),
     Column("envelope", "Env from–to", "First and last residue of the envelopes; HMMER2's are the domains",
            lambda r, m: _span(r, "env_"), "env_start", True, False, 96, True),
     Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, "hmm_"), "model_start",
            True, False, 110, True),
-    Column("verified", "Verified", "Computed again on the reference: equal, or differs",
-           lambda r, m: r.verified or "—", "verified", False, False, 76),
+    VERIFIED,
     Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
            120),
     _hmmer3("accuracy", "Accuracy", "Expected share of correctly aligned residues of the best domain", 2, 76),
@@ -174,14 +82,13 @@ COLUMNS = (
            lambda r, m: formatting.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
 )  # fmt: skip
 
-SETS = {
-    "short": ("Short", tuple(column.key for column in COLUMNS if column.shown)),
-    "hmmer": ("HMMER", ("name", "description", "evalue", "score", "bias", "best_evalue", "best_score", "expected",
-                        "n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc")),
-    "filters": ("Filters", ("status", "name", "description", "evalue", "score", "domains", "msv", "bias_filter",
-                            "viterbi", "forward", "accuracy")),
-    "all": ("All", tuple(column.key for column in COLUMNS)),
-}  # fmt: skip
-"""Columns that are shown together: words and keys."""
-
-PROFILE_TABLE = TableKind(COLUMNS, SETS, PROFILE_WORDS)
+PROFILE_TABLE = TableKind(
+    COLUMNS,
+    sets_of(
+        COLUMNS,
+        hmmer=("HMMER", ("name", "description", "evalue", "score", "bias", "best_evalue", "best_score", "expected",
+                         "n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc")),
+        filters=("Filters", ("status", "name", "description", "evalue", "score", "domains", "msv", "bias_filter",
+                             "viterbi", "forward", "accuracy")),
+    ),
+)  # fmt: skip

@@ -17,8 +17,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 
-from .. import theme
-from ..models.logo_figure import LogoFigure
+from ... import theme
+from .logo_figure import LogoFigure
 from .logo_painter import MARGIN, ROW, LogoStyle, extra_height, paint_block
 
 CELL, LEAST_CELL, GREATEST_CELL = 22.0, 4.5, 64.0

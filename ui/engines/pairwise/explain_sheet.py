@@ -1,0 +1,41 @@
+"""The sheet that explains what the score of two sequences is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from ... import theme
+from ...views.explain_sheet import ExplainSheet, mono_label
+
+COLUMNS_HEIGHT = 240
+"""Pixels of the table of columns, which scrolls."""
+
+
+class ColumnSheet(ExplainSheet):
+    """Every column of the alignment, and how bits and E-value follow."""
+
+    ASK_WORDS = (
+        "The sequence is aligned with the query, and you see what their score is made of, and why it is reported or "
+        "not."
+    )
+    WAIT_WORDS = "The two sequences are aligned once more…"
+
+    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+        """Return what the two are, the table of their columns, and the sums."""
+        lines = list(self._engine.explanation_lines(value))
+        first, second, third = (place for place, text in enumerate(lines) if not text)
+        what, columns, sums = lines[:first], lines[first + 1 : second], lines[second + 1 : third]
+        return [verdict, mono_label("\n".join(what)), _scrolling("\n".join(columns)), mono_label("\n".join(sums))]
+
+
+def _scrolling(text: str) -> QPlainTextEdit:
+    """Return the columns, of which there may be thousands."""
+    made = QPlainTextEdit(text)
+    made.setReadOnly(True)
+    made.setFont(theme.mono_font(9))
+    made.setFixedHeight(COLUMNS_HEIGHT)
+    made.setTabChangesFocus(True)
+    made.setAccessibleName("Columns of the alignment with their scores")
+    return made

@@ -1,0 +1,87 @@
+"""The chosen hit of a profile: with a table of its domains above their alignments."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSplitter, QStackedWidget, QWidget
+
+from clalign.values.hits import Hit
+
+from ...models.text_table import TextTable
+from ...views.hit_card import HitCard
+from ...views.lab_page import LabTable
+from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
+
+
+class DomainTables(QStackedWidget):
+    """The domains of a hit: one table for HMMER2's numbers, one for HMMER3's."""
+
+    domain_chosen = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: dict[bool, LabTable] = {}
+        self.setMinimumHeight(64)
+
+    def show_hit(self, hit: Hit) -> None:
+        """Show the domains of a hit."""
+        table = self._table(hit.estimates is not None)
+        model = table.model()
+        assert isinstance(model, TextTable)
+        model.set_rows([])
+        model.set_rows(domain_rows(hit))
+        self.setCurrentWidget(table)
+
+    def _table(self, is_hmmer3: bool) -> LabTable:
+        """Return a table, made when it is first needed."""
+        if is_hmmer3 not in self._tables:
+            model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
+            made = self._tables[is_hmmer3] = LabTable(model, "Domains")
+            made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
+            self.addWidget(made)
+        return self._tables[is_hmmer3]
+
+    def table(self) -> LabTable:
+        """Return the table in view."""
+        shown = self.currentWidget()
+        assert isinstance(shown, LabTable)
+        return shown
+
+
+class DomainCard(HitCard):
+    """Shows how sure each column is, too, where that is known."""
+
+    def __init__(self) -> None:
+        self.tables = DomainTables()
+        super().__init__(tools=True)
+        self.tables.domain_chosen.connect(self.alignment.go_to_domain)
+
+    def _main_part(self) -> QWidget:
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(self.tables)
+        splitter.addWidget(self.alignment)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([112, 600])
+        return splitter
+
+    def _tools(self) -> QHBoxLayout:
+        tools = super()._tools()
+        self.posterior = QCheckBox("Confidence")
+        self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
+        self.posterior.setChecked(True)
+        self.posterior.toggled.connect(self.posterior_chosen)
+        tools.insertWidget(tools.indexOf(self.schemes) + 1, self.posterior)
+        return tools
+
+    def show_hit(self) -> None:
+        """Show the hit that is chosen now."""
+        super().show_hit()
+        hit = self.run.hit if self.run is not None else None
+        if hit is not None:
+            self.tables.show_hit(hit)
+            self.posterior.setVisible(hit.estimates is not None)
+
+    def set_posterior(self, shown: bool) -> None:
+        """Show or hide how sure each column is."""
+        super().set_posterior(shown)
+        self.posterior.setChecked(shown)

@@ -1,0 +1,53 @@
+"""The sheet that explains how a sequence fares in every filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from ... import theme
+from ...views.explain_sheet import ExplainSheet
+from ...views.parts import IconLabel, label, line
+from .explanation import explanation_text, explanation_title, step_mark, step_note, step_numbers, step_result
+
+
+class FilterSheet(ExplainSheet):
+    """Every step with its numbers."""
+
+    ASK_WORDS = (
+        "The sequence is sent through every filter, also those that it would not have come to, and you see its "
+        "score and what was needed."
+    )
+    WAIT_WORDS = "Every filter is computed for this one sequence…"
+
+    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+        """Return the widgets of an explanation, from the top."""
+        steps = [part for step in value["steps"] for part in (line(), step_card(step))]
+        return [label(explanation_title(value), "muted", wrap=True), verdict, *steps]
+
+    def text(self, value: dict[str, Any]) -> str:
+        """Return the whole explanation as plain text."""
+        return explanation_text(value)
+
+
+def step_card(step: dict[str, Any]) -> QWidget:
+    """Return the widgets of one step."""
+    made = QWidget()
+    grid = QGridLayout(made)
+    grid.setContentsMargins(0, 2, 0, 2)
+    grid.setHorizontalSpacing(10)
+    grid.setVerticalSpacing(2)
+    grid.setColumnStretch(1, 1)
+    grid.addWidget(IconLabel(*theme.MARKS[step_mark(step)]), 0, 0)
+    result = step_result(step)
+    quiet = "" if step["ran"] else "muted"
+    name = label(f"{step['label']}: {result}" if result else step["label"], quiet, wrap=True)
+    font = name.font()
+    font.setBold(step["ran"])
+    name.setFont(font)
+    grid.addWidget(name, 0, 1)
+    for place, (text, role) in enumerate(((step_numbers(step), quiet), (step_note(step), "muted")), 1):
+        if text:
+            grid.addWidget(label(text, role, wrap=True, selectable=True), place, 1)
+    return made

@@ -1,0 +1,95 @@
+"""The alignments of domains to their profile, cut into lines that fit a width, with their two rulers."""
+
+from __future__ import annotations
+
+from clalign.formats.tables import Card
+from clalign.values.hits import Domain, Hit
+
+from ... import formatting
+from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, letter_numbers, ruler, title_lines
+
+
+class ProfileLayout(Layout):
+    """Alignments to a profile."""
+
+    has_nodes = True
+
+    def lines(self, hit: Hit, card: Card, n_columns: int, narrow: bool, posterior: bool, titled: bool) -> list[Line]:
+        """Return the lines of all domains, always with titles."""
+        return lay_out(hit, str(card["name"]), n_columns, narrow, posterior)
+
+    def fasta(self, hit: Hit, card: Card) -> str:
+        """Return the aligned part of each reported domain."""
+        return as_fasta(hit)
+
+
+def domain_title(hit: Hit, domain: Domain) -> list[str]:
+    """Return what stands above an alignment, in parts that may each have a line of their own."""
+    n_domains = max(hit.n_domains, len(hit.domains))
+    head = f"Domain {domain.number} of {n_domains} · {formatting.score(domain.score)} bits"
+    model = f"model {domain.profile_range[0] + 1}–{domain.profile_range[1]}"
+    places = f"{model} · sequence {domain.target_range[0] + 1}–{domain.target_range[1]}"
+    if domain.conditional_evalue is None:
+        return [f"{head} · E {formatting.evalue(domain.evalue)}", places]
+    evalues = f"c-E {formatting.evalue(domain.conditional_evalue)} · i-E {formatting.evalue(domain.evalue)}"
+    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
+    if domain.accuracy is not None:
+        envelope += f" · accuracy {domain.accuracy:.2f}"
+    below = [] if domain.is_reported else ["below the limit for domains"]
+    return [head, evalues, *below, places, envelope]
+
+
+def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_posterior: bool = True) -> list[Line]:
+    """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
+    lines: list[Line] = []
+    for place, domain in enumerate(hit.domains):
+        lines += title_lines(domain_title(hit, domain), place, n_columns, narrow)
+        lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns), with_posterior)
+    return lines
+
+
+def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: int, with_posterior: bool) -> list[Line]:
+    text = domain.text
+    first_node, first_residue = _starts(domain)
+    nodes = letter_numbers(text.model, ".", first_node)
+    residues = letter_numbers(text.target, "-", first_residue)
+    lines = []
+    for begin in range(0, len(text.model), width):
+        end = min(begin + width, len(text.model))
+
+        def cut(row: str, begin: int = begin, end: int = end) -> str:
+            return row[begin:end]
+
+        lines.append(Line("ruler", ruler(cut(text.model), nodes[begin:], "."), domain=place))
+        lines.append(Line("model", cut(text.model), profile, *_ends(nodes, begin, end), place))
+        lines.append(Line("match", cut(text.match), domain=place))
+        lines.append(Line("target", cut(text.target), name, *_ends(residues, begin, end), place))
+        if text.posterior and with_posterior:
+            lines.append(Line("posterior", cut(text.posterior), "confidence", domain=place))
+        lines.append(Line("space", domain=place))
+    return lines
+
+
+def _starts(domain: Domain) -> tuple[int, int]:
+    """Return node and residue of the first column; leading inserts stand before the first match."""
+    leading = len(domain.states) - len(domain.states.lstrip("ID"))
+    inserts = domain.states[:leading].count("I")
+    return domain.profile_range[0], domain.target_range[0] - inserts
+
+
+def _ends(numbers: list[int], begin: int, end: int) -> tuple[int | None, int | None]:
+    if numbers[begin] == numbers[end]:
+        return None, None
+    return numbers[begin] + 1, numbers[end]
+
+
+def as_fasta(hit: Hit) -> str:
+    """Return the aligned part of each reported domain as FASTA, gaps left out."""
+    records = []
+    for domain in hit.domains:
+        if not domain.is_reported:
+            continue
+        letters = domain.text.target.replace("-", "").upper()
+        start, end = domain.target_range
+        records.append(fasta_record(hit, start + 1, end, letters))
+    return "".join(records)

@@ -1,0 +1,83 @@
+"""The results of a run with profiles: the same page with the profile and the filters beside."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from ...views.parts import Later
+from ...views.results_page import TABS, ResultsPage
+from .card import DomainCard
+from .funnel_view import FunnelView
+from .profile_view import ProfileView
+from .run_view import ProfileRunView
+
+
+class SearchPage(ResultsPage):
+    """Shows a `ProfileRunView`."""
+
+    TABS: ClassVar[dict[str, str]] = {
+        **{name: text for name, text in TABS.items() if name != "report"},
+        "profile": "Profile", "funnel": "Filters", "report": TABS["report"],
+    }  # fmt: skip
+
+    profile_asked = Signal()
+    profile_made = Signal(object)
+    funnel_asked = Signal()
+    funnel_made = Signal(object)
+
+    run: ProfileRunView
+
+    def __init__(self, run: ProfileRunView) -> None:
+        self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
+        super().__init__(run)
+        self._profile.made_now.connect(lambda: self.profile_made.emit(self._profile.content))
+        self._funnel.made_now.connect(lambda: self.funnel_made.emit(self._funnel.content))
+
+    def _parts(self) -> dict[str, QWidget]:
+        return {**super()._parts(), "profile": self._profile, "funnel": self._funnel}
+
+    @property
+    def profile(self) -> ProfileView:
+        """The logo of the profile, made when it is first looked at."""
+        made = self._profile.look()
+        assert isinstance(made, ProfileView)
+        return made
+
+    @property
+    def funnel(self) -> FunnelView:
+        """The filters, made when they are first looked at."""
+        made = self._funnel.look()
+        assert isinstance(made, FunnelView)
+        return made
+
+    @property
+    def shows_profile(self) -> bool:
+        """Whether the logo is in view."""
+        return self.tab == "profile"
+
+    def _made_hit(self) -> DomainCard:
+        made = DomainCard()
+        self._dress_hit(made)
+        return made
+
+    def _look(self) -> None:
+        super()._look()
+        if self.tab == "profile":
+            self.profile_asked.emit()
+        elif self.tab == "funnel":
+            self.funnel_asked.emit()
+
+    def show_histogram(self) -> None:
+        """Draw the histogram as it is now, and what stands beside it."""
+        if self.tab == "funnel":
+            self.funnel_asked.emit()
+        super().show_histogram()
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by a scheme."""
+        super().set_scheme(scheme)
+        if self._profile.content is not None:
+            self.profile.set_scheme(scheme)

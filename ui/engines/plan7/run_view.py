@@ -1,0 +1,187 @@
+"""A run with profiles as the window shows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from clalign.values.hits import Hit
+
+from ... import formatting
+from ...models.hit_pages import ALL_PROFILES
+from ...models.run_view import RunView
+from .columns import PROFILE_TABLE
+from .domain_table import estimates_line
+from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram
+from .layout import ProfileLayout
+
+EXPORT_FORMS = (
+    ("fasta", "FASTA, whole sequences", ".fasta"),
+    ("fasta_matched", "FASTA, matched parts", ".fasta"),
+    ("stockholm", "Stockholm alignment", ".sto"),
+    ("tsv", "Table of hits (TSV)", ".tsv"),
+    ("domtsv", "Table of domains (TSV)", ".tsv"),
+    ("tblout", "HMMER table of hits (tblout)", ".tbl"),
+    ("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
+    ("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
+    ("jsonl", "JSON lines, a hit each", ".jsonl"),
+    ("text", "Text as hmmsearch prints it", ".txt"),
+)
+"""Id, words and file ending of each export."""
+
+
+class ProfileRunView(RunView):
+    """What is shown of a search, or a scan, with profiles."""
+
+    noun, nouns = "Profile", "Profiles"
+    table = PROFILE_TABLE
+    export_forms = EXPORT_FORMS
+    layout = ProfileLayout()
+    histogram: ProfileHistogram | None
+    score_kind: ScoreKind = "msv"
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
+        return self.facts.get("direction") == "scan"
+
+    @property
+    def all_words(self) -> str:
+        """What the hits of all profiles together are called; empty where they are not offered."""
+        return "All profiles" if self.is_scan else ""
+
+    def direction_words(self) -> str:
+        """Return whether profiles were looked for in sequences or the other way."""
+        return "scan: the profiles of each sequence" if self.is_scan else ""
+
+    def _first_profile(self) -> int:
+        return ALL_PROFILES if self.is_scan else 0
+
+    def set_score_kind(self, kind: str) -> None:
+        """Show other scores of a HMMER3 profile in the histogram."""
+        self.score_kind = kind
+        self._ask_histogram()
+
+    def _histogram_question(self) -> Callable[[], ProfileHistogram]:
+        path, profile, kind = self.path, self.profile, self.score_kind
+        return lambda: read_profile_histogram(path, profile, kind)
+
+    def tag(self, name: str, short: bool) -> str:
+        """Return the words on the tag of a threshold line."""
+        score = self.thresholds[name]
+        if self.histogram is None or not math.isfinite(score):
+            return ""
+        title = "significant" if name == "significant" else "shown"
+        hits = self._hits_from(name)
+        evalue = f"E {formatting.evalue(self.histogram.evalue(score))}"
+        if short:
+            return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
+        pvalue = self.histogram.pvalue(score)
+        false_hits = formatting.evalue(pvalue * (self.histogram.n_looked_at))
+        return (
+            f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
+            f"{false_hits} false hits expected by chance"
+        )
+
+    def sentence(self) -> str:
+        """Return what the histogram shows, honestly."""
+        data = self.histogram
+        if data is None:
+            return ""
+        if data.kind != "viterbi":
+            return self._hmmer3_sentence(data)
+        total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
+        which = f"All {formatting.plural(data.n_scores, 'sequence')}"
+        if not self.is_complete:
+            which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
+        return (
+            f"{which}, each with its Viterbi score before the correction for biased composition; "
+            "the score of a hit may be lower. Drag a line, or double-click to type a score."
+        )
+
+    def _hmmer3_sentence(self, data: ProfileHistogram) -> str:
+        so_far = "" if self.is_complete else " searched so far"
+        if data.kind == "msv":
+            return (
+                f"MSV filter scores of all {formatting.plural(data.n_scores, 'sequence')}{so_far}; the curve is the "
+                "model's calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
+                "judged by other scores: see the Forward scores for the thresholds."
+            )
+        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
+        return (
+            f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
+            "corrected for biased composition. Drag a line, or double-click to type a score."
+        )
+
+    def funnel_sentence(self) -> str:
+        """Return what the funnel shows."""
+        spec = self.facts.get("spec") or {}
+        if spec.get("without_filters"):
+            return "Without filters (--max): every sequence went through Forward."
+        live = "" if self.is_complete else " So far, with what is searched already."
+        return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
+
+    def summary(self) -> str:
+        """Return the sentence at the head of the results."""
+        n_all, significant = self.hits.n_all, self.counts["significant"]
+        shown = min(significant, n_all)
+        head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
+        return f"{head} · {self._scope()}"
+
+    def _all_done(self, finished: dict[str, Any]) -> str:
+        searched, where = formatting.plural(finished["n_sequences"], "sequence"), super()._all_done(finished)
+        if self.is_scan:
+            return f"{searched} scanned with {formatting.plural(len(self.cards), 'profile')} {where}"
+        return f"{searched} searched {where}"
+
+    def _done_so_far(self, verb: str = "searched") -> str:
+        if self.shows_all:
+            return f"the results of {formatting.plural(len(self.cards), 'profile')} so far{self._on_device()}"
+        return super()._done_so_far(verb)
+
+    def best_name(self) -> str:
+        """Return the name of the best sequence of a profile without hits; empty if it is not known."""
+        return str((self._best() or {}).get("name", ""))
+
+    def empty_words(self) -> tuple[str, str]:
+        """Return heading and text for a table without hits."""
+        if not self.is_complete:
+            return self._no_hits_so_far()
+        spec = self.facts.get("spec") or {}
+        limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
+        searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
+        if self.shows_all:
+            return (
+                f"No hits at {limit}",
+                f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}.",
+            )
+        best = self._best()
+        if not best:
+            return f"No hits at {limit}", f"None of {searched} has a score."
+        if best.get("kind") == "msv":
+            text = (
+                f"The best of {searched} by the MSV filter: {best['name']}, {formatting.score(best['score'])} bits. "
+                "The tab Filters shows where sequences were stopped."
+            )
+            return f"No hits at {limit}", text
+        return (
+            f"No hits at {limit}",
+            f"The best of {searched} was {best['name']} with E = {formatting.evalue(best['evalue'])} "
+            f"(score {formatting.score(best['score'])}).",
+        )
+
+    def hit_line(self, hit: Hit) -> str:
+        """Return score and E-value of a hit."""
+        return (
+            f"Score {formatting.score(hit.score)} bits · E {formatting.evalue(hit.evalue)} · "
+            f"bias {formatting.score(hit.bias)} · {formatting.plural(hit.n_domains, 'domain')} · "
+            f"{formatting.plural(hit.length, 'residue')}"
+        )
+
+    def estimates_line(self, hit: Hit) -> str:
+        """Return what HMMER3 says of the domains of a hit and of its filters."""
+        return estimates_line(hit)
+
+    def query_facts(self) -> None:
+        """Return nothing: the card of a profile says all."""
