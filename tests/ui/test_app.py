@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 START = """
 import sys
-from clalign.ui import app
+from clalign.ui.shell import app
 from clalign.ui.settings import Settings
 from pathlib import Path
 from PySide6.QtCore import QTimer
@@ -187,8 +187,9 @@ def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any)
 
 HANGING = """
 import sys
-from clalign.ui import app, bridge
-bridge.END_SECONDS = 1
+from clalign.ui import worker_process
+from clalign.ui.shell import app
+worker_process.END_SECONDS = 1
 app.default_worker = lambda: [sys.executable, "-c", "import time; time.sleep(1000)"]
 sys.exit(app.main([], new_window=True))
 """
