@@ -10,11 +10,11 @@ from operator import attrgetter
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
-from clalign.engines.engine import engines
+from clalign.engines.engine import engine_named
 
 from .. import theme
 from ..controllers.app_controller import AppController
-from ..engines.register import part_of
+from ..engines.register import PARTS, part_of
 
 Reason = Callable[[AppController], str]
 
@@ -163,8 +163,8 @@ def no_tab(app: AppController, name: str) -> str:
 
 SORTED = {
     column.key: column.title.split(" (")[0]
-    for engine in reversed(engines())
-    for column in part_of(engine, "run_view").table.columns
+    for name in reversed(PARTS)
+    for column in part_of(engine_named(name), "run_view").table.columns
     if column.sort
 }
 """Columns that a table can be sorted by, and their titles."""
