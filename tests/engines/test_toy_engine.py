@@ -83,3 +83,44 @@ def test_a_run_of_an_engine_that_is_gone_is_refused_in_words(counted: Path) -> N
     )
     assert "was made by the engine motif, which is not installed" in done.stderr
     assert done.returncode == 1
+
+
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from clalign.ui.settings import Settings
+from clalign.ui.shell import app
+from clalign.ui.worker_process import default_worker
+
+application = app.make_application(["clalign"])
+window = app.open_window(Settings(Path(sys.argv[2]), Path(sys.argv[2])), default_worker(), [sys.argv[1]])
+
+def look():
+    page = window.controller.page
+    if page is None or not page.run.hits.n_all or page.run.histogram is None:
+        return
+    watch.stop()
+    page.hits.table.choose_row(0)
+    for name in page.TABS:
+        page.show_tab(name)
+    window.controller.hits.export_hits()
+    exports = window.sheets.sheet.forms.buttons()
+    print(page.run.hits.n_all, page.run.histogram.counts.sum(), page.run.hit.raw, len(exports))
+    window.close()
+    application.quit()
+
+watch = QTimer(interval=50)
+watch.timeout.connect(look)
+watch.start()
+application.exec()
+"""
+
+
+def test_a_run_is_shown_in_the_window(counted: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(TOY), "QT_QPA_PLATFORM": "offscreen"}
+    command = [sys.executable, "-P", "-c", WINDOW, str(counted), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=300)
+    with open_run(counted) as run:
+        n_targets = run.fact("database")["n_sequences"]
+    assert done.stdout.split() == [str(n) for n in (len(expected()), n_targets, max(expected().values()), 2)]
