@@ -20,7 +20,7 @@ MOTIF = "GK"
 
 
 def clalign(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(TOY)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TOY), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-P", "-m", "clalign", *words]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
