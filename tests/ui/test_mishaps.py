@@ -180,7 +180,7 @@ def test_what_was_refused_is_no_longer_told_beside_other_files(
         qtbot.waitUntil(lambda: bool(messages.messages), timeout=30000)
         sources.open_paths(later)
         assert not messages.messages
-        sources.close_source(files["picture.fasta"])
+        window.controller.close_source(files["picture.fasta"])
         qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
 
 
