@@ -200,7 +200,7 @@ worker.GRACE_SECONDS = 0.5
 def hang(request, job):
     job.progress("search", 0, 1, "cells")
     ctypes.PyDLL(None).sleep(1000) if {with_lock} else time.sleep(1000)
-worker.JOBS = dict.fromkeys(worker.JOBS, hang)
+worker.JOBS = dict.fromkeys([*worker.JOBS, "search"], hang)
 sys.exit(main(["worker"]))
 """
 """A worker whose driver hangs, with the interpreter's lock or without it."""
