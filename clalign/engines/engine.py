@@ -88,7 +88,9 @@ class Engine:
         """
         if name not in self.at:
             can = {"verify": "verified", "explain": "explained"}.get(name, f"asked for {name}")
-            raise OptionError(f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "")
+            raise OptionError(
+                f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "Only those of some engines can."
+            )
         module, _, attribute = self.at[name].partition(":")
         return attrgetter(attribute)(import_module(module))
 
