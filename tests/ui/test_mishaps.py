@@ -247,7 +247,7 @@ def test_a_fault_of_a_job_shows_the_text_to_report(
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
     assert "report it with the text below" in loaded.messages.messages[0].text
-    assert "ZeroDivisionError" in fault_shown(loaded)
+    assert "ZeroDivisionError" in fault_shown(qtbot, loaded)
 
 
 def test_a_fault_while_a_file_is_read_shows_the_text_to_report(
