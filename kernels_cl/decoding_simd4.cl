@@ -8,7 +8,7 @@
      emissions   float[N_CODES][Q][4]
      next        uint[1]                         in: 0; the next sequence to be taken
      rows        float[n items][3][Q][LANES]     scratch: M, I, D of a row
-     slots       float[n items][longest + 1][N_SLOTS][TEAM_PROBLEMS]   scratch, see common/local_rows.h
+     slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n]                        out: Forward scores in nats, minus infinity if nothing can be matched
      expected    float[n]                        out: expected number of domains, no number on overflow
      regions     int[n_residues]                 out, see find_regions
@@ -120,7 +120,7 @@ void decoding(__global const uchar *codes, __global const int *offsets, __global
 {
     DECLARE_TEAM(team, transitions, emissions, vectors);
     grid m = rows + TEAM_NUMBER * VEC(3 * vectors) + FIRST_LANE, i = m + VEC(vectors), d = i + VEC(vectors);
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + PROBLEM(0);
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         for (int s = 0; s < PROBLEMS; s++) {

@@ -12,7 +12,7 @@
      rows        float[n items][8][Q][LANES]     scratch: M, I, D of a row, of the sums, the uses of M and I
      pairs       float[n items][2][longest + 1][Q][LANES]   scratch: Forward, then its products with Backward
      cells       uchar[n items][longest][Q][LANES]          scratch, where each sum came from
-     slots       float[n items][longest + 1][N_SLOTS][TEAM_PROBLEMS]   scratch, see common/local_rows.h
+     slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n][2]                     out: Forward score in nats, expected number of correct residues
      ratios      float[n][n_kinds]               out: how much likelier each residue is than in the background
      begins      int[n][3]                       out: first residue and node of the alignment, counted from 0, and where
@@ -261,7 +261,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
     grid pairs_m = pairs + TEAM_NUMBER * 2 * n_cells + FIRST_LANE, pairs_i = pairs_m + n_cells;
     const sums_t sums = {m + 3 * row, m + 4 * row, m + 5 * row, m + 6 * row, m + 7 * row};
     cells += TEAM_NUMBER * VEC((size_t)longest * vectors) + FIRST_LANE;
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + PROBLEM(0);
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         int whole[PROBLEMS];

@@ -11,7 +11,7 @@
      node_sums   float[M + 1][N_CODES]           ratios of all letters, summed over the nodes up to each
      next        uint[1]                         in: 0; the next region to be taken
      matrix      float[n items][3][longest + 1][Q][LANES]   scratch: M, I, D
-     slots       float[n items][longest + 1][N_SLOTS][TEAM_PROBLEMS]   scratch, see common/local_rows.h
+     slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      columns     int[n items][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
      tallies     int[n items][TEAM_PROBLEMS][max(longest, M) + 1]   scratch
      factors     float[]                         out: sums over the samples of the ratios of each residue
@@ -43,7 +43,7 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
     DECLARE_TEAM(team, transitions, emissions, vectors);
     const size_t n_cells = VEC((size_t)(longest + 1) * vectors);
     grid m = matrix + TEAM_NUMBER * 3 * n_cells + FIRST_LANE, i = m + n_cells, d = i + n_cells;
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + PROBLEM(0);
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     columns += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * N_COLUMNS * most;
     tallies += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * (LARGER(longest, n_nodes) + 1);
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {

@@ -112,7 +112,7 @@ void smith_waterman_ladder(__global const uchar *queries, __global const int *qu
     __local ulong ranks[GROUP];
     ranks[own] = best;
     for (int apart = GROUP / 2; apart > 0; apart /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* the path is walked through what others wrote */
         if (own < apart) ranks[own] = max(ranks[own], ranks[own + apart]);
     }
     if (own > 0) return;

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from clalign.compute.sessions import Session
     from clalign.values.devices import Device
 
+SIMULATOR_DRIVER = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
+"""A simulated device that looks for data races (Debian package oclgrind)."""
+
 AMD_COMPILER = "clang-16"
 """The compiler whose AMD target checks every kernel where no AMD card is at hand."""
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """How many tests were left out, by what would bring them in."""
 
-REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "hmmer2", "hmmer3", "data")
+REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "simulator", "hmmer2", "hmmer3", "data")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,6 +91,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         "gpu": lambda: any(device.kind == "gpu" for device in usable_devices()),
         "cpu": lambda: any(device.kind == "cpu" for device in usable_devices()),
         "amd-compiler": lambda: shutil.which(AMD_COMPILER) is not None,
+        "simulator": SIMULATOR_DRIVER.exists,
         "hmmer3": lambda: shutil.which("hmmsearch") is not None,
         "hmmer2": lambda: shutil.which("hmm2search") is not None,
         "data": lambda: bool(os.environ.get("CLALIGN_DATA")),
@@ -195,6 +199,13 @@ def data_folder() -> Path:
     if not folder:
         pytest.skip("CLALIGN_DATA does not name a folder with the acceptance data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def simulator() -> None:
+    """Look for the simulated device."""
+    if not SIMULATOR_DRIVER.exists():
+        pytest.skip("Oclgrind is not installed (Debian package oclgrind)")
 
 
 @pytest.fixture(scope="session")

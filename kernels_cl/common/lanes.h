@@ -97,10 +97,13 @@ int shuffle_xor(int v, uint mask, uint lane, __local int *scratch)
 
 #define SUBGROUP LANES
 
+/* Where lanes run in step, what one has read before they meet another may write after that; so here, too. */
+#define LANES_MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
 int shuffle_up(int v, uint d, int fill, uint lane, __local int *scratch)
 {
     scratch[lane] = v;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    LANES_MEET;
     const int r = lane < d ? fill : scratch[lane - d];
     barrier(CLK_LOCAL_MEM_FENCE);
     return r;
@@ -109,7 +112,7 @@ int shuffle_up(int v, uint d, int fill, uint lane, __local int *scratch)
 int shuffle_xor(int v, uint mask, uint lane, __local int *scratch)
 {
     scratch[lane] = v;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    LANES_MEET;
     const int r = scratch[lane ^ mask];
     barrier(CLK_LOCAL_MEM_FENCE);
     return r;

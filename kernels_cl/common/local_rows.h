@@ -214,7 +214,7 @@ CALL float with_logarithm(float sum, float scale)
 enum { SLOT_N, SLOT_E, SLOT_J, SLOT_B, SLOT_C, SLOT_SCALE, N_SLOTS };
 
 /* The slots of one problem. */
-#define SLOT(slots, row, n) slots[((row) * N_SLOTS + (n)) * TEAM_PROBLEMS]
+#define SLOT(slots, row, n) slots[((row) * N_SLOTS + (n)) * SLOT_LANES]
 
 /* `place` is where the answers go, -1 if there is no problem here. */
 typedef struct {

@@ -164,11 +164,11 @@ CALL int drop_dominated(__global int *envelopes, int n)
         for (int b = a + 1; b < n; b++) {
             __global int *one = envelopes + 3 * a, *other = envelopes + 3 * b;
             const int overlap = SMALLER(one[1], other[1]) - LARGER(one[0], other[0]);
-            const int share = one[2] < 0 ? -one[2] : one[2], other_share = other[2] < 0 ? -other[2] : other[2];
+            const int share = (int)abs(one[2]), other_share = (int)abs(other[2]);
             if (overlap == 0) break;
             if (!IS_MOST(overlap, SMALLER(one[1] - one[0], other[1] - other[0]))) continue;
             __global int *dropped = share > other_share ? other : one;
-            dropped[2] = dropped[2] < 0 ? dropped[2] : -dropped[2];
+            dropped[2] = -(int)abs(dropped[2]);
         }
     for (int a = 0; a < n; a++)
         if (envelopes[3 * a + 2] > 0) {

@@ -7,13 +7,13 @@
    reals, masks, bytes   numbers, truths and bytes, four lanes a problem
    per_problem           one number a problem: GATHER takes it from reals, BROADCAST gives it to all four lanes
    grid, cells_t         rows of reals and of bytes; VEC(n) is n vectors further on
-   slots_t               numbers of rows; SLOT_AT(n) is n numbers further on
+   slots_t               numbers of rows; SLOT_AT(n) is n numbers further on, SLOT_LANES floats each
    PROBLEMS, TEAM_PROBLEMS   problems of this work-item, and of all that work together
    team_t                what takes part in a problem
    SHIFT_UP, SHIFT_DOWN  a value of the lane before, after, `fill` where there is none
    OF_PROBLEM(u, s)      the number of problem s in u, a per_lane_t
    RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; lanes are LANES apart,
-                         slots TEAM_PROBLEMS apart
+                         slots SLOT_LANES apart
    IS_LEADER, BARRIER    whether this work-item does what one does alone; until all have come this far
 
    Macros

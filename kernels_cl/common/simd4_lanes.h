@@ -36,7 +36,11 @@ typedef struct {
 #define LANE_OF_FOUR(team) ((float)((team)->lane % 4))
 
 #define VEC(n) ((n) * LANES)
-#define SLOT_AT(n) ((n) * TEAM_PROBLEMS)
+
+/* Each work-item keeps the numbers of its problem for itself: they are changed in place, and the four lanes of a
+   problem need not run in step. */
+#define SLOT_LANES LANES
+#define SLOT_AT(n) ((n) * SLOT_LANES)
 #define OF_PROBLEM(u, s) ((u).lane[0])
 
 #define NODES_OF(team, row, q) ((row)[(q) * 4 + (team)->lane % 4])

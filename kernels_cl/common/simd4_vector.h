@@ -85,6 +85,7 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 #define EMISSION_ROW(row) (row)
 
 #define VEC(n) (n)
+#define SLOT_LANES TEAM_PROBLEMS
 #define SLOT_AT(n) (n)
 
 typedef __global bytes *cells_t;

@@ -33,5 +33,7 @@ def shaped_session(session: Session, shape: str) -> Session:
 
 @pytest.fixture
 def team_session(shaped_session: Session, shape: str) -> Session:
-    """For kernels whose lanes meet many times within conditions and loops: CPU drivers compile those for minutes."""
+    """For kernels whose lanes meet many times within conditions and loops: CPU drivers compile those for minutes.
+
+    The simulator of `test_data_races` runs them on every machine."""
     return shaped_session

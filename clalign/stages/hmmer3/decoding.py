@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, portions
+from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, odds_tables, portions
 from clalign.values.envelopes import Decoded, Region
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
@@ -36,9 +36,7 @@ class DecodingStage(Stage[SequenceBatch, LocalProfile, list[Decoded]]):
         if not len(batch):
             return list
         n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
-        found, _ = portions(
-            self, session.device, batch.lengths, lambda longest: (3 * vectors * 4, (longest + 1) * N_SLOTS)
-        )
+        found, _ = portions(self, session.device, batch.lengths, lambda longest, slots: (3 * vectors * 4, slots))
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
             portion.launch(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.hmmer3.local_tables import N_SLOTS, TEAM_VARIANTS, odds_tables, part_table, portions
+from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, odds_tables, part_table, portions
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Parts, Rescored
@@ -48,7 +48,11 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
         if not len(batch):
             return list
         n, vectors = len(batch), n_vectors(model.length)
-        found, left = portions(self, session.device, batch.lengths, lambda longest: _scratch(longest, vectors))
+
+        def scratch(longest: int, slots: int) -> tuple[int, ...]:
+            return 8 * vectors * 4, 2 * (longest + 1) * vectors * 4, longest * vectors, slots
+
+        found, left = portions(self, session.device, batch.lengths, scratch)
         kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
         ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
         if ends[-1] > MOST_TEXT:
@@ -120,11 +124,6 @@ def _demand_possible(
     last_residue = residue + np.bincount(of_part[letters != _STATES[2]], minlength=len(found))
     fits = (last_node <= model.length).all() and (last_residue <= parts.lengths[found]).all()
     session.demand(fits, "an alignment longer than its envelope or the profile")
-
-
-def _scratch(longest: int, vectors: int) -> tuple[int, ...]:
-    """Return the bytes a lane of the scratch buffers ``rows``, ``pairs``, ``cells`` and ``slots``."""
-    return 8 * vectors * 4, 2 * (longest + 1) * vectors * 4, longest * vectors, (longest + 1) * N_SLOTS
 
 
 def rescored(

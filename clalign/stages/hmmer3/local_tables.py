@@ -94,7 +94,7 @@ class Portion:
 
 
 def portions(
-    stage: Stage[Any, Any, Any], device: Device, lengths: Whole, scratch: Callable[[int], tuple[int, ...]]
+    stage: Stage[Any, Any, Any], device: Device, lengths: Whole, scratch: Callable[[int, int], tuple[int, ...]]
 ) -> tuple[list[Portion], Whole]:
     """Cut problems into portions whose scratch memory fits a device.
 
@@ -105,7 +105,7 @@ def portions(
     lengths : int32[n]
         Residues of each problem.
     scratch : callable
-        Returns for a length the bytes a lane that each scratch buffer needs for it.
+        Returns the bytes a lane that each scratch buffer needs for a length, given those of the slots.
 
     Returns
     -------
@@ -117,16 +117,21 @@ def portions(
     defines = {**lane_backend(device), **stage.defines} if in_lanes else stage.defines
     most = max(1, device.n_compute_units) * (TEAMS_A_UNIT if in_lanes else 1)
     limit = int(device.max_buffer_bytes * MEMORY_SHARE) or 2**28
+    slot_bytes = N_SLOTS * (4 if in_lanes else 1)  # one float for each of four lanes, or for all of them
+
+    def needs(length: int) -> tuple[int, ...]:
+        return scratch(length, (length + 1) * slot_bytes)
+
     fixed = defines.get("LANES")
     order = np.argsort(-lengths, kind="stable").astype(np.int32)
     found: list[Portion] = []
     first = 0
-    while first < len(order) and (fixed or 4) * max(scratch(int(lengths[order[first]]))) > limit:
+    while first < len(order) and (fixed or 4) * max(needs(int(lengths[order[first]]))) > limit:
         first += 1
     left, order = order[:first], order[first:]
     while len(order):
         longest = int(lengths[order[0]])
-        needed = scratch(longest)
+        needed = needs(longest)
         width = fixed or _width(len(order), most)
         while not fixed and width > 4 and width * max(needed) > limit:
             width //= 2

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.local_tables import (
-    N_SLOTS,
     TEAM_VARIANTS,
     odds_of,
     odds_tables,
@@ -90,9 +89,9 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
     ) -> tuple[Callable[[], Found], npt.NDArray[np.int32]]:
         n, vectors, m = len(batch), n_vectors(profile.length), profile.length
 
-        def scratch(longest: int) -> tuple[int, ...]:
+        def scratch(longest: int, slots: int) -> tuple[int, ...]:
             cells = 3 * (longest + 1) * vectors * 4
-            return cells, (longest + 1) * N_SLOTS, N_COLUMNS * most, max(longest, m) + 1
+            return cells, slots, N_COLUMNS * most, max(longest, m) + 1
 
         found, left = portions(self, session.device, batch.lengths, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths

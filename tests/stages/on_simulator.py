@@ -1,0 +1,148 @@
+"""Runs a kernel whose work-items meet on Oclgrind, a simulator of devices that looks for data races.
+
+``python -m tests.stages.on_simulator CASE`` writes how many results differ from the reference's; the simulator tells of
+races on standard error. Its work-items run in no step, so what holds only where lanes go together fails here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from clalign.compute.opencl import discover
+from clalign.compute.opencl.session import OpenCLSession
+from clalign.stages.hmmer3.decoding import DecodingStage
+from clalign.stages.hmmer3.envelope import EnvelopeStage
+from clalign.stages.hmmer3.forward import ForwardStage
+from clalign.stages.hmmer3.msv import MsvStage
+from clalign.stages.hmmer3.sampling import SamplingModel, SamplingStage
+from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
+from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
+from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage
+from clalign.stages.pairwise.smith_waterman_trace import SmithWatermanTraceStage
+from clalign.stages.plan7.viterbi import ViterbiStage
+from clalign.stages.plan7.viterbi_trace import ViterbiTraceStage
+from clalign.values.alphabets import encode
+from clalign.values.envelopes import Parts, Resolved
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.sequences import Sequence, SequenceBatch
+from clalign.values.synthetic import random_batch, random_local_profile, random_profile
+
+SIMULATOR = "Oclgrind"
+
+LANES: dict[str, Any] = {"LANE_BACKEND": 0, "LANES": 8}
+
+PLANTED = "planted"
+"""The case whose kernel has a race."""
+
+RACING = """__kernel void racing(__global int *out) { out[0] += (int)get_local_id(0); }"""
+
+RNG = np.random.default_rng(7)
+PROFILE, LOCAL_PROFILE = random_profile(RNG, 21), random_local_profile(RNG, 21)
+DOMAINS = LOCAL_PROFILE.hmm.consensus
+MATRIX = SubstitutionMatrix.match_mismatch(2, -3)
+
+
+def profile_batch() -> SequenceBatch:
+    """Return targets, among them some with two domains, a short one and one without residues."""
+    repeated = [DOMAINS[:15] + "GG" + DOMAINS[3:], DOMAINS * 2, "", "M"]
+    return SequenceBatch.from_texts([*(random_batch(RNG, PROFILE, 3, 40).residues(row) for row in range(3)), *repeated])
+
+
+def regions() -> Parts:
+    """Return a part of each target that has residues."""
+    batch = profile_batch()
+    rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
+    return Parts(batch, rows, np.zeros(len(rows), np.int32), batch.lengths[rows].astype(np.int32))
+
+
+def bases(n: int, longest: int) -> SequenceBatch:
+    """Return random nucleic sequences."""
+    return SequenceBatch.from_texts(["".join(RNG.choice(list("ACGT"), RNG.integers(1, longest))) for _ in range(n)])
+
+
+def pairs() -> PairBatch:
+    """Return pairs, one of them of equal sequences."""
+    queries, targets = bases(4, 30), bases(3, 30)
+    return PairBatch.in_step(
+        queries, SequenceBatch.from_texts([*(targets.residues(n) for n in range(3)), queries.residues(3)])
+    )
+
+
+def pairwise_query() -> PairwiseQuery:
+    """Return a query of Smith-Waterman."""
+    return PairwiseQuery(Sequence("query", "", bases(1, 60).residues(0)), Scoring(MATRIX, GapCosts(5, 2)))
+
+
+def overflowing() -> tuple[SequenceBatch, PairwiseQuery]:
+    """Return targets and a query whose scores are beyond 16 bits."""
+    query = encode("ACGT")[RNG.integers(0, 4, 300)]
+    scoring = Scoring(SubstitutionMatrix.match_mismatch(127, -127), GapCosts(127, 127))
+    return SequenceBatch.from_texts([query, query[::-1], query]), PairwiseQuery(Sequence("query", "", query), scoring)
+
+
+CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
+    "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
+    "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
+    "viterbi_trace_lanes": lambda: (ViterbiTraceStage("lanes", **LANES), profile_batch(), PROFILE),
+    "viterbi_filter_lanes": lambda: (ViterbiFilterStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "viterbi_filter_lanes_plain": lambda: (
+        ViterbiFilterStage("lanes", **LANES, PLAIN=1), profile_batch(), LOCAL_PROFILE
+    ),
+    "msv_lanes": lambda: (MsvStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), LOCAL_PROFILE),
+    "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(LOCAL_PROFILE, 7)),
+    "smith_waterman_lanes": lambda: (SmithWatermanStage("lanes", LANES=8, ROWS=4), bases(5, 40), pairwise_query()),
+    "smith_waterman_item": lambda: (SmithWatermanStage("item"), bases(5, 40), pairwise_query()),
+    "smith_waterman_item_again": lambda: (SmithWatermanStage("item"), *overflowing()),
+    "smith_waterman_trace_lanes": lambda: (
+        SmithWatermanTraceStage("lanes", **LANES, ROWS=2, COLUMNS=16), pairs(), Scoring(MATRIX, GapCosts(5, 2))
+    ),
+    "smith_waterman_ladder_lanes": lambda: (
+        PairLadderStage(PairLadderChoices(scores="local", maximum="device", path="device", group=8)), pairs(),
+        Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2)),
+    ),
+}  # fmt: skip
+
+
+def each(result: Any) -> list[Any]:
+    """Return what a stage found, one by one."""
+    values = getattr(result, "scores", getattr(result, "values", result))
+    return list(getattr(values, "values", values))
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Return whether two results are equal; sums of floats are as far as their stage promises."""
+    if isinstance(a, Resolved):
+        return a.envelopes == b.envelopes and np.allclose(a.null2, b.null2, rtol=0, atol=1e-5)
+    if isinstance(a, np.floating):
+        return bool(np.isclose(a, b, rtol=0, atol=1e-4, equal_nan=True))
+    return repr(a) == repr(b)  # no number equals no number
+
+
+def main(case: str) -> None:
+    """Run a case and print how many results differ."""
+    discover._HIDDEN_PLATFORMS = ()  # offered to nobody else
+    device = next(device for device in discover.described_devices() if device.platform == SIMULATOR)
+    with OpenCLSession(device) as session:
+        if case == PLANTED:
+            program = cl.Program(session._context, RACING).build()
+            out = session.zeros(4)
+            program.racing(session._queue, (8,), (8,), out)
+            session.finish()
+            return
+        stage, batch, model = CASES[case]()
+        found, expected = each(session.run(stage, batch, model)), each(stage.reference(batch, model))
+        assert len(found) == len(expected) > 0
+        sys.stdout.write(f"differing: {sum(not is_same(a, b) for a, b in zip(found, expected, strict=True))}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,43 @@
+"""Kernels whose work-items meet hold on a device where these run in no step, and have no data races: on a simulator."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SIMULATOR_DRIVER
+from tests.stages.on_simulator import CASES, PLANTED
+
+UNOPTIMIZED = {"msv_lanes", "viterbi_trace_lanes"}
+"""What the simulator's compiler otherwise makes an instruction of that the simulator does not know."""
+
+
+def run_on_simulator(case: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "simulator.icd").write_text(f"{SIMULATOR_DRIVER}\n", encoding="ascii")
+    options = "-cl-opt-disable" if case in UNOPTIMIZED else ""
+    environment = {
+        **os.environ, "OCL_ICD_VENDORS": str(folder), "OCLGRIND_DATA_RACES": "1", "PYOPENCL_BUILD_OPTIONS": options,
+        "CLALIGN_CACHE_DIR": str(folder / "cache"),
+    }  # fmt: skip
+    words = [sys.executable, "-m", "tests.stages.on_simulator", case]
+    root = Path(__file__).parents[2]
+    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=root, check=False)
+
+
+@pytest.mark.usefixtures("simulator")
+@pytest.mark.parametrize("case", CASES)
+def test_work_items_in_no_step(case: str, tmp_path: Path) -> None:
+    done = run_on_simulator(case, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["differing:", "0"]
+    for told in ("data race", "divergence"):
+        assert told not in done.stderr
+
+
+@pytest.mark.usefixtures("simulator")
+def test_a_race_is_told_of(tmp_path: Path) -> None:
+    assert "data race" in run_on_simulator(PLANTED, tmp_path).stderr
