@@ -112,9 +112,9 @@ class Opening:
             self._session.__exit__(None, None, None)
 
 
-def opening_of(pick: Callable[[], Device], context: JobContext) -> Opening:
-    """Return the opening of a device for a job, which is told when a compiler takes long."""
-    return Opening(lambda: open_session(pick(), context.check, partial(building, context)))
+def opening_of(pick: Callable[[], Device], context: JobContext, check: Check | None = None) -> Opening:
+    """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop."""
+    return Opening(lambda: open_session(pick(), check or context.check, partial(building, context)))
 
 
 def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:

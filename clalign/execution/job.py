@@ -6,29 +6,32 @@ from __future__ import annotations
 
 import platform
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import clalign
-from clalign.compute.opening import opening_of
+from clalign.compute.opening import LISTEN_SECONDS, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
-from clalign.execution.pipeline import Pace
+from clalign.execution.crew import Crew
+from clalign.execution.executor import Executor, Told
+from clalign.execution.host import Host
+from clalign.execution.planner import Planner
+from clalign.execution.units import Plan
+from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.specs import Spec
-
-FIRST_RATE = 2e8
-"""Cells a second that the first batch is sized for if the device was never measured."""
-
-REFERENCE_RATE = 2e6
-"""The same for the reference."""
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
 
@@ -53,6 +56,8 @@ class Task(Generic[SpecOf]):
         Told of the progress, and asked whether to stop.
     given : mapping of str to list
         Inputs that are in memory already, by the field of the spec, which is ``-`` then.
+    beside : tuple of str
+        Words for further devices, which compute at the same time.
     """
 
     run: RunFile
@@ -60,6 +65,7 @@ class Task(Generic[SpecOf]):
     pick_device: Callable[[str], Device]
     context: JobContext
     given: Mapping[str, list[Any]] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
 
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""
@@ -78,17 +84,17 @@ class Work(Protocol):
     def report(self) -> InputReport:
         """Of the targets."""
 
-    def store(self, device: Device) -> dict[str, Any]:
+    def store(self) -> dict[str, Any]:
         """Store the cards of the queries, if they are not there, and return the facts of the input."""
 
-    def cautions(self, device: Device) -> Iterable[str]:
+    def cautions(self) -> Iterable[str]:
         """Return what the user should know before it begins."""
 
-    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
-        """Compute what the run lacks; return what became known of the speed, and what the summary has besides."""
+    def plan(self) -> Plan[Any]:
+        """Return what is to be computed."""
 
     def summary(self) -> dict[str, Any]:
-        """Return what the summary has besides of the whole run."""
+        """Return what the summary has besides."""
 
 
 def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
@@ -140,51 +146,89 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
 
 def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
     started, run = time.monotonic(), task.run
-    told: list[str] = []
-    device_words = task.spec.to_dict()["device"]
-    with opening_of(lambda: task.pick_device(device_words), task.context) as opening:
+    crew = Crew(run, task.context, task.warn)
+    devices = (task.spec.to_dict()["device"], *task.beside)
+    with ExitStack() as stack:
+        openings = [
+            stack.enter_context(opening_of(partial(task.pick_device, words), task.context, crew.check))
+            for words in devices
+        ]
         work = load(task)
-
-        def compute(session: Session) -> Summary:
-            device = session.device
-            facts = work.store(device)
-            run.set_facts(
-                spec=task.spec.to_dict(), database=work.report.to_dict(), device=device.to_dict(), packing=PACKING,
-                versions=versions(), **facts,
-            )  # fmt: skip
-            for text in [] if told else _cautions(run, work, device):
-                told.append(text)
-                task.warn(text)
-            pace, more = work.compute(session)
-            seconds = {name: round(value, 6) for name, value in session.seconds_by_kernel.items()}
-            return {
-                "cells": pace.done_cells, "device_seconds": pace.device_seconds, "gcups": pace.gcups,
-                "device": device.name, **more, "kernel_seconds": {**seconds, **more.get("kernel_seconds", {})},
-            }  # fmt: skip
-
-        summary = opening.work(compute, task.context.check, task.warn)
+        shift = _Shift(task, work, crew, len(openings))
+        crew.work(openings, shift.serve)
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
         "n_sequences": len(work.targets),
         "n_residues": work.targets.n_residues,
         "seconds": time.monotonic() - started,
-        **summary,
+        **shift.summary(),
         **work.summary(),
     }
+
+
+class _Shift:
+    """What the executors of a job share: it begins when the first device is there."""
+
+    def __init__(self, task: Task[Any], work: Work, crew: Crew, n_devices: int) -> None:
+        self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
+        self._begun: tuple[Planner[Any], Writer] | None = None
+        self._beginning = threading.Event()
+        self._devices: dict[str, None] = {}
+        self._hosts: dict[str, None] = {}
+        self._seconds: Counter[str] = Counter()
+
+    def serve(self, session: Session, run: RunFile, tell: Told) -> None:
+        """Compute with one device until everything is stored."""
+        tell(partial(self._begin, session.device))
+        while not self._beginning.wait(LISTEN_SECONDS):
+            self._crew.check()
+        assert self._begun is not None
+        planner, writer = self._begun
+        with Host(session, self._task.pick_device, self._crew.check, planner.plan.has_host) as host:
+            Executor(session, host, run, planner, writer, tell).compute()
+            tell(partial(self._end, session, host, session.seconds_by_kernel | host.seconds_by_kernel()))
+
+    def _begin(self, device: Device) -> None:
+        if self._begun is not None:
+            return
+        task, work, run = self._task, self._work, self._task.run
+        facts = work.store()
+        run.set_facts(
+            spec=task.spec.to_dict(), database=work.report.to_dict(), device=device.to_dict(), packing=PACKING,
+            versions=versions(), **facts,
+        )  # fmt: skip
+        for text in _cautions(run, work, device):
+            task.warn(text)
+        planner = Planner(work.plan(), self._n_devices)
+        self._begun = planner, Writer(run, planner, task.context)
+        self._beginning.set()
+
+    def _end(self, session: Session, host: Host, seconds: dict[str, float]) -> None:
+        self._devices[session.device.name] = None
+        self._hosts.update({host.device.name: None} if host.device else {})
+        self._seconds.update(seconds)
+
+    def summary(self) -> Summary:
+        """Return what is known of the speed."""
+        assert self._begun is not None
+        _, writer = self._begun
+        return {
+            "cells": writer.done_cells,
+            "device_seconds": writer.device_seconds,
+            "gcups": writer.gcups,
+            "device": ", ".join(self._devices),
+            "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
+            "domain_device": ", ".join(self._hosts) or None,
+        }
 
 
 def _cautions(run: RunFile, work: Work, device: Device) -> Iterator[str]:
     if run.fact("seen_digest") not in (None, work.report.digest):
         yield CHANGED_TEXT
-    yield from work.cautions(device)
+    yield from work.cautions()
     if device.kind == "reference":
         yield SLOW_TEXT
-
-
-def first_rate(device: Device, factor: float = 1.0) -> float:
-    """Return the cells a second that the first batch is sized for: `factor` times what was measured of the device."""
-    return factor * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
 
 
 def versions() -> dict[str, str]:

@@ -21,7 +21,6 @@ from clalign.compute.sessions import ReferenceSession
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
-from clalign.engines.plan7 import profile_search
 from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
 from clalign.engines.plan7.hmmer3_search import _demand_agreement
@@ -32,7 +31,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Skipped, Targets
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
-from clalign.execution import pipeline
+from clalign.execution import pace
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
 from clalign.runs.funnel import pvalues_of
@@ -118,8 +117,8 @@ def test_a_mixed_library_gives_what_each_profile_gives(whole: list[dict[str, Any
 def test_batches_of_any_size_give_the_same(
     n_residues: int, library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile_search, "residue_limit", lambda device: n_residues)
-    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(pace, "residue_limit", lambda device: n_residues)
+    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     with searched(tmp_path / "run.clalign", SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
         assert len(run.finished(0)) > 1
         assert [content(run, number) for number in range(3)] == whole
@@ -129,13 +128,13 @@ def test_stopped_and_continued(
     library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)
-    monkeypatch.setattr(profile_search, "residue_limit", lambda device: 1500)
-    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(pace, "residue_limit", lambda device: 1500)
+    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):
                 run_search(run, spec, pick_device, Watching(after))
-        monkeypatch.setattr(profile_search, "residue_limit", lambda device: 2300)
+        monkeypatch.setattr(pace, "residue_limit", lambda device: 2300)
         run_search(run, spec, pick_device, QuietContext())
         assert [content(run, number) for number in range(3)] == whole
 

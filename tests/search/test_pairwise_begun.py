@@ -15,7 +15,7 @@ from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
-from clalign.execution import pipeline
+from clalign.execution.pace import Pace
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.devices import REFERENCE
@@ -61,7 +61,7 @@ def begun_with(
     """Return the hits of a whole run, a.clalign, with these statistics; b.clalign is begun with them and stopped."""
     with monkeypatch.context() as before:
         before.setattr(pairwise_query, "known_statistics", statistics)
-        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        before.setattr(Pace, "residues", property(lambda pace: 300))
         with search(inputs, folder / "a.clalign") as run:
             whole = hits_of(run)
         with pytest.raises(Cancelled):

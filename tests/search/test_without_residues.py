@@ -23,7 +23,7 @@ from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DamagedRun, InputError
-from clalign.execution import pipeline
+from clalign.execution.pace import Pace
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE, Device
@@ -79,7 +79,7 @@ def test_a_run_that_numbered_them_goes_on_as_it_began(
 
     with monkeypatch.context() as before:
         before.setattr(pairwise_inputs, "rows_of_queries", all_of_them)
-        before.setattr(pipeline.Pace, "residues", property(lambda pace: 300))
+        before.setattr(Pace, "residues", property(lambda pace: 300))
         with pytest.raises(Cancelled):
             search(inputs, tmp_path / "a.clalign", context=Watching(1))
     with open_run(tmp_path / "a.clalign", writable=True) as run:

@@ -44,9 +44,9 @@ class Traced:
     domain: Domain
 
 
-def portions(cells: npt.NDArray[np.int64], session: Session) -> Iterator[tuple[int, int]]:
+def portions(cells: npt.NDArray[np.int64], device_kind: str) -> Iterator[tuple[int, int]]:
     """Yield ranges of pairs, of which each takes a device about the time of a batch; `cells` has those of each pair."""
-    limit = TRACE_CELLS.get(session.device.kind, 1e8)
+    limit = TRACE_CELLS.get(device_kind, 1e8)
     total, start = 0.0, 0
     for place, size in enumerate(cells.tolist()):
         if place > start and (total + size > limit or place - start >= MOST_PAIRS):
@@ -165,7 +165,7 @@ def domains_of_rows(
     for which in range(len(strands)):
         places = [place for place in order if wanted[place][0] == which]
         lengths = np.array([database.length(wanted[place][1]) for place in places], np.int64)
-        for start, end in portions(lengths * max(1, queries[which].length), session):
+        for start, end in portions(lengths * max(1, queries[which].length), session.device.kind):
             parts.append((places[start:end], which))
 
     def begin(number: int) -> Callable[[], list[PairAlignment]] | None:

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.batching import gaps, residue_limit
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.hits import checked, domain_of, portions
 from clalign.engines.pairwise.inputs import PairwiseInputs
 from clalign.engines.pairwise.query import hit_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import InputError
-from clalign.execution.pipeline import Pace
-from clalign.jobs import JobContext
-from clalign.runs.batches import BatchResult, pack_scores
-from clalign.runs.run_file import RunFile
+from clalign.execution.units import ALL, Plan, Scored
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
-from clalign.values.hits import Domain, Scores
-from clalign.values.pair_alignments import PairAlignment
+from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.pair_batches import PairBatch
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
-
-ALL_PAIRS = -1
-"""In the table of batches pairs are counted through, whatever their query is."""
 
 PORTION = 4096
 """Pairs that are stored together at most."""
@@ -36,68 +29,106 @@ Pairs = npt.NDArray[np.int64]
 """Number of the query and row of the target of each pair (int64[n, 2])."""
 
 
-def align_pairs(
-    run: RunFile, spec: PairwiseSpec, inputs: PairwiseInputs, session: Session, context: JobContext
-) -> Pace:
-    """Align the pairs that the run lacks; return what became known of the speed."""
+def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[PairRows], list[str]]:
+    """Return given pairs as what is to be computed, and what to say of them."""
     pairs, repeated = pairs_of(spec, inputs)
-    for text in repeated:
-        run.add_message("warning", text)
-        context.warn(text)
-    query_lengths = np.diff(inputs.queries.offsets)[inputs.query_rows[pairs[:, 0]]]
-    cells = query_lengths * np.diff(inputs.targets.offsets)[pairs[:, 1]] * len(inputs.strands)
-    pace = Pace(0.0, residue_limit(session.device), 1, float(cells.sum()), *run.work_done())
-    for first, end in gaps(run.finished(ALL_PAIRS), len(pairs)):
-        for start in range(first, end, PORTION):
-            last = min(start + PORTION, end)
-            for a, b in portions(cells[start:last], session):
-                context.check()
-                _align_some(run, inputs, pairs, (start + a, start + b), float(cells[start + a : start + b].sum()),
-                            session, pace)  # fmt: skip
-                context.progress("search", pace.done_cells, pace.total_cells, "cells", gcups=pace.gcups)
-                context.partial(profile=int(pairs[start + b - 1, 0]), n_hits=start + b, n_scored=start + b)
-    return pace
+    lengths = np.diff(inputs.queries.offsets)[inputs.query_rows[pairs[:, 0]]]
+    cells = lengths * np.diff(inputs.targets.offsets)[pairs[:, 1]] * len(inputs.strands)
+    search = PairSearch(inputs)
+    plan = Plan(
+        [ALL], len(pairs), float(cells.sum()), lambda run, number: search,
+        lambda device: PairCutter(pairs, cells, device.kind),
+    )  # fmt: skip
+    return plan, repeated
 
 
-def _align_some(
-    run: RunFile,
-    inputs: PairwiseInputs,
-    pairs: Pairs,
-    span: tuple[int, int],
-    cells: float,
-    session: Session,
-    pace: Pace,
-) -> None:
-    """Align pairs that follow each other on every strand, and store the better alignments."""
-    began, before = time.perf_counter(), session.kernel_seconds
-    chosen = pairs[span[0] : span[1]]
-    targets = [inputs.targets.residues(int(row)) for row in chosen[:, 1]]
-    names = [inputs.targets.header(int(row))[0] for row in chosen[:, 1]]
-    best: list[tuple[Domain, PairAlignment] | None] = [None] * len(chosen)
-    stranded = {int(number): inputs.stranded(int(number)) for number in np.unique(chosen[:, 0])}
-    for which, strand in enumerate(inputs.strands):
-        queries = [stranded[int(number)][which] for number in chosen[:, 0]]
-        batch = PairBatch.in_step(_batch([q.sequence.codes for q in queries]), _batch(targets))
-        alignments = session.run(SMITH_WATERMAN_TRACE, batch, inputs.chosen.scoring)
-        for place, (alignment, query) in enumerate(zip(alignments, queries, strict=True)):
-            session.check()
-            checked(alignment, alignment.score, query, targets[place], (query.sequence.name, names[place]))
-            kept = best[place]
-            if kept is None or alignment.score > kept[1].score:
-                best[place] = domain_of(alignment, query, targets[place], strand, None), alignment
-    spent = session.kernel_seconds
-    seconds = spent - before if spent else time.perf_counter() - began
-    hits = [
-        (int(number), hit_of(inputs.targets, int(row), span[0] + place, [found[0]]))
-        for place, ((number, row), found) in enumerate(zip(chosen, best, strict=True))
-        if found is not None
-    ]
-    scores = np.array([hit.raw for _, hit in hits], np.int32)
-    packed = pack_scores(scores, bin_width=1)
-    places = Scores(np.arange(*span, dtype=np.int64), scores)
-    result = BatchResult(ALL_PAIRS, *span, places, (), cells, seconds, session.device.name, packed)
-    run.add_batch(result, hits)
-    pace.store(result)
+@dataclass(frozen=True, slots=True)
+class PairRows:
+    """Pairs that follow each other, from number `first`, and the cells of all."""
+
+    first: int
+    pairs: Pairs
+    cells: int
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def n_cells(self, model_length: int) -> int:
+        """Return the cells of all; each has its own query."""
+        return self.cells * model_length
+
+
+@dataclass
+class PairCutter:
+    """Cuts a list of pairs by the cells of each (int64[n])."""
+
+    pairs: Pairs
+    cells: npt.NDArray[np.int64]
+    device_kind: str
+    most: int = PORTION
+
+    def end(self, first: int, last: int) -> int:
+        """Return where the pairs end that take a device about the time of a batch."""
+        return first + next(portions(self.cells[first : min(last, first + self.most)], self.device_kind))[1]
+
+    def batch(self, first: int, last: int) -> PairRows:
+        """Return some pairs."""
+        return PairRows(first, self.pairs[first:last], int(self.cells[first:last].sum()))
+
+    def measure(self, cells: float, seconds: float) -> None:
+        """Do nothing: their number is what it is."""
+
+    def shrink(self, batch: PairRows) -> bool:
+        """Cut half as many from now on."""
+        self.most = len(batch) // 2
+        return self.most > 0
+
+
+@dataclass(frozen=True, slots=True)
+class PairSearch:
+    """Aligns given pairs on every strand, and keeps the better alignments."""
+
+    inputs: PairwiseInputs
+    length = 1  # the cells of a batch are counted already
+
+    def start_scoring(self, session: Session, batch: PairRows) -> Callable[[], Scored[None]]:
+        """Return what aligns them: tracing takes memory, so only one strand of one batch at a time."""
+        return lambda: self._aligned(session, batch)
+
+    def _aligned(self, session: Session, batch: PairRows) -> Scored[None]:
+        inputs, numbers, rows = self.inputs, batch.pairs[:, 0].tolist(), batch.pairs[:, 1].tolist()
+        targets = [inputs.targets.residues(row) for row in rows]
+        best: list[Domain] = []
+        stranded = {number: inputs.stranded(number) for number in set(numbers)}
+        for which, strand in enumerate(inputs.strands):
+            queries = [stranded[number][which] for number in numbers]
+            both = PairBatch.in_step(_batch([q.sequence.codes for q in queries]), _batch(targets))
+            found = []
+            for alignment, query, target, row in zip(
+                session.run(SMITH_WATERMAN_TRACE, both, inputs.chosen.scoring), queries, targets, rows, strict=True
+            ):
+                session.check()
+                names = query.sequence.name, inputs.targets.header(row)[0]
+                checked(alignment, alignment.score, query, target, names)
+                found.append(domain_of(alignment, query, target, strand, None))
+            best = [max(pair, key=lambda domain: domain.raw) for pair in zip(best or found, found, strict=True)]
+        hits = [
+            (number, hit_of(inputs.targets, row, place, [domain]))
+            for place, (number, row, domain) in enumerate(zip(numbers, rows, best, strict=True), batch.first)
+        ]
+        scores = Scores(
+            np.arange(batch.first, batch.first + len(batch), dtype=np.int64),
+            np.array([hit.raw for _, hit in hits], np.int32),
+        )
+        return Scored(scores, None, bin_width=1, hits_of=hits)
+
+    def start_hits(self, session: Session, scored: Scored[None]) -> Callable[[], tuple[Hit, ...]]:
+        """Return no further hits."""
+        return tuple
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return nothing: no query has all pairs."""
+        return {}
 
 
 def _batch(codes: list[npt.NDArray[np.uint8]]) -> SequenceBatch:

@@ -14,8 +14,7 @@ from clalign.engines.pairwise.hits import domains_of_rows
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, scores_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import OptionError
-from clalign.execution.protocol import Scored
-from clalign.jobs import JobContext
+from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.composition import lambda_factors
@@ -28,6 +27,9 @@ from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 ADJUSTED = "E-values and bits of each pair are adjusted to its composition: lambda times 0.5 to 1."
+
+Strands = npt.NDArray[np.int32]
+"""Scores on each strand (int32[strands, n])."""
 
 LONGEST_CURVE = 1000
 """An expected histogram ends at this score at the latest."""
@@ -50,7 +52,8 @@ class QuerySearch:
         Whether hits are found batch by batch.
     best : int32[n] or float64[n]
         The highest scores so far, at most `spec.top` of them: what scores less is no hit. With an adjustment to the
-        composition they are multiplied by its factors.
+        composition they are multiplied by its factors. What is lost where several threads add to them would only have
+        kept more from becoming hits, of which the first are chosen at the end.
     """
 
     queries: tuple[PairwiseQuery, ...]
@@ -81,20 +84,20 @@ class QuerySearch:
             limits.append(self.statistics.least_raw(self.spec.evalue))
         return max(limits)
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[Strands]]:
         """Start scoring a batch on every strand; return what waits for the scores and returns the better ones."""
         waits = [session.start(SMITH_WATERMAN, batch, query) for query in self.queries]
 
-        def collect() -> Scored:
+        def collect() -> Scored[Strands]:
             found = [wait() for wait in waits]
             values = np.stack([one.scores.values for one in found])
             wider = sum(one.n_in_16_bits for one in found), sum(one.n_in_32_bits for one in found)
             scores = Scores(batch.targets, np.ascontiguousarray(values.max(axis=0)))
-            return Scored(scores, details=values, bin_width=1, n_wider=wider)
+            return Scored(scores, values, bin_width=1, n_wider=wider)
 
         return collect
 
-    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Scored[Strands]) -> Callable[[], tuple[Hit, ...]]:
         """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
         if not self.finds_early:
             return tuple

@@ -23,11 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
 from clalign.compute.sessions import Session
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, cautions, load_inputs
-from clalign.engines.pairwise.lists import align_pairs
+from clalign.engines.pairwise.lists import plan_of_pairs
 from clalign.engines.pairwise.query import (
     QuerySearch,
     card_of_query,
@@ -37,8 +36,9 @@ from clalign.engines.pairwise.query import (
     statistics_at_end,
 )
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.execution.job import Task, compute_run, first_rate
-from clalign.execution.pipeline import Pace, Pipeline
+from clalign.execution.job import Task, compute_run
+from clalign.execution.pace import Pace
+from clalign.execution.units import Plan, Storing
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
@@ -91,9 +91,8 @@ class PairwiseWork:
         """Of the targets."""
         return self.inputs.target_report
 
-    def store(self, device: Device) -> dict[str, Any]:
+    def store(self) -> dict[str, Any]:
         """Store the cards of the queries, and return the facts of the input."""
-        del device
         run, spec, inputs, check = self.task.run, self.task.spec, self.inputs, self.task.context.check
 
         def card(number: int) -> dict[str, Any]:
@@ -111,51 +110,50 @@ class PairwiseWork:
             "n_targets": len(inputs.targets),
         }
 
-    def cautions(self, device: Device) -> list[str]:
+    def cautions(self) -> list[str]:
         """Return what the user should know of the input."""
-        del device
         return cautions(self.inputs)
 
-    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
-        """Compute what the run lacks."""
-        task = self.task
-        if task.spec.is_pairs:
-            return align_pairs(task.run, task.spec, self.inputs, session, task.context), {}
-        return self._search(session), {}
-
-    def _search(self, session: Session) -> Pace:
-        task, inputs, device, database = self.task, self.inputs, session.device, self.inputs.targets
-        run, spec = task.run, task.spec
+    def plan(self) -> Plan[Any]:
+        """Return every query with all targets, or the given pairs."""
+        if self.task.spec.is_pairs:
+            plan, texts = plan_of_pairs(self.task.spec, self.inputs)
+            for text in texts:
+                self.task.warn(text)
+            return plan
+        inputs, spec, database = self.inputs, self.task.spec, self.inputs.targets
         lengths = [inputs.queries.length(int(row)) * len(inputs.strands) for row in inputs.query_rows]
-        total = float(database.n_residues) * sum(lengths)
-        of_gpu = {"patience": GPU_PATIENCE, "remembered": GPU_REMEMBERED} if device.kind == "gpu" else {}
-        pace = Pace(
-            first_rate(device, PAIR_SPEED), residue_limit(device), max(1, typical_length(lengths)), total,
-            *run.work_done(), **of_gpu,
-        )  # fmt: skip
 
-        def search_of(number: int) -> QuerySearch:
-            return prepare_query(run, inputs, number, spec)
-
-        def ended(number: int, search: QuerySearch, tracer: Session) -> None:
-            statistics, fitted = statistics_at_end(run, inputs, search, number)
-            search.statistics = statistics
-            if search.finds_early:
-                run.keep_best(number, spec.top)
-            else:
-                run.set_hits(number, search.best_hits(run, number, tracer))
-            run.set_card(number, card_with(run.card(number), inputs, search, statistics, fitted))
+        def pace_of(device: Device) -> Pace:
+            of_gpu = {"patience": GPU_PATIENCE, "remembered": GPU_REMEMBERED} if device.kind == "gpu" else {}
+            return Pace.of(device, database, lengths, PAIR_SPEED, **of_gpu)
 
         # The longest first: if several devices share them, none is left alone with it in the end.
         numbers = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-        cutter = BatchCutter(database, pace.residues, keep=len(lengths) > 1 and fits(database, device))
-        Pipeline(run, search_of, numbers, cutter, session, pace, task.context, ended).compute()
-        return pace
+        return Plan(
+            numbers, len(database), float(database.n_residues) * sum(lengths),
+            lambda run, number: prepare_query(run, inputs, number, spec), pace_of, self._concluded,
+        )  # fmt: skip
+
+    def _concluded(self, run: RunFile, number: int, search: QuerySearch, session: Session) -> Storing:
+        """Compute the statistics of a query, and its hits if these wait for them."""
+        inputs, top = self.inputs, self.task.spec.top
+        search.statistics, fitted = statistics_at_end(run, inputs, search, number)
+        card = card_with(run.card(number), inputs, search, search.statistics, fitted)
+        hits = None if search.finds_early else search.best_hits(run, number, session)
+
+        def store(run: RunFile) -> None:
+            if hits is None:
+                run.keep_best(number, top)
+            else:
+                run.set_hits(number, hits)
+            run.set_card(number, card)
+
+        return store
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""
         in_16_bits, in_32_bits = self.task.run.n_wider()
         return {
-            "n_queries": len(self.inputs.query_rows), "domain_device": None, "n_in_16_bits": in_16_bits,
-            "n_in_32_bits": in_32_bits,
+            "n_queries": len(self.inputs.query_rows), "n_in_16_bits": in_16_bits, "n_in_32_bits": in_32_bits,
         }  # fmt: skip

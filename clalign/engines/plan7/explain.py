@@ -93,7 +93,7 @@ def explain(
 
     def steps_on(session: Session) -> list[Step]:
         if isinstance(search, Hmmer2Search):
-            return _steps_of_hmmer2(search, row, session, context)
+            return _steps_of_hmmer2(search, row, session)
         return _steps_of_hmmer3(search, row, session)
 
     with opening_of(lambda: pick_device(spec.device), context) as opening:
@@ -223,7 +223,7 @@ def _report_step(search: Hmmer3Search, hit: Hit, came: bool) -> Step:
     )  # fmt: skip
 
 
-def _steps_of_hmmer2(search: Hmmer2Search, row: int, session: Session, context: JobContext) -> list[Step]:
+def _steps_of_hmmer2(search: Hmmer2Search, row: int, session: Session) -> list[Step]:
     limits = search.thresholds
     scored = search.start_scoring(session, search.database.select(np.array([row], np.int64)))()
     raw = int(scored.scores.values[0])
@@ -242,7 +242,7 @@ def _steps_of_hmmer2(search: Hmmer2Search, row: int, session: Session, context: 
               passed=passed)
     ]  # fmt: skip
     relaxed = replace(limits, evalue=NO_LIMIT, score=-NO_LIMIT, domain_evalue=NO_LIMIT, domain_score=-NO_LIMIT)
-    hits = replace(search, thresholds=relaxed, judged_among=1.0).hits(session, scored.scores, context)
+    hits = replace(search, thresholds=relaxed, judged_among=1.0).start_hits(session, scored)()
     if not hits:
         return steps
     corrected, evalue = np.float32(hits[0].score), hits[0].evalue

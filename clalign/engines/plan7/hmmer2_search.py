@@ -14,8 +14,7 @@ from clalign.engines.plan7.hmmer2_domains import ScoredDomain, corrected_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
 from clalign.errors import DeviceError, OptionError
-from clalign.execution.protocol import Scored
-from clalign.jobs import JobContext
+from clalign.execution.units import Scored
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, Paths
 from clalign.values.alignments import DomainPath, alignment_text
@@ -155,17 +154,17 @@ class Hmmer2Search:
         """Number of nodes of the profile."""
         return self.profile.length
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[None]]:
         """Start scoring a batch; return what waits for the scores and returns them."""
         wait = session.start(VITERBI, batch, self.profile)
 
-        def collect() -> Scored:
+        def collect() -> Scored[None]:
             scores = wait()
             if self.database.n_empty:
                 # A sequence without residues has no score; HMMER2 leaves it out.
                 values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
                 scores = Scores(scores.targets, values)
-            return Scored(scores)
+            return Scored(scores, None)
 
         return collect
 
@@ -204,12 +203,8 @@ class Hmmer2Search:
         likely = scores.values[positions] >= self.least_raws[octaves]
         return positions[likely], counts[likely]
 
-    def hits(self, session: Session, scores: Scores, context: JobContext) -> tuple[Hit, ...]:
-        """Trace the candidates of a batch and return those that are reported, in the order of rows."""
-        return self.start_hits(session, Scored(scores), context)()
-
-    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
-        """Start tracing the candidates of a batch; return what waits for the hits (see `hits`)."""
+    def start_hits(self, session: Session, scored: Scored[None]) -> Callable[[], tuple[Hit, ...]]:
+        """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
         scores = scored.scores
         portions = self._portions(session, scores, self.candidates(scores))
 
@@ -226,7 +221,7 @@ class Hmmer2Search:
             nonlocal started
             found: list[Hit] = []
             while started is not None:
-                context.check()
+                session.check()
                 part, wait = started
                 paths = wait()
                 self._demand_paths(session, scores.values[part], paths)

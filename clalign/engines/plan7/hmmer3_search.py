@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
-from clalign.engines.plan7.domain_host import DomainHost
 from clalign.engines.plan7.hmmer3_alignments import hmmer3_alignment_texts
 from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
@@ -20,8 +19,7 @@ from clalign.engines.plan7.hmmer3_thresholds import Hmmer3Thresholds, filter_lim
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
-from clalign.execution.protocol import Scored
-from clalign.jobs import JobContext
+from clalign.execution.units import Scored
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.alignments import AlignmentText
 from clalign.values.envelopes import Envelope, TargetDomains
@@ -53,6 +51,9 @@ A row adds its scale to a sum in single precision, and rounds it by up to 2^-24 
 n rows such errors grow like a random walk, to about 2^-24 sqrt(n) of the score: 1.9e-5 over 100,000 rows (1.8e-5 was
 measured), 1e-4 over 2.8 million.
 """
+
+Found = Scored[tuple[SearchableBatch, Filtered]]
+"""What a device found in a batch, with the filters' scores."""
 
 CANDIDATES_AT_ONCE = 1024
 """Candidates whose hits are made together."""
@@ -103,8 +104,6 @@ class Hmmer3Search:
     without_null2 : bool
     byte_bias : int
         Of the 8-bit scores.
-    host : DomainHost or None
-        Gives the session to define domains with.
     """
 
     model: FilterModel
@@ -113,7 +112,6 @@ class Hmmer3Search:
     seed: int
     without_null2: bool
     byte_bias: int
-    host: DomainHost | None = None
 
     @property
     def profile(self) -> LocalProfile:
@@ -125,15 +123,17 @@ class Hmmer3Search:
         """Number of nodes of the profile."""
         return self.profile.length
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start sending a batch through the filters; return what waits for the result."""
         reduced = self.targets.reduced(batch)
         wait = session.start(FILTERS, reduced.batch, self.model)
 
-        def collect() -> Scored:
+        def collect() -> Found:
             filtered = wait()
             scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
-            return Scored(scores, survivors_in_bits(reduced, filtered), (reduced, filtered))
+            has_passed = bool((filtered.reached == PASSED_FORWARD).any())
+            survivors = survivors_in_bits(reduced, filtered)
+            return Scored(scores, (reduced, filtered), survivors, suits_host=has_passed)
 
         return collect
 
@@ -150,7 +150,7 @@ class Hmmer3Search:
         values[reduced.empty] = IMPOSSIBLE
         return values
 
-    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start defining the domains of what passed all filters; return what waits for the reported hits."""
         reduced, filtered = scored.details
         passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
@@ -164,15 +164,13 @@ class Hmmer3Search:
             batch = self.targets.database.select(rows)
             return part, define_domains(session, batch, self.profile, self.seed)
 
-        if self.host is not None and len(passed):
-            session = self.host.session_for(session)
         started = start()
 
         def collect() -> tuple[Hit, ...]:
             nonlocal started
             found: list[Hit] = []
             while started is not None:
-                context.check()
+                session.check()
                 part, wait = started
                 domains = wait()
                 _demand_agreement(session, filtered.forward[part], domains)
@@ -195,7 +193,7 @@ class Hmmer3Search:
             yield places[start:end]
             start = end
 
-    def _reported(self, scored: Scored, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+    def _reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
         reduced, filtered = scored.details
         assert scored.survivors is not None
         positions = filtered.rows[places]
@@ -339,9 +337,9 @@ def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterat
         yield FilterScores(msv, *(None if math.isnan(score) else score for score in others))
 
 
-def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets, host: DomainHost | None = None) -> Hmmer3Search:
+def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Hmmer3Search:
     """Return the search of a HMMER3 profile, its scores and thresholds ready."""
     thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
     profile = to_local_profile(hmm, spec.compute_composition)
     model = FilterModel(profile, filter_limits(spec))
-    return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias, host)
+    return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.engines.plan7.domain_host import DomainHost
 from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search, thresholds_for
 from clalign.engines.plan7.hmmer3_search import Hmmer3Search, prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
@@ -14,12 +13,8 @@ from clalign.formats.profiles import profile_card
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 
-def prepare_search(
-    hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, host: DomainHost | None = None
-) -> Hmmer2Search | Hmmer3Search:
+def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search | Hmmer3Search:
     """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
-
-    `host` may give another session to define domains with than that of the hits.
 
     Raises
     ------
@@ -27,7 +22,7 @@ def prepare_search(
         If the model's own cutoffs are asked for and it has none, or if it lacks the statistics it needs.
     """
     if hmm.origin == "hmmer3":
-        return prepare_hmmer3_search(hmm, spec, targets, host)
+        return prepare_hmmer3_search(hmm, spec, targets)
     return prepare_hmmer2_search(hmm, number, spec, targets)
 
 

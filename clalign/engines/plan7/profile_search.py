@@ -6,28 +6,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.compute.batching import BatchCutter, fits, residue_limit, typical_length
-from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
-from clalign.engines.plan7.domain_host import DomainHost
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
-from clalign.execution.job import Task, compute_run, first_rate
-from clalign.execution.pipeline import Pace, Pipeline
-from clalign.execution.protocol import ProfileSearch
+from clalign.execution.job import Task, compute_run
+from clalign.execution.pace import Pace
+from clalign.execution.units import Plan, Search
 from clalign.formats.profiles import repeated_names
 from clalign.jobs import JobContext
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
-from clalign.values.sequences import SequenceDatabase
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
@@ -83,9 +80,8 @@ class ProfileWork:
         database, report, texts = of_the_profiles_kind(spec, profiles, database, report, is_begun)
         return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
-    def store(self, device: Device) -> dict[str, Any]:
+    def store(self) -> dict[str, Any]:
         """Store the cards of the profiles, and return the facts of the input."""
-        del device
         spec = self.task.spec
         cards = [card_of_search(hmm, spec, self.searched) for hmm in self.profiles]
         self.task.run.set_profiles(cards)
@@ -93,41 +89,26 @@ class ProfileWork:
             "direction": spec.direction, "profiles_digest": self.digest, "n_targets": cards[0]["n_targets"]
         }  # fmt: skip
 
-    def cautions(self, device: Device) -> Iterator[str]:
+    def cautions(self) -> Iterator[str]:
         """Yield what the user should know of the input."""
-        del device
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
 
-    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
-        """Compute what the run lacks, domains of HMMER3 profiles beside it on the processor."""
-        task = self.task
-        has_envelopes = any(hmm.origin == "hmmer3" for hmm in self.profiles)
-        with DomainHost(session, task.pick_device, task.context.check, has_envelopes) as host:
-            pace = self._compute(session, host)
-            seconds = {name: round(value, 6) for name, value in host.seconds_by_kernel().items()}
-            return pace, {
-                "kernel_seconds": seconds,
-                "domain_device": None if host.device is None else host.device.name,
-            }
+    def plan(self) -> Plan[SequenceBatch]:
+        """Return every profile with all sequences; domains of HMMER3 profiles suit the processor."""
+        database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
 
-    def _compute(self, session: Session, host: DomainHost) -> Pace:
-        device, database, task = session.device, self.searched.database, self.task
-        lengths = [hmm.length for hmm in self.profiles]
-        pace = Pace(
-            first_rate(device), residue_limit(device), typical_length(lengths),
-            float(database.n_residues) * sum(lengths), *task.run.work_done(),
+        def search_of(run: RunFile, number: int) -> Search[SequenceBatch, Any]:
+            return prepare_search(self.profiles[number], number, self.task.spec, self.searched)
+
+        return Plan(
+            range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
+            lambda device: Pace.of(device, database, lengths),
+            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles),
         )  # fmt: skip
-
-        def search_of(number: int) -> ProfileSearch:
-            return prepare_search(self.profiles[number], number, task.spec, self.searched, host)
-
-        cutter = BatchCutter(database, pace.residues, keep=len(lengths) > 1 and fits(database, device))
-        Pipeline(task.run, search_of, range(len(lengths)), cutter, session, pace, task.context).compute()
-        return pace
 
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""

@@ -15,6 +15,7 @@ from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.preparing import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
+from clalign.execution.units import Scored
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext, building
 from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
@@ -85,7 +86,8 @@ def _check_example(example: Example, session: Session, context: JobContext) -> d
     for first in range(0, len(database), step):
         context.check()
         batch = database.batch(first, min(first + step, len(database)))
-        hits += search.start_hits(session, search.start_scoring(session, batch)(), context)()
+        scored: Scored[Any] = search.start_scoring(session, batch)()
+        hits += search.start_hits(session, scored)()
     slack = 0.0 if profiles[0].origin == "hmmer2" else PRINT_SLACK
     different = _different_hits(example, hits, slack) | _different_domains(example, hits, slack)
     n_domains = sum(len(hit.domains) for hit in hits)

@@ -27,7 +27,7 @@ from clalign.engines.plan7.profile_search import check_unchanged
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.errors import Cancelled, OptionError
-from clalign.execution.protocol import Scored
+from clalign.execution.units import Scored
 from clalign.jobs import JobContext, building
 from clalign.runs.contradictions import contradictions
 from clalign.runs.funnel import FILTERS, survivors_of
@@ -158,7 +158,7 @@ def verify_run(
     def compute(found: Findings, session: Session) -> None:
         for key in chosen:
             context.check()
-            found.add_hit(key, _difference(run.hit(key), searches[keys.place(key)[0]], session, context))
+            found.add_hit(key, _difference(run.hit(key), searches[keys.place(key)[0]], session))
             context.progress("verify", len(found.verdicts), n_all, "sequences")
         found.details += _contradictions(run, database, reread, len(others), context)
         for number, of_profile in enumerate(others):
@@ -239,14 +239,14 @@ def sample_of_hits(keys: HitQueries, sample: int) -> list[int]:
     return [*best, *(int(number) for number in drawn)]
 
 
-def _difference(hit: Hit, search: Search, session: Session, context: JobContext) -> str:
+def _difference(hit: Hit, search: Search, session: Session) -> str:
     """Return in words what differs, or nothing."""
     batch = _database_of(search).select(np.array([hit.row], np.int64))
-    scored = search.start_scoring(session, batch)()
+    scored: Scored[Any] = search.start_scoring(session, batch)()
     raw = int(scored.scores.values[0])
     if raw != hit.raw:
         return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
-    again = search.start_hits(session, scored, context)()
+    again = search.start_hits(session, scored)()
     if not again:
         return f"{hit.name}: is a hit, computed again it is none."
     equal = again[0] == hit if isinstance(search, Hmmer2Search) else _agree(hit, again[0])
@@ -298,7 +298,7 @@ def _check_others(
     for start in range(0, len(rows), at_once):
         context.check()
         some = rows[start : start + at_once]
-        scored = search.start_scoring(session, _database_of(search).select(some))()
+        scored: Scored[Any] = search.start_scoring(session, _database_of(search).select(some))()
         name = [_database_of(search).header(int(row))[0] for row in some]
         texts = [
             f"{name[place]}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
@@ -309,7 +309,7 @@ def _check_others(
             texts += _filtered_otherwise(search, passed, scored)
         texts += [
             f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
-            for hit in search.start_hits(session, scored, context)()
+            for hit in search.start_hits(session, scored)()
         ]
         yield len(some), texts
 
@@ -321,7 +321,7 @@ def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, i
         yield from zip(inside.tolist(), values[inside - first].tolist(), strict=True)
 
 
-def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored) -> list[str]:
+def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored[Any]) -> list[str]:
     """Return which targets came otherwise through HMMER3's filters."""
     texts = []
     assert scored.survivors is not None

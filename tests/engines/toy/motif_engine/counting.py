@@ -10,7 +10,6 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.batching import BatchCutter, residue_limit
 from clalign.compute.sessions import Check, Session, nothing_to_check
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
@@ -18,12 +17,10 @@ from clalign.engines.commands import Command, Input, Output
 from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_fasta, write_lines
 from clalign.errors import OptionError
-from clalign.execution.job import Task, first_rate
-from clalign.execution.pipeline import Pace, Pipeline
-from clalign.execution.protocol import Scored
-from clalign.jobs import JobContext
+from clalign.execution.job import Task
+from clalign.execution.pace import Pace
+from clalign.execution.units import Plan, Scored
 from clalign.values.alphabets import encode
-from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 from clalign.values.specs import INPUT, REPORT, Spec, option
@@ -110,14 +107,14 @@ class MotifSearch:
         """Comparisons for each residue."""
         return len(self.codes)
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[None]]:
         """Start counting in a batch."""
         wait = session.start(MOTIF, batch, self.codes)
-        return lambda: Scored(Scores(batch.targets, wait()), bin_width=1)
+        return lambda: Scored(Scores(batch.targets, wait()), None, bin_width=1)
 
-    def start_hits(self, session: Session, scored: Scored, context: JobContext) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Scored[None]) -> Callable[[], tuple[Hit, ...]]:
         """Return what lists the sequences that have it."""
-        del session, context
+        del session
         counts = zip(scored.scores.targets.tolist(), scored.scores.values.tolist(), strict=True)
         return lambda: tuple(self._hit(row, count) for row, count in counts if count >= self.least)
 
@@ -144,30 +141,26 @@ class MotifWork:
         spec = task.spec
         return cls(task, *load_database(spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format))
 
-    def store(self, device: Device) -> dict[str, Any]:
+    def store(self) -> dict[str, Any]:
         """Store the one query."""
-        del device
         motif = self.task.spec.motif
         card = {"name": motif, "accession": "", "description": "", "length": len(motif), "alphabet": "amino",
                 "origin": "motif", "histogram_bin": 1, "histogram_unit": 1.0}  # fmt: skip
         self.task.run.set_profiles([card])
         return {"n_targets": len(self.targets)}
 
-    def cautions(self, device: Device) -> list[str]:
+    def cautions(self) -> list[str]:
         """Nothing."""
-        del device
         return []
 
-    def compute(self, session: Session) -> tuple[Pace, dict[str, Any]]:
-        """Count in what the run lacks."""
-        task, codes = self.task, encode(self.task.spec.motif)
-        device, run = session.device, task.run
-        total = float(self.targets.n_residues) * len(codes)
-        pace = Pace(first_rate(device), residue_limit(device), len(codes), total, *run.work_done())
-        cutter = BatchCutter(self.targets, pace.residues, keep=False)
-        search = MotifSearch(codes, self.targets, task.spec.least)
-        Pipeline(run, lambda number: search, [0], cutter, session, pace, task.context).compute()
-        return pace, {}
+    def plan(self) -> Plan[SequenceBatch]:
+        """Count in all sequences."""
+        codes, targets = encode(self.task.spec.motif), self.targets
+        search = MotifSearch(codes, targets, self.task.spec.least)
+        return Plan(
+            [0], len(targets), float(targets.n_residues) * len(codes), lambda run, number: search,
+            lambda device: Pace.of(device, targets, [len(codes)]),
+        )  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
         """Nothing more."""

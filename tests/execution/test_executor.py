@@ -13,23 +13,22 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
-from clalign.engines.plan7 import profile_search
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled
-from clalign.execution import pipeline
-from clalign.execution.pipeline import Pace
+from clalign.execution import pace as pace_module
+from clalign.execution.pace import Pace
 from clalign.jobs import Event, Job, QuietContext
-from clalign.runs.run_file import BatchResult, create_run, open_run
-from clalign.stages.plan7.viterbi import VITERBI
+from clalign.runs.run_file import create_run, open_run
+from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE
-from clalign.values.synthetic import random_profile
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
     """Four proteins' profiles in one file, the sequences, and each profile in a file of its own."""
-    folder = tmp_path_factory.mktemp("pipeline")
+    folder = tmp_path_factory.mktemp("executor")
     examples = {example.id: example for example in load_examples()}
     single = []
     for number, name in enumerate(("rrm_1", "thioesterase", "rrm_1", "thioesterase")):
@@ -42,8 +41,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[P
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_search, "residue_limit", lambda device: 40_000)
-    monkeypatch.setattr(pipeline, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
+    monkeypatch.setattr(pace_module, "residue_limit", lambda device: 40_000)
+    monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
 
 
 def found(path: Path, profile: int) -> dict[str, Any]:
@@ -105,7 +104,7 @@ def test_stopped_between_profiles_and_continued(
             with pytest.raises(Cancelled):
                 run_search(run, spec, pick_device, Stopping(after))
             assert run.state == "stopped"
-        monkeypatch.setattr(profile_search, "residue_limit", lambda device: 23_000)
+        monkeypatch.setattr(pace_module, "residue_limit", lambda device: 23_000)
         run_search(run, spec, pick_device, QuietContext())
         assert run.state == "done"
     for number in range(4):
@@ -162,21 +161,18 @@ def test_the_next_batch_is_started_before_one_is_collected(
 
 
 def test_rate_without_the_driver_s_times() -> None:
-    pace = Pace(1e9, 10**9, 100, 1e12)
-    assert pace.residues == int(1e9 * pipeline.BATCH_SECONDS / 100)
+    pace = Pace(tiny(), 1e9, 10**9, 100)
+    assert pace.residues == int(1e9 * pace_module.BATCH_SECONDS / 100)
     pace.measure(MIN_CELLS, MIN_CELLS / 5e8)
     assert pace.rate == pytest.approx(5e8)
     pace.measure(9 * MIN_CELLS, 9 * MIN_CELLS / 5e8)
     assert pace.rate == pytest.approx(5e8)
-    assert pace.done_cells == 0
-    pace.store(BatchResult(0, 0, 1, VITERBI.reference(*tiny()), (), 1e6, 0.5, "device"))
-    assert (pace.done_cells, pace.gcups) == (1e6, pytest.approx(2e-3))
 
 
 def test_a_patient_pace_forgets() -> None:
     """Batches may take longer, and their size soon follows a rate that grows."""
-    pace = Pace(1e9, 10**9, 100, 1e12, patience=2.5, remembered=0.5)
-    assert pace.residues == int(2.5e9 * pipeline.BATCH_SECONDS / 100)
+    pace = Pace(tiny(), 1e9, 10**9, 100, patience=2.5, remembered=0.5)
+    assert pace.residues == int(2.5e9 * pace_module.BATCH_SECONDS / 100)
     for _ in range(9):
         pace.measure(1e9, 1.0)
     for _ in range(5):
@@ -184,12 +180,8 @@ def test_a_patient_pace_forgets() -> None:
     assert 5e9 < pace.rate < 1e10
 
 
-def tiny() -> tuple[Any, Any]:
-    import numpy as np
-
-    from clalign.values.sequences import SequenceBatch
-
-    return SequenceBatch.from_texts(["ACD"]), random_profile(np.random.default_rng(1), 2)
+def tiny() -> SequenceDatabase:
+    return SequenceDatabase.from_sequences([Sequence("a", "", encode("ACD"))], AMINO)
 
 
 def test_a_device_without_times_is_measured_by_the_clock(

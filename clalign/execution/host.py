@@ -1,4 +1,4 @@
-"""The processor, opened beside a graphics card to define domains.
+"""The processor, opened beside a graphics card for what suits it better, such as defining domains.
 
 A hit's domains are one long chain of sums: a card has little to do at once, while each core of the
 processor runs through it at full speed, and meanwhile the card filters the next batch.
@@ -16,19 +16,19 @@ from clalign.errors import DeviceError
 from clalign.values.devices import Device
 
 
-class DomainHost:
-    """A context manager that gives the session to define domains with.
+class Host:
+    """A context manager that gives the session of the processor.
 
     Parameters
     ----------
     session : Session
-        The session that filters.
+        Of the card.
     pick_device : callable
         Returns the device for the user's words.
     check : callable
         What the session calls now and then; it may raise `Cancelled`.
     is_needed : bool
-        Whether there are profiles whose hits have such domains.
+        Whether there may be something that suits it.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class DomainHost:
         return None if self._host is None else self._host.device
 
     def session_for(self, beside: Session) -> Session:
-        """Return the processor's session; `beside`, one on the filtering device, where there is none."""
+        """Return the processor's session; `beside`, one of the card, where there is none."""
         if self._opening is not None:
             opening, self._opening = self._opening, None
             with opening, suppress(DeviceError):  # without a driver for the processor the card does it
@@ -57,7 +57,7 @@ class DomainHost:
         """Return the time of the processor's kernels."""
         return {} if self._host is None else self._host.seconds_by_kernel
 
-    def __enter__(self) -> DomainHost:
+    def __enter__(self) -> Host:
         if self._opening is not None:
             self._opening.start()
         return self

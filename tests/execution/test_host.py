@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from clalign.compute.sessions import ReferenceSession, nothing_to_check
-from clalign.engines.plan7.domain_host import DomainHost
 from clalign.errors import DeviceError
+from clalign.execution.host import Host
 from clalign.values.devices import REFERENCE, Device
 
 CARD = replace(REFERENCE, kind="gpu", name="A card")
 
 
-def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> DomainHost:
+def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> Host:
     def pick(wish: str) -> Device:
         wishes.append(wish)
         return REFERENCE
 
-    return DomainHost(ReferenceSession(device), pick, nothing_to_check, is_needed)
+    return Host(ReferenceSession(device), pick, nothing_to_check, is_needed)
 
 
 def test_the_processor_is_opened_beside_a_card() -> None:
@@ -47,7 +47,7 @@ def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
     def pick(wish: str) -> Device:
         raise DeviceError("There is no such device.", "Install one.")
 
-    with DomainHost(ReferenceSession(CARD), pick, nothing_to_check) as host:
+    with Host(ReferenceSession(CARD), pick, nothing_to_check) as host:
         beside = ReferenceSession(CARD)
         assert host.session_for(beside) is beside
         assert host.seconds_by_kernel() == {}

@@ -1,0 +1,102 @@
+"""The executors of a job: one computes in the thread of the writer, several in threads of their own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+
+from clalign.compute.opening import LISTEN_SECONDS, Opening
+from clalign.compute.sessions import Session
+from clalign.errors import Cancelled, DeviceError
+from clalign.execution.executor import Told
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile, open_run
+
+LEAVE_SECONDS = 0.5
+"""So long a job that ends for another reason waits for executors; what hangs in a driver is left alone."""
+
+Serve = Callable[[Session, RunFile, Told], None]
+"""Computes with a device until everything is stored; reads a run, and has the writer told."""
+
+
+class Crew:
+    """Lets executors work until all is done, and looks after those that fail.
+
+    Parameters
+    ----------
+    run : RunFile
+        Written by the thread that calls `work`, and only by it.
+    context : JobContext
+    warn : callable
+        Told of a device that failed.
+    """
+
+    def __init__(self, run: RunFile, context: JobContext, warn: Callable[[str], None]) -> None:
+        self._run = run
+        self._context = context
+        self._warn = warn
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._is_over = threading.Event()
+        self._n_working = 0
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was asked to stop, or has ended otherwise; for every thread of it."""
+        if self._is_over.is_set():
+            raise Cancelled
+        self._context.check()
+
+    def work(self, openings: Sequence[Opening], serve: Serve) -> None:
+        """Let a device, or several at a time, compute.
+
+        Raises
+        ------
+        DeviceError
+            If the last device that worked failed; the others finish what one leaves.
+        """
+        if len(openings) == 1:
+            openings[0].work(lambda session: serve(session, self._run, _at_once), self.check, self._warn)
+            return
+        self._n_working = len(openings)
+        threads = [
+            threading.Thread(target=self._attend, args=(opening, serve), daemon=True) for opening in openings
+        ]  # fmt: skip
+        for thread in threads:
+            thread.start()
+        try:
+            while self._n_working:
+                self._context.check()
+                with suppress(Empty):
+                    self._calls.get(timeout=LISTEN_SECONDS)()
+        finally:
+            self._is_over.set()
+            until = time.monotonic() + LEAVE_SECONDS
+            for thread in threads:
+                thread.join(max(0.0, until - time.monotonic()))
+
+    def _attend(self, opening: Opening, serve: Serve) -> None:
+        """Work with one device, in a thread of its own."""
+        error: BaseException | None = None
+        try:
+            with open_run(self._run.path) as run:
+                opening.work(
+                    lambda session: serve(session, run, self._calls.put), self.check,
+                    lambda text: self._calls.put(partial(self._warn, text)),
+                )  # fmt: skip
+        except BaseException as caught:
+            error = caught
+        self._calls.put(partial(self._ended, error))
+
+    def _ended(self, error: BaseException | None) -> None:
+        self._n_working -= 1
+        if isinstance(error, DeviceError) and self._n_working:
+            self._warn(f"{error.message} The other devices go on with what it had.")
+        elif error is not None:
+            raise error
+
+
+def _at_once(do: Callable[[], None]) -> None:
+    do()

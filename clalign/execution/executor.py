@@ -1,0 +1,157 @@
+"""An executor computes units on a device: one is scored while another is traced and a third is stored."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic
+
+from clalign.compute.sessions import Session
+from clalign.errors import OutOfDeviceMemory
+from clalign.execution.host import Host
+from clalign.execution.planner import Planner
+from clalign.execution.units import Batch, Scored, Unit
+from clalign.execution.writer import Writer
+from clalign.runs.run_file import BatchResult, PackedScores, RunFile, pack_scores
+from clalign.values.hits import Hit
+
+IN_FLIGHT = 2
+"""Units that the device has to do at any time, so that it never waits for the host."""
+
+PACKERS = 4
+"""Threads that compress what was found: on fast devices that takes longer than to compute it."""
+
+Told = Callable[[Callable[[], None]], None]
+"""Has something done by the thread of the writer, in the order of the calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scoring(Generic[Batch]):
+    unit: Unit[Batch]
+    batch: Batch
+    wait: Callable[[], Scored[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tracing(Generic[Batch]):
+    unit: Unit[Batch]
+    batch: Batch
+    scored: Scored[Any]
+    cells: float
+    seconds: float
+    packed: Future[PackedScores]
+    wait: Callable[[], tuple[Hit, ...]]
+
+
+class Executor(Generic[Batch]):
+    """Computes the units that a planner gives it until all are stored.
+
+    Parameters
+    ----------
+    session : Session
+    host : Host
+        What is beside the device.
+    run : RunFile
+        To be read in this thread.
+    planner : Planner
+    writer : Writer
+        Called by way of `tell` only.
+    tell : callable
+    """
+
+    def __init__(
+        self, session: Session, host: Host, run: RunFile, planner: Planner[Batch], writer: Writer, tell: Told
+    ) -> None:
+        self.session = session
+        self.host = host
+        self.run = run
+        self.planner = planner
+        self.writer = writer
+        self.tell = tell
+        self.cutter = planner.plan.cutter_for(session.device)
+        self._held: list[Unit[Batch]] = []
+        self._in_hand: Batch | None = None
+        self._waited_since = 0.0
+
+    def compute(self) -> None:
+        """Compute until everything is in the run file; smaller units if the device's memory is short."""
+        with self.session.second_queue() as tracer, ThreadPoolExecutor(PACKERS) as packer:
+            while True:
+                try:
+                    self._compute(tracer, packer)
+                    self.session.join(tracer)
+                    return
+                except OutOfDeviceMemory:
+                    if self._in_hand is None or not self.cutter.shrink(self._in_hand):
+                        raise
+                    name = self.session.device.name
+                    text = f"{name} has too little free memory; going on with smaller batches."
+                    self.tell(partial(self.writer.context.warn, text))
+                finally:
+                    self.planner.give_back(self._held)
+                    self._held = []
+
+    def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
+        scoring: deque[_Scoring[Batch]] = deque()
+        tracing: deque[_Tracing[Batch]] = deque()
+        self._waited_since = time.perf_counter()
+        while True:
+            self.session.check()
+            unit = self.planner.take(self.run, self.cutter)
+            if unit is not None:
+                self._held.append(unit)
+                if unit.is_end:
+                    self._conclude(unit, tracer)
+                    continue
+                scoring.append(self._started(unit))
+            elif not scoring and not tracing:
+                if not self.planner.wait():
+                    return
+                continue
+            if scoring and (unit is None or len(scoring) >= IN_FLIGHT):
+                tracing.append(self._scored(scoring.popleft(), tracer, packer))
+            if tracing and (not scoring or len(tracing) >= IN_FLIGHT):
+                self._deliver(tracing.popleft())
+
+    def _started(self, unit: Unit[Batch]) -> _Scoring[Batch]:
+        self._in_hand = batch = self.cutter.batch(unit.first, unit.last)
+        return _Scoring(unit, batch, unit.query.search.start_scoring(self.session, batch))
+
+    def _scored(self, job: _Scoring[Batch], tracer: Session, packer: ThreadPoolExecutor) -> _Tracing[Batch]:
+        """Wait for the scores of a unit and start tracing what they make candidates."""
+        self._in_hand = job.batch
+        before = self.session.kernel_seconds
+        scored = job.wait()
+        now = time.perf_counter()
+        # A driver that keeps no times gives none; then the time between two results has to do. Where there
+        # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
+        spent = self.session.kernel_seconds
+        seconds = spent - before if spent else now - self._waited_since
+        self._waited_since = now
+        search = job.unit.query.search
+        cells = float(job.batch.n_cells(search.length))
+        self.cutter.measure(cells, seconds)
+        packed = packer.submit(pack_scores, scored.scores.values, scored.survivors, scored.bin_width)
+        hits = search.start_hits(self.host.session_for(tracer) if scored.suits_host else tracer, scored)
+        return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits)
+
+    def _deliver(self, job: _Tracing[Batch]) -> None:
+        """Wait for the hits of a unit and have everything stored."""
+        self._in_hand = job.batch
+        hits, unit, scored = job.wait(), job.unit, job.scored
+        result = BatchResult(
+            unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
+            self.session.device.name, job.packed.result(), n_wider=scored.n_wider,
+        )  # fmt: skip
+        self._held.remove(unit)
+        self.tell(partial(self.writer.store, unit, scored, result))
+
+    def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
+        query = unit.query
+        storing = self.planner.plan.concluded(self.run, query.number, query.search, tracer)
+        self._held.remove(unit)
+        self.tell(partial(self.writer.conclude, unit, storing))

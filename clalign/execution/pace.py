@@ -1,0 +1,104 @@
+"""How much of a database a device gets at a time: as much as takes it a certain time, by what is known of its rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from clalign.compute.batching import (
+    BATCH_SECONDS,
+    MIN_CELLS,
+    BatchCutter,
+    batch_end,
+    fits,
+    residue_limit,
+    typical_length,
+)
+from clalign.values.devices import Device
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+FIRST_RATE = 2e8
+"""Cells a second that the first batch is sized for if the device was never measured."""
+
+REFERENCE_RATE = 2e6
+"""The same for the reference."""
+
+RELEASE_RESIDUES = 2**26
+"""From this size on the pages of a database are given back while it is read."""
+
+
+@dataclass
+class Pace:
+    """Cuts the batches of one device.
+
+    Attributes
+    ----------
+    database : SequenceDatabase
+    rate : float
+        Cells a second of the scoring kernel.
+    residue_limit : int
+        Residues of a batch at most.
+    model_length : int
+        Nodes that batches are sized for.
+    keep : bool
+        Whether the same batches come again for other queries.
+    patience : float
+        How many times `BATCH_SECONDS` a batch may take.
+    remembered : float
+        What share of all that was measured before still counts after another batch.
+    """
+
+    database: SequenceDatabase
+    rate: float
+    residue_limit: int
+    model_length: int
+    keep: bool = False
+    patience: float = 1.0
+    remembered: float = 1.0
+    _measured: tuple[float, float] = field(default=(0.0, 0.0), init=False)
+
+    def __post_init__(self) -> None:
+        self._cutter = BatchCutter(self.database, self.residues, self.keep)
+
+    @classmethod
+    def of(
+        cls, device: Device, database: SequenceDatabase, lengths: Sequence[int], factor: float = 1.0,
+        patience: float = 1.0, remembered: float = 1.0,
+    ) -> Pace:  # fmt: skip
+        """Return the pace of a device for queries of some lengths, at first `factor` times as fast as it is known."""
+        rate = factor * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
+        keep = len(lengths) > 1 and fits(database, device)
+        length = max(1, typical_length(lengths))
+        return cls(database, rate, residue_limit(device), length, keep, patience, remembered)
+
+    @property
+    def residues(self) -> int:
+        """Residues of a batch that takes `BATCH_SECONDS`, or as long as there is patience for."""
+        cells = max(self.rate * BATCH_SECONDS * self.patience, MIN_CELLS)
+        return max(1, min(int(cells / self.model_length), self.residue_limit))
+
+    def end(self, first: int, last: int) -> int:
+        """Return where a batch ends that begins at row `first`."""
+        self._cutter.resize(self.residues)
+        return batch_end(self.database, first, last, self._cutter.n_residues)
+
+    def batch(self, first: int, last: int) -> SequenceBatch:
+        """Return the rows that were cut last."""
+        if self.database.n_residues > RELEASE_RESIDUES:
+            self.database.release()
+        return self._cutter.cut(first, last)
+
+    def measure(self, cells: float, seconds: float) -> None:
+        """Take note of the time that a batch took."""
+        before = self._measured
+        self._measured = self.remembered * before[0] + cells, self.remembered * before[1] + seconds
+        if self._measured[0] >= MIN_CELLS / 4:
+            self.rate = self._measured[0] / max(self._measured[1], 1e-6)
+
+    def shrink(self, batch: SequenceBatch) -> bool:
+        """Cut batches of at most half the residues from now on; return False if this one is of a single sequence."""
+        if len(batch) <= 1:
+            return False
+        self.residue_limit = max(1, batch.n_cells(1) // 2)
+        self._cutter.resize(self.residue_limit, exactly=True)
+        return True

@@ -1,0 +1,178 @@
+"""What is computed in one go, some rows of the targets with one query, and what an engine must offer for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from clalign.compute.sessions import Session
+from clalign.runs.batches import BIN
+from clalign.runs.run_file import RunFile
+from clalign.values.devices import Device
+from clalign.values.hits import Hit, Scores, Survivors
+
+ALL = -1
+"""Stands for all queries where the rows are pairs, each of which has its own."""
+
+
+class Rows(Protocol):
+    """Rows of the targets, as a search takes them."""
+
+    def __len__(self) -> int: ...
+
+    def n_cells(self, model_length: int) -> int:
+        """Return the cells that they make with a query of this length."""
+
+
+Batch = TypeVar("Batch", bound=Rows)
+Batch_contra = TypeVar("Batch_contra", bound=Rows, contravariant=True)
+Details = TypeVar("Details")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored(Generic[Details]):
+    """What a device found in a batch.
+
+    Attributes
+    ----------
+    scores : Scores
+        Of every sequence; `IMPOSSIBLE` for those that are not searched.
+    details : object
+        What the search itself wants to know of it later.
+    survivors : Survivors or None
+        What passed the first of HMMER3's filters.
+    bin_width : int
+        Of the histogram, in the unit of the scores.
+    n_wider : tuple of int
+        Sequences that were computed again with 16 and with 32 bits.
+    suits_host : bool
+        Whether a processor finds the hits among them sooner than a graphics card.
+    hits_of : sequence of (int, Hit)
+        Hits that are known already, with the numbers of their queries.
+    """
+
+    scores: Scores
+    details: Details
+    survivors: Survivors | None = None
+    bin_width: int = BIN
+    n_wider: tuple[int, int] = (0, 0)
+    suits_host: bool = False
+    hits_of: Sequence[tuple[int, Hit]] = ()
+
+
+class Search(Protocol[Batch_contra, Details]):
+    """One query against the targets. Several threads may use it at a time."""
+
+    @property
+    def length(self) -> int:
+        """Cells for each residue of the targets: number of nodes of a profile."""
+
+    def start_scoring(self, session: Session, batch: Batch_contra) -> Callable[[], Scored[Details]]:
+        """Start scoring a batch; return what waits for the result and returns it."""
+
+    def start_hits(self, session: Session, scored: Scored[Details]) -> Callable[[], tuple[Hit, ...]]:
+        """Start looking at what may be a hit; return what waits for the reported ones, in the order of rows."""
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, score and E-value of a target, known by its integer score, that need not be a hit."""
+
+
+class Cutter(Protocol[Batch]):
+    """Cuts the rows for one device, as many as suit it."""
+
+    def end(self, first: int, last: int) -> int:
+        """Return where a unit ends that begins at row `first`: at row `last` or before."""
+
+    def batch(self, first: int, last: int) -> Batch:
+        """Return the rows of a unit."""
+
+    def measure(self, cells: float, seconds: float) -> None:
+        """Take note of the time that a unit took."""
+
+    def shrink(self, batch: Batch) -> bool:
+        """Cut less than this batch from now on, for which memory was too short; return False if that cannot be."""
+
+
+Storing = Callable[[RunFile], None]
+"""Stores in a run what was computed."""
+
+
+def nothing_concluded(run: RunFile, number: int, search: Search[Any, Any], session: Session) -> Storing:
+    """Return what stores nothing."""
+    return lambda run: None
+
+
+@dataclass(frozen=True)
+class Plan(Generic[Batch]):
+    """What an engine wants to have computed: each query with all rows.
+
+    What is called with a run reads it only, perhaps in another thread than that of the writer.
+
+    Attributes
+    ----------
+    queries : sequence of int
+        Their numbers, in the order in which they are searched.
+    n_rows : int
+        Of the targets.
+    n_cells : float
+        Of all queries with all rows.
+    search_of : callable
+        Returns the search of a query by its number.
+    cutter_for : callable
+        Returns what cuts for a device.
+    concluded : callable
+        Computes what is left when all rows of a query are stored; returns what stores it.
+    has_host : bool
+        Whether there may be something that suits a processor beside a graphics card.
+    """
+
+    queries: Sequence[int]
+    n_rows: int
+    n_cells: float
+    search_of: Callable[[RunFile, int], Search[Batch, Any]]
+    cutter_for: Callable[[Device], Cutter[Batch]]
+    concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
+    has_host: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Query(Generic[Batch]):
+    """A query that is being computed.
+
+    Attributes
+    ----------
+    number : int
+    search : Search
+    ranges : list of (int, int)
+        Rows that are in nobody's hands; the planner's.
+    owner : Cutter or None
+        Of the executor that goes on with it.
+    n_left : int
+        Rows that are not stored; the writer's, as the following.
+    n_hits : int
+    best : (int, int) or None
+        The highest score so far and its row; None if scores of an earlier worker have to be looked through.
+    """
+
+    number: int
+    search: Search[Batch, Any]
+    ranges: list[tuple[int, int]]
+    owner: Cutter[Batch] | None
+    n_left: int
+    n_hits: int
+    best: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Generic[Batch]):
+    """What an executor computes in one go: rows `first` to `last` with a query, or no rows: what is left at its end."""
+
+    query: Query[Batch]
+    first: int = 0
+    last: int = 0
+
+    @property
+    def is_end(self) -> bool:
+        """Whether all rows are stored, and the query is to be concluded."""
+        return self.first == self.last
