@@ -60,6 +60,10 @@ _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
 
 
+_LISTED = threading.Lock()
+"""Held while devices are listed to open one: drivers crash if another thread asks while they are being woken."""
+
+
 def wake_drivers() -> int:
     """Let the drivers find their devices while other threads of this process go on; return the number of platforms.
 
@@ -107,9 +111,10 @@ def driver_device(device: Device) -> cl.Device:
     DeviceNotFound
         If it is gone, or another one has its place now.
     """
-    for number, handle in driver_devices():
-        if number == device.id and product_name(handle) == device.name:
-            return handle
+    with _LISTED:
+        for number, handle in driver_devices():
+            if number == device.id and product_name(handle) == device.name:
+                return handle
     raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
 
 

@@ -54,6 +54,9 @@ _OUT_OF_MEMORY = {
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
 
+_COMPILER = threading.Lock()
+"""One thread compiles at a time: Python's warnings, which compilers give, are those of all threads."""
+
 CACHE_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
 
@@ -286,7 +289,7 @@ class OpenCLSession:
         key = (source, entry, *sorted(defines.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            with self._translated(), self._told_of():
+            with self._translated(), self._told_of(), _COMPILER:
                 program = build(self._context, self.device.name, source, defines)
                 kernel = self._kernels[key] = cl.Kernel(program, entry)
         return kernel

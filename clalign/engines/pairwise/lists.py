@@ -37,7 +37,7 @@ def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[Pair
     search = PairSearch(inputs)
     plan = Plan(
         [ALL], len(pairs), float(cells.sum()), lambda run, number: search,
-        lambda device: PairCutter(pairs, cells, device.kind),
+        lambda device: PairCutter(pairs, cells, device.kind, PORTION),
     )  # fmt: skip
     return plan, repeated
 
@@ -65,7 +65,7 @@ class PairCutter:
     pairs: Pairs
     cells: npt.NDArray[np.int64]
     device_kind: str
-    most: int = PORTION
+    most: int
 
     def end(self, first: int, last: int) -> int:
         """Return where the pairs end that take a device about the time of a batch."""

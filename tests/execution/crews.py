@@ -1,0 +1,210 @@
+"""Runs of several devices: a small search of each engine, and devices that are slow or fail."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.compute import opening
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import ReferenceSession, Session
+from clalign.databases.examples import load_examples
+from clalign.engines.engine import engine_named
+from clalign.engines.export import export
+from clalign.engines.pairwise import lists
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.execution import pace
+from clalign.execution.job import Task
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.run_file import create_run, open_run
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.specs import Spec
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+BUILT = GOLDEN / "sequences" / "built.fa"
+PROFILES = {example.id: Path(str(example.profiles)) for example in load_examples()}
+LIBRARIES = {
+    "hmmer2": [GOLDEN / "profiles" / "globins_ls.hmm", GOLDEN / "profiles" / "rrm_ls.hmm"],
+    "hmmer3": [PROFILES["globins4"], PROFILES["rrm_1_hmmer3"]],
+}
+ENGINES = ("hmmer2", "hmmer3", "sw", "fitted", "pairs")
+WAIT = 60.0
+VARYING = r"Date: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*"
+"""What an export says of the hour, the speed, and the arithmetic of a device."""
+
+
+def spec_of(engine: str, folder: Path) -> Spec:
+    """Return a search of an engine with some hits, its files in a folder."""
+    if engine in LIBRARIES:
+        path = folder / f"{engine}.hmm"
+        path.write_text("".join(file.read_text() for file in LIBRARIES[engine]))
+        return SearchSpec(str(path), str(BUILT), evalue=1000.0, f1=0.2)
+    if engine == "pairs":
+        return PairwiseSpec(str(BUILT), str(BUILT), in_step=True)
+    path = folder / "queries.fa"
+    path.write_text("".join(f">{record}" for record in BUILT.read_text().split(">")[1:4]))
+    statistics: Any = "fitted" if engine == "fitted" else "auto"
+    return PairwiseSpec(str(path), str(BUILT), evalue=1e4, top=9, statistics=statistics)
+
+
+def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each query have a dozen units or more, whatever the speed of the machine."""
+    monkeypatch.setattr(pace, "residue_limit", lambda device: 500)
+    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(lists, "PORTION", 2)
+
+
+class Odd(ReferenceSession):
+    """A device of which a test says what happens when a unit is started, and when it is collected."""
+
+    def __init__(self, inner: Session, starting: Callable[[int], None], collecting: Callable[[int], None]) -> None:
+        super().__init__(inner.device, inner.check)
+        self.inner, self.starting, self.collecting, self.n_started = inner, starting, collecting, 0
+
+    def start(self, stage: Any, batch: Any, model: Any) -> Any:
+        self.n_started += 1
+        number = self.n_started
+        self.starting(len(batch))
+        wait = self.inner.start(stage, batch, model)
+
+        def collect() -> Any:
+            self.collecting(number)
+            return wait()
+
+        return collect
+
+    def second_queue(self) -> Session:
+        return self.inner.second_queue()
+
+    def __exit__(self, *what: Any) -> None:
+        self.inner.__exit__(*what)
+
+
+class Devices:
+    """The devices of a run by their words; the others wait for an odd one, so that it has its share."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, has_odd: bool = False) -> None:
+        self.has_begun = threading.Event()
+        self.is_released = threading.Event()
+        self.is_hanging = threading.Event()
+        self.first = ""
+        self.opened: list[str] = []
+        if not has_odd:
+            self.has_begun.set()
+        self.real = pick_device("auto")
+        monkeypatch.setattr(opening, "open_session", self.open)
+
+    def pick(self, words: str) -> Device:
+        """Return a device that is known by the words."""
+        words = self.first if words == "auto" else words
+        device = REFERENCE if words.startswith("reference") else self.real
+        return replace(device, name="A device", driver=words)
+
+    def open(self, device: Device, check: Callable[[], None], building: Any) -> Session:
+        words = device.driver
+        self.opened.append(words)
+        inner = open_session(device if device.kind == "reference" else self.real, check, building)
+        inner.device = device
+        acts = {"failing": self.fail, "hanging": self.hang, "stuck": self.stick, "slow": self.be_slow}
+        act = acts.get(words.split()[0])
+
+        def starting(n_rows: int) -> None:
+            if act is None and words != "tight":
+                self.wait(self.has_begun, check)
+            elif act != self.fail:
+                self.has_begun.set()
+            if words == "tight" and n_rows > 1:
+                raise OutOfDeviceMemory("This device is full.", "Close other programs.")
+
+        return Odd(inner, starting, lambda number: act(number, check) if act else None)
+
+    @staticmethod
+    def wait(event: threading.Event, check: Callable[[], None]) -> None:
+        for _ in range(int(WAIT / 0.01)):
+            check()
+            if event.wait(0.01):
+                return
+        raise AssertionError("what a test waits for does not come")
+
+    def fail(self, number: int, check: Callable[[], None]) -> None:
+        if number > 4:
+            if self.opened.count("failing") > 1:
+                self.has_begun.set()
+            raise DeviceError("The cable is loose.", "Fasten it.")
+
+    def hang(self, number: int, check: Callable[[], None]) -> None:
+        self.is_hanging.set()
+        self.wait(self.is_released, check)
+
+    def stick(self, number: int, check: Callable[[], None]) -> None:
+        self.is_hanging.set()
+        assert self.is_released.wait(WAIT)
+
+    def be_slow(self, number: int, check: Callable[[], None]) -> None:
+        self.wait(self.is_released, check)  # until others have done much of the work
+
+
+class Counting(QuietContext):
+    """Calls something after so many stored units, and keeps the warnings."""
+
+    def __init__(self, after: int = 0, then: Callable[[], None] = lambda: None) -> None:
+        self.left, self.then, self.texts = after, then, list[str]()
+
+    def partial(self, **facts: Any) -> None:
+        self.left -= 1
+        if not self.left:
+            self.then()
+
+    def warn(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def computed(
+    spec: Spec, path: Path, devices: Devices, words: tuple[str, ...], context: JobContext | None = None
+) -> dict[str, Any]:
+    """Compute a run, or go on with it, with the devices of these words; return its summary."""
+    name = "plan7" if isinstance(spec, SearchSpec) else "pairwise"
+    devices.first = words[0]
+    facts = {"engine": name, "spec": spec.to_dict(), "state": "new"}
+    with open_run(path, writable=True) if path.exists() else create_run(path, **facts) as run:
+        task = Task(run, spec, devices.pick, context or QuietContext(), beside=words[1:])
+        summary: dict[str, Any] = engine_named(name).compute(task)
+        return summary
+
+
+def exports(path: Path, folder: Path) -> dict[str, str]:
+    """Return what every writer makes of a run."""
+    folder.mkdir()
+    with open_run(path) as run:
+        name = run.fact("engine")
+    for what in engine_named(name).writers:
+        export(path, what, folder / what)
+    return {file.name: re.sub(VARYING, "", file.read_text()) for file in folder.iterdir()}
+
+
+def content(path: Path) -> dict[str, Any]:
+    """Return what a run holds, apart from the ids of hits, the pieces and the times of its units."""
+    with open_run(path) as run:
+        numbers = range(run.n_profiles())
+        return {
+            "cards": run.profiles(),
+            "best": [run.best(number) for number in numbers],
+            "hits": [repr(list(run.hits(number))) for number in numbers],
+            "scores": [
+                [v for _, _, values in run.scores(number) for v in values.tolist()] for number in (-1, *numbers)
+            ],
+            "histogram": [[part.tolist() for part in run.histogram(number)] for number in numbers],
+            "funnel": [run.funnel(number) for number in numbers],
+            "survivors": [run.survivors(number, "msv") for number in numbers],
+            "cells": run.work_done()[0],
+            "state": run.state,
+        }

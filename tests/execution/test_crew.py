@@ -1,0 +1,186 @@
+"""Several devices compute one run: the same whatever each does of it, in whatever order, and whoever fails."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import pytest
+
+from clalign.errors import Cancelled, DeviceError
+from clalign.execution import crew, planner
+from clalign.execution.writer import Writer
+from clalign.runs.run_file import open_run
+
+sys.path.insert(0, str(Path(__file__).parent))
+from crews import ENGINES, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+
+Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
+
+
+@pytest.fixture(autouse=True)
+def units(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_units(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all input."""
+    return tmp_path_factory.mktemp("input")
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> Expected:
+    """What a run of an engine holds, and its exports, if one device computes it."""
+    found: dict[str, Any] = {}
+
+    def of(engine: str) -> Any:
+        if engine not in found:
+            path = folder / f"{engine}.clalign"
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one",))
+            found[engine] = content(path), exports(path, folder / engine)
+        return found[engine]
+
+    return of
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("one", "two"), ""),
+        (("one", "two", "reference"), ""),
+        (("one", "slow"), ""),
+        (("failing", "two"), "The other devices go on"),
+        (("one", "tight", "reference"), "smaller batches"),
+    ],
+    ids=lambda words: words[-2] if isinstance(words, tuple) else "",
+)
+def test_several_give_what_one_gives(
+    words: tuple[str, ...],
+    told: str,
+    engine: str,
+    expected: Expected,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    devices = Devices(monkeypatch, has_odd=not {"slow", "failing", "tight"}.isdisjoint(words))
+    context = Counting(4, devices.is_released.set)
+    path = tmp_path / "run.clalign"
+    computed(spec_of(engine, folder), path, devices, words, context)
+    assert any(told in text for text in context.texts) or not told
+    assert devices.opened.count("failing") == 2 * ("failing" in words), "it is tried once more"
+    assert content(path) == expected(engine)[0]
+    assert exports(path, tmp_path / "exports") == expected(engine)[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_any_order_of_results_gives_the_same(
+    engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that can be computed is, before any of it is stored; then it comes in any order."""
+    chance, order = random.Random(engine), list[Any]()
+
+    class Shuffled:
+        def __init__(self) -> None:
+            self.coming: SimpleQueue[Any] = SimpleQueue()
+            self.there: list[Any] = []
+            self.put = self.coming.put
+
+        def get(self, timeout: float) -> Any:
+            try:
+                while True:
+                    self.there.append(self.coming.get(timeout=timeout))
+            except Empty:
+                if not self.there:
+                    raise
+            is_result = [getattr(call, "func", None) in stores for call in self.there]
+            n = is_result.index(False) if False in is_result else len(self.there)
+            call = self.there.pop(chance.randrange(n) if n else 0)
+            if n:
+                order.append((call.args[0].query.number, call.args[0].first))
+            return call
+
+    stores: list[Any] = []
+    monkeypatch.setattr(crew, "SimpleQueue", Shuffled)
+    monkeypatch.setattr(planner, "MOST_OUT", 1000)
+
+    class Noted(Writer):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            stores.extend([self.store, self.conclude])
+
+    monkeypatch.setattr("clalign.execution.job.Writer", Noted)
+    path = tmp_path / "run.clalign"
+    computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one", "two"))
+    assert len(order) > 10
+    assert order != sorted(order)
+    assert content(path) == expected(engine)[0]
+    assert exports(path, tmp_path / "exports") == expected(engine)[1]
+
+
+@pytest.mark.parametrize("engine", ["hmmer2", "sw", "pairs"])
+@pytest.mark.parametrize("odd", ["hanging", "stuck"])
+def test_a_stop_is_heard_while_a_device_hangs(
+    odd: str, engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices, asked = Devices(monkeypatch, has_odd=True), list[float]()
+
+    class Stopping(Counting):
+        def check(self) -> None:
+            if self.left <= 0 and devices.is_hanging.is_set():
+                asked.append(time.monotonic())
+                raise Cancelled
+
+    path, spec = tmp_path / "run.clalign", spec_of(engine, folder)
+    before = set(threading.enumerate())
+    with pytest.raises(Cancelled):
+        computed(spec, path, devices, ("one", odd), Stopping(3))
+    assert time.monotonic() - asked[0] < 1.0
+    devices.is_released.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(WAIT)
+    with open_run(path) as run:
+        assert run.state == "stopped"
+        assert run.work_done()[0] > 0
+    computed(spec, path, devices, ("one", "two"))
+    assert content(path) == expected(engine)[0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_of_the_last_one_comes_out_and_what_is_stored_stays(
+    engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices, context = Devices(monkeypatch), Counting()
+    path, spec = tmp_path / "run.clalign", spec_of(engine, folder)
+    with pytest.raises(DeviceError, match="cable is loose") as caught:
+        computed(spec, path, devices, ("failing", "failing too"), context)
+    assert "failed twice" in caught.value.hint
+    assert len([text for text in context.texts if "once more" in text]) == 2
+    assert len([text for text in context.texts if "other devices" in text]) == 1
+    with open_run(path) as run:
+        assert run.state == "failed"
+        cells = run.work_done()[0]
+    assert 0 < cells < expected(engine)[0]["cells"]
+    stored = Counting()
+    computed(spec, path, devices, ("one", "two"), stored)
+    assert content(path) == expected(engine)[0]
+
+
+def test_a_fault_of_the_program_ends_all(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> Any:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("clalign.execution.executor.pack_scores", broken)
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        computed(spec_of("hmmer2", folder), tmp_path / "run.clalign", Devices(monkeypatch), ("one", "two"))
+    with open_run(tmp_path / "run.clalign") as run:
+        assert run.state == "stopped"

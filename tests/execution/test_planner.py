@@ -1,0 +1,141 @@
+"""Every row is handed out until it is stored, and every query is concluded once, whoever asks and whoever fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clalign.execution import planner as module
+from clalign.execution.planner import Planner
+from clalign.execution.units import Plan, Scored, Unit
+from clalign.execution.writer import Writer
+from clalign.jobs import QuietContext
+from clalign.runs.run_file import BatchResult
+from clalign.values.hits import Scores
+
+
+class Begun:
+    """What a planner asks of a run."""
+
+    def __init__(self, finished: dict[int, list[tuple[int, int]]], bests: set[int]) -> None:
+        self.ranges, self.bests = finished, bests
+
+    def finished(self, number: int) -> list[tuple[int, int]]:
+        return self.ranges.get(number, [])
+
+    def best(self, number: int) -> dict[str, Any] | None:
+        return {} if number in self.bests else None
+
+    def n_hits(self, number: int | None) -> int:
+        return 5
+
+    def work_done(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def add_batch(self, *given: Any) -> None:
+        """Keep nothing."""
+
+
+class Step:
+    """Cuts so many rows."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def end(self, first: int, last: int) -> int:
+        return min(first + self.n, last)
+
+
+def planner_of(n_queries: int, n_rows: int, n_executors: int = 1) -> Planner[Any]:
+    plan = Plan[Any](range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None)
+    return Planner(plan, n_executors)
+
+
+@given(
+    st.integers(0, 4), st.integers(0, 20), st.lists(st.integers(1, 7), min_size=1, max_size=3), st.randoms(),
+    st.sets(st.integers(0, 20), max_size=4),
+)  # fmt: skip
+def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int], chance: Any, cuts: set[int]) -> None:
+    edges = sorted(cut for cut in cuts if cut < n_rows)
+    done = list(zip(edges[::2], edges[1::2], strict=False))
+    run: Any = Begun({0: done, 1: [(0, n_rows)] if n_rows else []}, {1} if n_rows else set())
+    planner, cutters = planner_of(n_queries, n_rows, len(sizes)), [Step(n) for n in sizes]
+    rows, ends = Counter[tuple[int, int]](), Counter[int]()
+    held: list[Unit[Any]] = []
+    n_failures = 9
+    while True:
+        unit = planner.take(run, chance.choice(cutters)) if len(held) < 6 else None
+        if unit is not None:
+            held.append(unit)
+        elif not held:
+            break
+        if held and (unit is None or chance.random() < 0.6):
+            unit = held.pop(chance.randrange(len(held)))
+            if n_failures and chance.random() < 0.3:
+                n_failures -= 1
+                planner.give_back([unit])
+                continue
+            if unit.is_end:
+                assert unit.query.n_left == 0, "all rows come before the end"
+                ends[unit.query.number] += 1
+            rows.update((unit.query.number, row) for row in range(unit.first, unit.last))
+            planner.stored(unit)
+    assert not planner.wait()
+    known = {(0, row) for first, last in done for row in range(first, last)}
+    wanted = {(number, row) for number in range(n_queries) for row in range(n_rows)} - known
+    wanted -= {(1, row) for row in range(n_rows)}
+    assert rows == Counter(wanted)
+    assert ends == Counter(number for number in range(n_queries) if not (number == 1 and n_rows))
+
+
+def taken_by(planner: Planner[Any], run: Any, cutter: Any) -> Unit[Any]:
+    unit = planner.take(run, cutter)
+    assert unit is not None
+    return unit
+
+
+def test_each_has_a_query_of_its_own_as_long_as_there_are_some() -> None:
+    """So that its rows stay in its memory; in the end they share what is left."""
+    run: Any = Begun({}, set())
+    planner, one, two = planner_of(2, 6, 2), Step(2), Step(3)
+    taken: list[tuple[int, int, int]] = []
+    for cutter in (one, two, one, two, two):
+        unit = taken_by(planner, run, cutter)
+        taken.append((unit.query.number, unit.first, unit.last))
+    assert taken == [(0, 0, 2), (1, 0, 3), (0, 2, 4), (1, 3, 6), (0, 4, 6)]
+
+
+def test_what_comes_back_is_first_and_cut_as_it_suits_who_asks() -> None:
+    run: Any = Begun({}, set())
+    planner, large, small = planner_of(1, 12), Step(6), Step(2)
+    planner.give_back([taken_by(planner, run, large)])
+    again = [taken_by(planner, run, small) for _ in range(3)]
+    assert [(unit.first, unit.last) for unit in again] == [(0, 2), (2, 4), (4, 6)]
+
+
+def test_no_more_is_handed_out_than_is_stored_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_OUT", 3)
+    run: Any = Begun({}, set())
+    planner, step = planner_of(1, 9), Step(1)
+    units = [taken_by(planner, run, step) for _ in range(3)]
+    assert planner.take(run, step) is None
+    assert planner.wait(), "there is more"
+    planner.stored(units[0])
+    assert planner.take(run, step) is not None
+
+
+def test_the_writer_counts_what_is_done() -> None:
+    run: Any = Begun({}, set())
+    planner, cutter = planner_of(1, 4), Step(2)
+    writer = Writer(run, planner, QuietContext())
+    for unit in reversed([taken_by(planner, run, cutter), taken_by(planner, run, cutter)]):
+        scores = Scores(np.arange(unit.first, unit.last), np.array([7, 7], np.int32))
+        writer.store(unit, Scored(scores, None), BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device"))
+        assert unit.query.best == (7, unit.first), "of equal ones the first"
+    assert (writer.done_cells, writer.gcups) == (2e6, pytest.approx(2e-3))
+    assert unit.query.n_left == 0
