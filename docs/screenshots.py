@@ -28,13 +28,13 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
-from clalign.ui.engines.plan7.ladder_page import LadderPage
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.explain_sheet import ExplainSheet
 from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.rung_page import RungPage
 from clalign.ui.worker_process import default_worker
 
 WAIT_SECONDS = 600
@@ -85,13 +85,13 @@ def open_example(window: MainWindow, folder: Path) -> None:
     """Open the files of an example together; the search sheet opens."""
     controller = window.controller
     controller.sources.open_paths([str(folder / "rrm_1.hmm"), str(folder / "swissprot_sample.fasta.gz")])
-    wait_until(lambda: controller.search.run_sheet is not None, "The search sheet")
+    wait_until(lambda: controller.search.sheet is not None, "The search sheet")
 
 
 def run_search(window: MainWindow) -> ResultsPage:
     """Press "Run search" and wait for the end."""
     controller = window.controller
-    controller.search.run_search()
+    controller.search.run()
     wait_until(lambda: controller.queue.current is None and controller.page is not None, "The end of the search")
     page = controller.page
     assert page is not None
@@ -104,8 +104,8 @@ def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> Non
     controller = window.controller
     controller.sources.open_paths([str(folder / "domains.hmm")])
     wait_until(lambda: controller.inspector.is_idle, "The profiles")
-    controller.search.open_run_sheet()
-    controller.search.run_search()
+    controller.search.open_sheet()
+    controller.search.run()
     wait_until(lambda: bool(controller.queue.current and controller.queue.current.fraction > 0.35), "The search", 5)
     shots.take("running", 0)
     wait_until(lambda: controller.queue.current is None, "The end of the search")
@@ -169,8 +169,8 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     controller.sources.open_paths([str(alignment)])
     wait_until(lambda: controller.inspector.is_idle, "The alignment")
     shots.take("alignment-file")
-    controller.building.build(str(alignment), True)
-    wait_until(lambda: controller.search.run_sheet is not None, "The profile")
+    controller.search.building.build(str(alignment), True)
+    wait_until(lambda: controller.search.sheet is not None, "The profile")
     shots.take("search-hmmer3")
     page = run_search(window)
     window.messages.clear_passed()
@@ -189,7 +189,7 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     page.funnel.rows[3].passed.click()
     wait_until(lambda: bool(page.funnel.table.rows), "The sequences")
     shots.take("filters")
-    controller.filters.explain_hit()
+    controller.explanations.explain_hit()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     wait_until(lambda: bool(sheet.value), "The explanation")
@@ -208,7 +208,7 @@ def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> N
     controller.workspace.choose_queries(queries)
     controller.pairs.open_sheet()
     shots.take("compare")
-    controller.pairs.compare()
+    controller.pairs.run()
     wait_until(lambda: controller.queue.current is None and isinstance(controller.page, PairPage), "The comparison")
     page = controller.page
     assert isinstance(page, PairPage)
@@ -230,21 +230,21 @@ def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path)
     controller.show_start()
     controller.sources.open_paths([str(folder / "thioesterase.hmm")])
     wait_until(lambda: controller.inspector.is_idle, "The profile")
-    controller.labs.calibrate()
+    controller.search.calibrating.calibrate()
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
     sheet.run_button.click()
     wait_until(lambda: bool(sheet.fits) and controller.inspector.is_idle, "The calibration")
     shots.take("calibrate")
-    controller.labs.open_ladder()
+    controller.labs.open("ladder")
     page = controller.labs.page
-    assert isinstance(page, LadderPage)
+    assert isinstance(page, RungPage)
     page.with_experiments.setChecked(False)
     page.run()
     wait_until(lambda: not page.ladder.is_live, "The ladder")
     page.table.selectRow(0)
     shots.take("ladder")
-    controller.labs.open_comparison()
+    controller.labs.open("comparison")
     comparison = controller.labs.page
     assert isinstance(comparison, ComparisonPage)
     for tick in comparison.ticks.values():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
@@ -242,11 +243,11 @@ class PlainTextStyle(QProxyStyle):
     Tooltips and message boxes are labels, too, and a style sees each label before it lays out its text.
     """
 
-    def polish(self, what: object) -> object:
+    def polish(self, what: Any) -> Any:
         """Let a label that would guess show plain text."""
         if isinstance(what, QLabel) and what.textFormat() == Qt.TextFormat.AutoText:
             what.setTextFormat(Qt.TextFormat.PlainText)
-        return super().polish(what)  # type: ignore[call-overload]
+        return super().polish(what)
 
 
 def apply(choice: str) -> Tokens:
@@ -316,8 +317,8 @@ def tabular(font: QFont) -> QFont:
 def blend(over: str, under: str, share: float) -> QColor:
     """Return the color that a share of one color over another gives; opaque, so that cells show no seams."""
     one, other = QColor(over), QColor(under)
-    parts = zip(one.getRgb()[:3], other.getRgb()[:3], strict=True)
-    return QColor(*(round(share * a + (1 - share) * b) for a, b in parts))
+    pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs))
 
 
 def luminance(color: str) -> float:

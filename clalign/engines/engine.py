@@ -67,6 +67,8 @@ class Engine:
         Whether ``-T`` means the ``score`` of a hit or the ``raw`` one.
     judges : bool
         Whether it calls hits significant.
+    title : str
+        What a run of some files is called, with ``{}`` in the place of their names.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Engine:
     queries: str = "queries"
     score_of_option: str = "score"
     judges: bool = False
+    title: str = "Search {}"
 
     def part(self, name: str) -> Any:
         """Return one of the parts of the engine.

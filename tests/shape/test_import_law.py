@@ -1,6 +1,7 @@
 """The import law: a room imports only lower rooms, drivers have one room, and the engine knows no window."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ LEVELS = (
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
-WINDOW = ("", "models", "views", "engines", "controllers", "shell")
+WINDOW = ("", "models", "views", "desk", "engines", "controllers", "shell")
 """The rooms of the window, lowest first; the modules beside them stand below all. An engine knows no other."""
 
 DATA = {"kernels_cl", "resources"}
@@ -307,3 +308,60 @@ def test_nothing_but_the_register_names_an_engine(tmp_path: Path):
     assert names_of_engines(tmp_path) == [
         "clalign/cli/a.py names clalign.engines.plan7.spec", "clalign/cli/a.py names pairwise"
     ]  # fmt: skip
+
+
+ENGINE_WORDS = re.compile(r"pairwise|plan7|hmmer[23]|searchspec", re.IGNORECASE)
+"""What an engine is called, and the formats and specs that only one knows."""
+
+ENGINE_KEYS = {"origin", "direction"}
+"""Of cards and specs, by which engines could be told apart."""
+
+
+STILL_NAMES = {"ui/models/hit_pages.py"}
+"""What has yet to ask the engines."""
+
+
+def engine_words(tree: ast.Module) -> list[str]:
+    """Return every name and every text of a file, but for its documentation, that belongs to an engine."""
+    texts = [
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    found = []
+    for node in ast.walk(tree):
+        if node in texts:
+            continue
+        words = [str(value) for _, value in ast.iter_fields(node) if isinstance(value, str)]
+        found += [word for word in words if ENGINE_WORDS.search(word) or word in ENGINE_KEYS]
+    return found
+
+
+def engines_in_window(root: Path) -> list[str]:
+    """Return where a file of the window names an engine, outside of the engines and the register."""
+    found = []
+    for path in sorted((root / "ui").rglob("*.py")):
+        place = path.relative_to(root).as_posix()
+        if place.count("/") < 3 and place not in ("ui/engines/register.py", *STILL_NAMES):
+            found += [f"{place} names {word}" for word in engine_words(ast.parse(path.read_text("utf-8")))]
+    return found
+
+
+def test_nothing_in_the_window_but_the_register_names_an_engine(tmp_path: Path):
+    assert engines_in_window(ROOT) == []
+    planted = {
+        "ui/views/a.py": '"""As plan7 has it."""\nfrom ..engines.plan7 import b\nimport clalign.engines.pairwise',
+        "ui/shell/a.py": 'def of(card):\n    """Of HMMER3."""\n    return card["origin"] == "hmmer3"',
+        "ui/engines/a.py": "def f(x: SearchSpec) -> str:\n    return x.direction",
+        "ui/engines/register.py": 'USUAL = "plan7"',
+        "ui/engines/plan7/a.py": 'def is_new(card):\n    return card["origin"] == "hmmer3"',
+    }
+    for name, text in planted.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert engines_in_window(tmp_path) == [
+        "ui/engines/a.py names direction",
+        "ui/engines/a.py names SearchSpec",
+        "ui/shell/a.py names origin",
+        "ui/shell/a.py names hmmer3",
+        "ui/views/a.py names engines.plan7",
+        "ui/views/a.py names clalign.engines.pairwise",
+    ]

@@ -241,7 +241,7 @@ def drop() -> Callable[[MainWindow, list[str]], None]:
 def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     """The window after two files were dropped; the search sheet has opened by itself."""
     _drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
     return window
 
 

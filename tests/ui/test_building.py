@@ -39,8 +39,8 @@ def test_search_with_an_alignment_in_two_clicks(
     controller = window.controller
     assert controller.workspace.sequences.is_alignment
     press(window.details, "Search with this alignment…")
-    qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=30000)
-    sheet = controller.search.run_sheet
+    qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=30000)
+    sheet = controller.search.sheet
     assert Path(sheet.spec.profiles) == window.settings.data / "profiles" / "made.hmm"
     assert sheet.spec.targets == files["made.fasta"]
     press(sheet, "Run search")
@@ -55,9 +55,9 @@ def test_a_profile_is_built_and_its_logo_shown(
         window.details.show_source(window.controller.workspace.sources[files["made.sto"]])
         press(window.details, "Build profile")
         qtbot.waitUntil(lambda name=name: str(window.settings.data / "profiles" / name) in
-                        window.controller.profiles.pages, timeout=30000)  # fmt: skip
+                        window.controller.search.profiles.pages, timeout=30000)  # fmt: skip
     assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
-    page = window.controller.profiles.page
+    page = window.controller.search.profiles.page
     qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty._heading.text(), timeout=30000)
 
 
@@ -68,4 +68,4 @@ def test_without_pyhmmer_the_way_to_it_is_said(
     manners(fail="pyhmmer")
     press(window.details, "Build profile")
     qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages), timeout=30000)
-    assert window.controller.profiles.page is None
+    assert window.controller.search.profiles.page is None

@@ -65,8 +65,8 @@ def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: P
 def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
     card = window.start.cards[0]
     QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
-    assert Path(window.controller.search.run_sheet.spec.profiles).name == card.example.profiles.name
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    assert Path(window.controller.search.sheet.spec.profiles).name == card.example.profiles.name
     assert not window.settings.recent
 
 
@@ -145,7 +145,7 @@ def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: C
 
 
 def test_disabled_buttons_say_why(window: MainWindow) -> None:
-    window.controller.search.open_run_sheet()
+    window.controller.search.open_sheet()
     window.controller.workspace.devices_known = False
     window.devices.show_devices()
     for found in window.findChildren(QPushButton):
@@ -154,7 +154,7 @@ def test_disabled_buttons_say_why(window: MainWindow) -> None:
 
 
 def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
-    sheet = loaded.controller.search.run_sheet
+    sheet = loaded.controller.search.sheet
     reached = set()
     for _ in range(40):
         focused = loaded.focusWidget()
@@ -211,5 +211,5 @@ def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str])
 
 
 def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
-    loaded.controller.search.open_run_sheet()
+    loaded.controller.search.open_sheet()
     assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1

@@ -17,7 +17,9 @@ PAIR_FORMS = PairRunView.export_forms
 @pytest.mark.parametrize("forms", [ProfileRunView.export_forms, PAIR_FORMS])
 def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, forms: Any) -> None:
     counts = {"all": 3, "filtered": 3, "selected": 1}
-    sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
+    sheet = ExportSheet(
+        ExportChoices("hits", counts, tmp_path, forms, PairRunView.export_columns if forms is PAIR_FORMS else None)
+    )
     qtbot.addWidget(sheet)
     sheet.resize(560, 900)
     sheet.show()

@@ -6,9 +6,10 @@ import pytest
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.ui.engines.plan7.form import PRESETS, SearchForm, option_fields
+from clalign.ui.engines.plan7.notices import notices, reason_not_to_run
 from clalign.ui.models import device_words
 from clalign.ui.models.scripts import as_command, as_python
-from clalign.ui.models.workspace import Source, Workspace, notices
+from clalign.ui.models.workspace import Source, Workspace
 from clalign.values.devices import REFERENCE, Device
 
 
@@ -89,14 +90,14 @@ def test_notices_say_what_is_wrong_with_a_combination() -> None:
 
 def test_the_reason_not_to_run(qtbot: Any) -> None:
     space = Workspace()
-    assert space.reason_not_to_run() == "Choose a profile and sequences first."
+    assert reason_not_to_run(space) == "Choose a profile and sequences first."
     space.put(profile())
     space.put(Source("s.fasta", "sequences"))
     space.choose("s.fasta")
-    assert "being read" in space.reason_not_to_run()
+    assert "being read" in reason_not_to_run(space)
     space.put(sequences())
     space.set_devices([READY])
-    assert space.reason_not_to_run() == ""
+    assert reason_not_to_run(space) == ""
 
 
 def test_automatic_is_the_fastest_usable_gpu_then_cpu_then_the_reference(qtbot: Any) -> None:

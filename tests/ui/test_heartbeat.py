@@ -131,9 +131,9 @@ def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
     controller = window.controller
     if controller.page is None:
-        qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=30000)
+        qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=30000)
     else:
-        controller.search.open_run_sheet()
+        controller.search.open_sheet()
     heart, before = Heart(), controller.page
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000, timeout=30000)
@@ -158,9 +158,9 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     controller.inspector.find_devices(refresh=False)
     qtbot.waitUntil(lambda: controller.workspace.devices_known, timeout=120000)
     controller.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
-    qtbot.waitUntil(lambda: controller.search.run_sheet is not None, timeout=60000)
+    qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=60000)
     heart = Heart()
-    controller.search.run_search()
+    controller.search.run()
     qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=120000)
     qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0, timeout=30000)
     longest = heart.longest

@@ -14,19 +14,20 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.errors import InputError, OptionError
 from clalign.ui import formatting
-from clalign.ui.controllers import job_controller
+from clalign.ui.desk import job_controller
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
-from clalign.ui.engines.plan7.ladder import LadderView
-from clalign.ui.engines.plan7.ladder_page import LadderPage
+from clalign.ui.engines.plan7.ladder import LADDER
 from clalign.ui.engines.plan7.sheet import RunSheet
+from clalign.ui.engines.register import ladders
 from clalign.ui.models.comparison import ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
 from clalign.ui.models.figures import linear_ticks, log_ticks, tick_text
-from clalign.ui.models.rungs import known_experiments, known_rungs
+from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.figure_view import save_picture
+from clalign.ui.views.rung_page import RungPage
 
 pytestmark = pytest.mark.thorough
 
@@ -34,6 +35,8 @@ LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 Press = Callable[[QWidget, str], None]
+
+NEEDED = {kind: ladder.needed for kind, ladder in ladders().items()}
 
 
 def texts(parent: QWidget) -> str:
@@ -43,10 +46,10 @@ def texts(parent: QWidget) -> str:
 
 
 @pytest.fixture
-def ladder_page(window: MainWindow) -> LadderPage:
+def ladder_page(window: MainWindow) -> RungPage:
     QTest.keyClick(window, Qt.Key.Key_7, CTRL)
     page = window.controller.labs.page
-    assert isinstance(page, LadderPage)
+    assert isinstance(page, RungPage)
     return page
 
 
@@ -63,9 +66,9 @@ def wait_for_end(qtbot: Any, window: MainWindow) -> None:
 
 
 def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
-    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
-    assert [row["name"] for row in ladder_page.ladder.rows] == [row["name"] for row in known_rungs()]
+    assert [row["name"] for row in ladder_page.ladder.rows] == [row["name"] for row in LADDER.known]
     assert not ladder_page.tools["save"].isEnabled()
     manners(pause=0.2)
     press(ladder_page, "Run")
@@ -86,10 +89,10 @@ def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
     assert "66 kB of local memory" in chart.bars[4].note
     kept = list((window.settings.data / "laboratory").glob("ladder-*.json"))
     assert len(kept) == 1
-    assert read_document(str(kept[0]))["rows"][3]["name"] == "final"
+    assert read_document(str(kept[0]), NEEDED)["rows"][3]["name"] == "final"
 
 
-def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_page: LadderPage, press: Press) -> None:
+def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press) -> None:
     press(ladder_page, "Tick none")
     assert not ladder_page.run_button.isEnabled()
     assert "Tick at least one rung" in ladder_page.run_button.toolTip()
@@ -99,7 +102,7 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     QTest.keyClick(table, Qt.Key.Key_Space)
     box = table.visualRect(table.model().index(2, 0))
     QTest.mouseClick(table.viewport(), LEFT, pos=box.topLeft() + QPoint(12, box.height() // 2))
-    names = [row["name"] for row in known_rungs()][1:3]
+    names = [row["name"] for row in LADDER.known][1:3]
     assert ladder_page.ladder.wanted() == names
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
@@ -107,12 +110,12 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     wait_for_end(qtbot, window)
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
-    assert set(known_experiments()) < set(window.controller.queue.current.spec["variants"])
+    assert set(LADDER.experiment_names) < set(window.controller.queue.current.spec["variants"])
     wait_for_end(qtbot, window)
 
 
 def test_a_rung_that_differs_is_told(
-    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(wrong_rung=True)
     press(ladder_page, "Run")
@@ -131,7 +134,7 @@ def test_a_rung_that_differs_is_told(
 
 
 def test_the_ladder_stops_and_keeps_its_rows(
-    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(pause=0.3)
     press(ladder_page, "Run")
@@ -146,7 +149,7 @@ def test_the_ladder_stops_and_keeps_its_rows(
 def test_a_ladder_is_saved_opened_copied_and_drawn(
     qtbot: Any,
     window: MainWindow,
-    ladder_page: LadderPage,
+    ladder_page: RungPage,
     press: Press,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -181,7 +184,7 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
 
 
 def test_the_dock_shows_all_that_is_known_about_a_rung(
-    qtbot: Any, window: MainWindow, ladder_page: LadderPage, press: Press
+    qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press
 ) -> None:
     press(ladder_page, "Run")
     wait_for_end(qtbot, window)
@@ -251,7 +254,7 @@ def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) ->
         window.controller.sources.open_paths([str(tmp_path / name)])
         assert why in window.messages.messages[0].text
         with pytest.raises(InputError, match=why):
-            read_document(str(tmp_path / name))
+            read_document(str(tmp_path / name), NEEDED)
 
 
 def test_a_profile_is_calibrated_and_takes_its_place(
@@ -283,8 +286,8 @@ def test_the_search_sheet_offers_to_calibrate(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Callable[..., None]
 ) -> None:
     drop(window, [files["bare.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
-    press(window.controller.search.run_sheet, "Calibrate…")
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    press(window.controller.search.sheet, "Calibrate…")
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
     for field, text, why in (
@@ -306,7 +309,7 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
     window.controller.sources.open_paths([files["bare.hmm"]])
     qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
     manners(fail="There is too little memory.")
-    window.controller.labs.calibrate()
+    window.controller.search.calibrating.calibrate()
     sheet = window.sheets.sheet
     press(sheet, "Calibrate")
     wait_for_end(qtbot, window)
@@ -338,7 +341,7 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners
 
 
 def test_a_measurement_that_hangs_is_ended(
-    qtbot: Any, window: MainWindow, ladder_page: LadderPage, manners: Callable[..., None], press: Press,
+    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(job_controller, "STALLED_SECONDS", 0.5)
@@ -383,7 +386,7 @@ def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
 
 
 def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:
-    ladder = LadderView(known_rungs())
+    ladder = RungView(LADDER)
     ladder.want_all(False)
     ladder.begin()
     ladder.add_row(fake.rung("basic", 1.0, 1.0))
@@ -391,7 +394,7 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     assert ladder.n_done == 2
     assert ladder.wanted() == ["something new"]
     assert dict(ladder.facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
-    assert ladder.rungs.tsv().count("\n") == len(known_rungs()) + 2
+    assert ladder.rungs.tsv().count("\n") == len(LADDER.known) + 2
 
 
 def test_devices_of_another_machine_are_told_apart(fake: ModuleType, tmp_path: Path) -> None:
@@ -417,7 +420,7 @@ def test_the_fit_is_drawn_over_all_scores() -> None:
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, ending: str) -> None:
-    ladder, comparison = LadderView(known_rungs()), ComparisonView()
+    ladder, comparison = RungView(LADDER), ComparisonView()
     ladder.take(fake.ladder_document(), kept=True)
     comparison.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
     charts = [ladder.chart(), *(ladder.experiment_chart(name) for name in ladder.experiments)]

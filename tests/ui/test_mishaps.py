@@ -121,9 +121,9 @@ def test_a_message_goes_when_its_run_is_continued(
 
 
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clalign.ui.controllers.job_controller.run_name", lambda spec, now: "same")
+    monkeypatch.setattr("clalign.ui.desk.job_controller.run_name", lambda spec, now: "same")
     controller = loaded.controller
-    spec = controller.search.run_sheet.spec
+    spec = controller.search.sheet.spec
     runs = [controller.jobs.search(spec), controller.jobs.search(spec)]
     qtbot.waitUntil(lambda: controller.queue.current is None, timeout=30000)
     assert len(set(runs)) == 2
@@ -135,17 +135,17 @@ def test_a_folder_for_runs_that_cannot_be_made_is_told(loaded: MainWindow, press
     loaded.settings.data = loaded.settings.config / "preferences.json"
     press(loaded, "Run search")
     assert "could not be made because" in loaded.messages.messages[0].text
-    assert loaded.controller.search.run_sheet is not None
+    assert loaded.controller.search.sheet is not None
     assert not loaded.controller.queue.items
 
 
 def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
-    sheet = loaded.controller.search.run_sheet
+    sheet = loaded.controller.search.sheet
     editor = next(e for e in sheet.findChildren(QLineEdit) if e.isVisible())
     editor.setFocus()
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
-    assert loaded.controller.search.run_sheet is None
+    assert loaded.controller.search.sheet is None
 
 
 def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:
@@ -210,7 +210,7 @@ def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files
     loaded.sheets.close_sheet()
     assert space.sources[str(path)].alphabet_found == "amino"
     path.write_text(">d\nACGTACGTACGT\n")
-    loaded.controller.search.open_run_sheet()
+    loaded.controller.search.open_sheet()
     assert space.sources[str(path)].state == "reading"
     assert "changed on disk and is read again" in loaded.messages.messages[0].text
     qtbot.waitUntil(lambda: space.sources[str(path)].state == "ready", timeout=30000)

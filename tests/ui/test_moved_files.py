@@ -179,7 +179,7 @@ def test_an_explanation_comes_when_its_file_is_located(
     page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.hits.n_all) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
-    window.controller.filters.explain_hit()
+    window.controller.explanations.explain_hit()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     locate = lambda: [b for b in sheet.findChildren(QPushButton) if b.text() == LOCATE_TITLE and b.isVisible()]  # noqa: E731

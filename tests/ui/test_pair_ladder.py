@@ -13,12 +13,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.ui import formatting
-from clalign.ui.engines.pairwise.ladder import PairLadderView
-from clalign.ui.engines.pairwise.ladder_page import PairLadderPage
-from clalign.ui.engines.plan7.ladder_page import LadderPage
+from clalign.ui.engines.pairwise.ladder import LADDER
+from clalign.ui.engines.register import ladders
 from clalign.ui.models.documents import read_document
-from clalign.ui.models.rungs import known_pair_rungs, published_pair_device
+from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.rung_page import RungPage
 
 pytestmark = pytest.mark.thorough
 
@@ -35,15 +35,17 @@ def wait_for_end(qtbot: Any, window: MainWindow) -> None:
 
 
 @pytest.fixture
-def page(window: MainWindow) -> PairLadderPage:
+def page(window: MainWindow) -> RungPage:
     """The page, reached from the first ladder by its chooser."""
     QTest.keyClick(window, Qt.Key.Key_7, Qt.KeyboardModifier.ControlModifier)
     first = window.controller.labs.page
-    assert isinstance(first, LadderPage)
+    assert isinstance(first, RungPage)
+    assert first.ladder.of.kind == "ladder"
     first.ladders.setFocus()
     QTest.keyClick(first.ladders, Qt.Key.Key_Down)
     found = window.controller.labs.page
-    assert isinstance(found, PairLadderPage)
+    assert isinstance(found, RungPage)
+    assert found.ladder.of is LADDER
     assert first.ladders.currentText() == "Plan7 Viterbi"
     return found
 
@@ -55,13 +57,13 @@ def type_into(field: QWidget, text: str) -> None:
 
 
 def test_the_pairs_are_run_and_rows_arrive_live(
-    qtbot: Any, window: MainWindow, page: PairLadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
-    assert [row["name"] for row in page.ladder.rows] == [row["name"] for row in known_pair_rungs()]
-    assert page.pairs.text() == formatting.count(1000)
+    assert [row["name"] for row in page.ladder.rows] == [row["name"] for row in LADDER.known]
+    assert page.fields["pairs"].text() == formatting.count(1000)
     assert "Smith-Waterman" in window.windowTitle()
     manners(pause=0.2)
-    type_into(page.length, "256")
+    type_into(page.fields["length"], "256")
     press(page, "Run")
     job = window.controller.queue.current.spec
     assert job == {
@@ -79,22 +81,22 @@ def test_the_pairs_are_run_and_rows_arrive_live(
     assert (page.figure.chart.bars[1].value, page.figure.chart.bars[1].beside) == (4.0, 2.57)
     kept = list((window.settings.data / "laboratory").glob("smith_waterman_ladder-*.json"))
     assert len(kept) == 1
-    assert read_document(str(kept[0]))["length"] == 256
+    assert read_document(str(kept[0]), {kind: ladder.needed for kind, ladder in ladders().items()})["length"] == 256
 
 
-def test_numbers_that_make_no_sense_are_told(page: PairLadderPage) -> None:
-    type_into(page.pairs, "none")
+def test_numbers_that_make_no_sense_are_told(page: RungPage) -> None:
+    type_into(page.fields["pairs"], "none")
     assert "Give a number of pairs from 1" in page.run_button.toolTip()
-    type_into(page.pairs, "10")
-    type_into(page.length, "0")
+    type_into(page.fields["pairs"], "10")
+    type_into(page.fields["length"], "0")
     assert "Give a number of nucleotides" in page.run_button.toolTip()
     assert not page.run_button.isEnabled()
-    type_into(page.length, "9,000")
+    type_into(page.fields["length"], "9,000")
     assert page.run_button.isEnabled()
-    assert page.sizes() == (10, 9000)
+    assert page.values() == {"pairs": 10, "length": 9000}
 
 
-def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, page: PairLadderPage, press: Press) -> None:
+def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, page: RungPage, press: Press) -> None:
     press(page, "Tick none")
     assert "Tick at least one rung" in page.run_button.toolTip()
     page.table.setFocus()
@@ -106,7 +108,7 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, page: P
 
 
 def test_a_rung_that_differs_is_told(
-    qtbot: Any, window: MainWindow, page: PairLadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(wrong_rung=True)
     press(page, "Run")
@@ -118,7 +120,7 @@ def test_a_rung_that_differs_is_told(
 
 
 def test_it_stops_and_keeps_its_rows(
-    qtbot: Any, window: MainWindow, page: PairLadderPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(pause=0.5)
     press(page, "Run")
@@ -131,7 +133,7 @@ def test_it_stops_and_keeps_its_rows(
 
 
 def test_it_is_saved_opened_copied_and_drawn(
-    qtbot: Any, window: MainWindow, page: PairLadderPage, press: Press, tmp_path: Path,
+    qtbot: Any, window: MainWindow, page: RungPage, press: Press, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     press(page, "Run")
@@ -151,11 +153,11 @@ def test_it_is_saved_opened_copied_and_drawn(
     assert page.ladder.n_done == 3
     page.ladders.setFocus()
     QTest.keyClick(page.ladders, Qt.Key.Key_Up)
-    assert isinstance(window.controller.labs.page, LadderPage)
+    assert window.controller.labs.page is window.controller.labs.pages["ladder"]
 
 
 def test_the_chart_names_what_it_compares(qtbot: Any, fake: ModuleType) -> None:
-    view = PairLadderView(known_pair_rungs(), published_pair_device())
+    view = RungView(LADDER)
     assert view.summary().startswith("Many pairs of nucleotides")
     view.take(fake.pair_ladder_document({"pairs": 1000, "length": 512}), kept=True)
     chart = view.chart()

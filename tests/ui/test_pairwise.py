@@ -17,13 +17,14 @@ from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dott
 from clalign.ui.engines.pairwise.form import LEFT_OUT, PairForm, option_fields
 from clalign.ui.engines.pairwise.histogram import read_pair_histogram
 from clalign.ui.engines.pairwise.layout import lay_out_pair, pair_fasta
+from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, reason_not_to_compare
 from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment_layout import as_text
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.scripts import as_command, as_python
-from clalign.ui.models.workspace import Source, Workspace, compares_bases, pair_notices
+from clalign.ui.models.workspace import Source, Workspace
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -396,13 +397,13 @@ def test_a_doubtful_guess_yields_as_in_the_search() -> None:
 
 def test_the_smallest_file_is_proposed_as_query(qtbot: Any) -> None:
     space = Workspace()
-    assert space.reason_not_to_compare() == "Choose queries and targets first."
+    assert reason_not_to_compare(space) == "Choose queries and targets first."
     space.put(sequences("small", n=2))
     space.propose_queries()
     assert space.queries is None
     space.put(sequences("large"))
     space.propose_queries()
     assert (space.queries_path, space.sequences_path) == ("small", "large")
-    assert space.reason_not_to_compare() == ""
+    assert reason_not_to_compare(space) == ""
     space.remove("small")
     assert space.queries is None

@@ -318,7 +318,7 @@ def test_a_hit_and_a_named_target_are_explained(
     assert columns[-1].split()[-1] == str(hit.raw)
     sheet.copy()
     assert f"Score:    {hit.raw} = " in QGuiApplication.clipboard().text()
-    window.controller.filters.ask_name()
+    window.controller.explanations.ask_name()
     asked = window.sheets.sheet
     assert isinstance(asked, NameSheet)
     asked.name_given.emit("t0")

@@ -163,8 +163,8 @@ def opened(qtbot: Any, window: MainWindow) -> ProfileView:
     space.change(str(path), cards=[{**space.profiles.cards[0], "name": "globins4", "length": 149}])
     window.details.show_source(space.profiles)
     QTest.keyClick(window, Qt.Key.Key_L, CTRL)
-    qtbot.waitUntil(lambda: window.controller.profiles.view is not None, timeout=30000)
-    made = window.controller.profiles.view
+    qtbot.waitUntil(lambda: window.controller.search.profiles.view is not None, timeout=30000)
+    made = window.controller.search.profiles.view
     qtbot.waitUntil(lambda: made.figure is not None, timeout=30000)
     return made
 
@@ -172,10 +172,10 @@ def opened(qtbot: Any, window: MainWindow) -> ProfileView:
 def test_the_profile_page_opens_from_its_card(qtbot: Any, opened: ProfileView, press: Press) -> None:
     window = opened.window()
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
-    assert window.controller.profiles.page is None
+    assert window.controller.search.profiles.page is None
     press(window.details, "Show logo")
-    qtbot.waitUntil(lambda: window.controller.profiles.view.figure is not None, timeout=30000)
-    again = window.controller.profiles.view
+    qtbot.waitUntil(lambda: window.controller.search.profiles.view.figure is not None, timeout=30000)
+    again = window.controller.search.profiles.view
     assert again.logo.node == 1
     QTest.keyClick(again.logo, Qt.Key.Key_Right)
     assert again.inspector.findChildren(QWidget)

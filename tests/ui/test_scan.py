@@ -19,10 +19,10 @@ PROFILE = next(place for place, column in enumerate(COLUMNS) if column.key == "p
 @pytest.fixture
 def scan(qtbot: Any, loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> ResultsPage:
     """The results of a scan that was chosen by keys in the sheet."""
-    box = loaded.controller.search.run_sheet.direction
+    box = loaded.controller.search.sheet.direction
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Down)
-    sheet = loaded.controller.search.run_sheet
+    sheet = loaded.controller.search.sheet
     assert sheet.command.text().startswith("clalign hmmscan")
     return searched(loaded)
 

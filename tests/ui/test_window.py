@@ -70,7 +70,7 @@ def test_a_hmmer3_profile_without_statistics_is_not_searched(
     qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    sheet = window.controller.search.run_sheet
+    sheet = window.controller.search.sheet
     assert sheet is not None
     assert not sheet.run_button.isEnabled()
     assert "no score statistics" in sheet.run_button.toolTip()
@@ -80,8 +80,8 @@ def test_a_hmmer3_profile_is_searched_with_a_preset(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
     drop(window, [files["new.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.search.run_sheet is not None, timeout=30000)
-    sheet = window.controller.search.run_sheet
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    sheet = window.controller.search.sheet
     assert sheet.run_button.isEnabled()
     facts = dict(profile_facts(window.controller.workspace.profiles.cards[0]))
     assert facts["Format"] == "HMMER3"
@@ -106,14 +106,14 @@ def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
-    assert not window.controller.search.run_sheet.run_button.isEnabled()
+    assert not window.controller.search.sheet.run_button.isEnabled()
     press(window, "They are proteins")
-    qtbot.waitUntil(lambda: window.controller.search.run_sheet.run_button.isEnabled(), timeout=30000)
-    assert "--alphabet amino" in window.controller.search.run_sheet.command.text()
+    qtbot.waitUntil(lambda: window.controller.search.sheet.run_button.isEnabled(), timeout=30000)
+    assert "--alphabet amino" in window.controller.search.sheet.command.text()
 
 
 def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
-    sheet = loaded.controller.search.run_sheet
+    sheet = loaded.controller.search.sheet
     press(loaded, "More options")
     editor = sheet.form._editors["score"]
     editor.setFocus()
@@ -128,7 +128,7 @@ def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     QTest.keyClicks(editor, "x")
     assert not sheet.run_button.isEnabled()
     QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert loaded.controller.search.run_sheet is None
+    assert loaded.controller.search.sheet is None
 
 
 @pytest.mark.thorough
@@ -375,8 +375,8 @@ def test_a_run_without_hits_names_the_best(
     assert page.empty.isVisible()
     assert "No hits at E ≤ 10" in page.empty._heading.text()
     press(page.empty, "Search with a higher limit…")
-    qtbot.waitUntil(lambda: loaded.controller.search.run_sheet is not None, timeout=30000)
-    assert loaded.controller.search.run_sheet.form.values()[0]["evalue"] == 100
+    qtbot.waitUntil(lambda: loaded.controller.search.sheet is not None, timeout=30000)
+    assert loaded.controller.search.sheet.form.values()[0]["evalue"] == 100
 
 
 def test_a_damaged_run_is_refused(window: MainWindow, tmp_path: Path) -> None:

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Signal
 
-from clalign.databases.examples import Example, PairExample
 from clalign.engines.engine import Engine, engine_for
 from clalign.errors import ClalignError
+from clalign.values.specs import Spec
 
 from .. import formatting
-from ..engines.register import engine_at, part_of
+from ..desk.app_context import AppContext
+from ..desk.explain_controller import ExplainController
+from ..desk.form_controller import FormController
+from ..desk.job_controller import JobController
+from ..desk.locate_controller import LocateController
+from ..desk.source_controller import SourceController
+from ..engines.register import PARTS, engine_at, part_of, parts
 from ..event_loop import defer
 from ..models.jobs import JobItem
 from ..models.run_view import STATE_WORDS, RunView
-from ..models.workspace import Source
+from ..models.workspace import Offer, Source
 from ..settings import Settings
 from ..views.workbench import Workbench
-from .app_context import AppContext
-from .building_controller import BuildingController
 from .device_controller import DeviceController
-from .funnel_controller import FunnelController
 from .hit_controller import HitController
-from .job_controller import JobController
 from .lab_controller import LabController
-from .locate_controller import LocateController
-from .pairwise_controller import PairwiseController
-from .profile_controller import ProfileController
-from .search_controller import SearchController
-from .source_controller import SourceController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
@@ -46,21 +43,35 @@ class AppController(AppContext):
         self.locating = LocateController(self)
         self.jobs = JobController(self, self.locating)
         self.sources = SourceController(self, self.jobs)
-        self.search = SearchController(self, self.jobs, self.sources)
+        self.explanations = ExplainController(self, self.locating)
         self.hits = HitController(self, self.jobs)
         self.devices = DeviceController(self)
-        self.labs = LabController(self, self.search)
-        self.profiles = ProfileController(self, self.locating)
-        self.filters = FunnelController(self, self.locating)
-        self.building = BuildingController(self, self.search, self.profiles)
-        self.pairs = PairwiseController(self, self.search, self.locating)
-        self._forms = {"plan7": self.search, "pairwise": self.pairs}
-        self._of_engine = {"plan7": (self.profiles, self.filters), "pairwise": (self.pairs,)}
+        self.labs = LabController(self, self.sources)
+        self.forms: dict[str, FormController] = {}
+        for entry, kind in parts("controller"):
+            self.forms[entry.known_as] = kind(self, self.jobs, self.sources, self.locating)
+            setattr(self, entry.known_as, self.forms[entry.known_as])  # where the commands look for it
+        window.details.source.offers = self.offers
         self.sources.run_opened.connect(self.open_run_page)
         self.sources.run_chosen.connect(self.show_run)
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
         self.jobs.run_chosen.connect(self.show_run)
         self.queue.job_ended.connect(self._note_run_end)
+
+    def form_of(self, engine: Engine | None) -> FormController | None:
+        """Return what prepares the runs of an engine, if the window can."""
+        entry = PARTS.get(engine.name) if engine is not None else None
+        return self.forms.get(entry.known_as) if entry is not None else None
+
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what can be done with an opened file."""
+        return [offer for form in self.forms.values() for offer in form.offers(source)]
+
+    def current_spec(self) -> Spec | None:
+        """Return what was asked of the run in view, or what a sheet would start."""
+        spec = super().current_spec()
+        found = (form.current_spec() for form in self.forms.values())
+        return spec or next((spec for spec in found if spec is not None), None)
 
     # --- what is shown ---
 
@@ -87,8 +98,8 @@ class AppController(AppContext):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
-            self.profiles.close_page()
-            self.labs.close_page()
+            for controller in (*self.forms.values(), self.labs):
+                controller.close_page()
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:
@@ -103,7 +114,8 @@ class AppController(AppContext):
         if page is not None:
             self.window.center.removeWidget(page)
             page.run.close()
-            self.profiles.forget(path)
+            for form in self.forms.values():
+                form.forget(path)
             page.deleteLater()
 
     # --- runs ---
@@ -138,8 +150,9 @@ class AppController(AppContext):
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader, self)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
-        for controller in self._of_engine.get(engine.name, ()):
-            controller.connect_page(page)
+        form = self.form_of(engine)
+        if form is not None:
+            form.connect_page(page)
         return page
 
     def _show_new(self, path: str, state: str) -> None:
@@ -155,7 +168,7 @@ class AppController(AppContext):
         page.set_scheme(self.settings.preferences.scheme)
         page.set_posterior(self.settings.preferences.posterior)
         page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
-        page.explain_asked.connect(self.filters.explain_hit)
+        self.explanations.connect_page(page)
         page.hit_menu_asked.connect(self.hit_menu_asked)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
@@ -197,7 +210,7 @@ class AppController(AppContext):
             "resume": self.resume_run,
             "resume_elsewhere": self.resume_elsewhere,
             "search_wider": self.search_wider,
-            "explain_best": self.filters.explain_best,
+            "explain_best": self.explanations.explain_best,
             "copy_command": self.hits.copy_command,
             "copy_python": self.hits.copy_python,
             "open_again": self.open_again,
@@ -206,16 +219,13 @@ class AppController(AppContext):
 
     def search_wider(self) -> None:
         """Open the sheet with the files of the run in view and a higher limit."""
-        run = self.page.run if self.page is not None else None
-        if run is not None and run.engine is not None and run.engine.name in self._forms:
-            self._forms[run.engine.name].search_wider(run)
+        form = self.form_of(self.page.run.engine) if self.page is not None else None
+        if form is not None and self.page is not None:
+            form.search_wider(self.page.run)
 
-    def open_example(self, example: Example | PairExample) -> None:
+    def open_example(self, name: str, example: Any) -> None:
         """Open a bundled example: its files fill a sheet in."""
-        if isinstance(example, PairExample):
-            self.pairs.open_example(example)
-        else:
-            self.sources.open_example(example)
+        self.forms[name].open_example(example)
 
     def close_source(self, path: str) -> None:
         """Close a file; a run's results with it."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..desk.app_context import AppContext, Controller
 from ..models import device_words
 from ..models.jobs import JobItem
 from ..models.workspace import REFERENCE_WORDS
-from .app_context import AppContext, Controller
+
+if TYPE_CHECKING:
+    from ..views.small_sheets import DeviceSheet
 
 
 class DeviceController(Controller):
@@ -101,7 +104,7 @@ class DeviceController(Controller):
         undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
         self._app.say("good", device_words.tuning(value), undo)
 
-    def _renew_device(self, sheet: Any) -> None:
+    def _renew_device(self, sheet: DeviceSheet) -> None:
         device = next((d for d in self._app.workspace.devices if d.id == sheet.device_id), None)
         if self._app.window.sheets.sheet is sheet and device is not None:
             sheet.show_device(device)

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
-from clalign.engines.plan7.spec import SearchSpec
-from clalign.values.specs import Spec
-
+from ..desk.app_context import AppContext, Controller
+from ..desk.job_controller import JobController
 from ..models.scripts import as_command, as_python
-from .app_context import AppContext, Controller
-from .job_controller import JobController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
@@ -24,7 +21,7 @@ class HitController(Controller):
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
         self._jobs = jobs
-        self._columns = "std"
+        self._columns = ""
 
     def verify_run(self) -> None:
         """Compute a sample of the hits again."""
@@ -46,7 +43,10 @@ class HitController(Controller):
         hits = page.run.hits
         counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
-        sheet = ExportSheet(ExportChoices(name, counts, Path.home(), page.run.export_forms, self._columns))
+        run = page.run
+        sheet = ExportSheet(
+            ExportChoices(name, counts, Path.home(), run.export_forms, run.export_columns, self._columns)
+        )
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
         self._app.window.sheets.open_sheet(sheet)
@@ -72,24 +72,15 @@ class HitController(Controller):
         if self._app.page is not None:
             self._app.page.hit.copy_fasta()
 
-    def current_spec(self) -> Spec | None:
-        """Return the search in view, or the one that the sheet would start."""
-        if self._app.page is not None and self._app.page.run.spec is not None:
-            return self._app.page.run.spec
-        space = self._app.workspace
-        if space.profiles is None or space.sequences is None:
-            return None
-        return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
-
     def copy_command(self) -> None:
         """Copy the search as a command."""
-        spec = self.current_spec()
+        spec = self._app.current_spec()
         if spec is not None:
             QGuiApplication.clipboard().setText(as_command(spec))
 
     def copy_python(self) -> None:
         """Copy the search as a Python program."""
-        spec = self.current_spec()
+        spec = self._app.current_spec()
         if spec is not None:
             QGuiApplication.clipboard().setText(as_python(spec))
 
@@ -135,6 +126,11 @@ class HitController(Controller):
         """Go to the previous hit."""
         if self._app.page is not None:
             self._app.page.step_hit(-1)
+
+    def choose_node(self, node: int) -> None:
+        """Say what is known of a node of the alignment beside the results."""
+        if self._app.page is not None:
+            self._app.page.node_chosen.emit(node)
 
     def zoom(self, steps: str) -> None:
         """Make the letters of the alignment larger or smaller."""

@@ -1,8 +1,9 @@
-"""The laboratory: the ladders, the comparison of devices, calibration; their jobs and files."""
+"""The laboratory: the ladders and the comparison of devices; their jobs and files."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,40 +13,34 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.errors import ClalignError
 
 from .. import formatting
-from ..engines.pairwise.ladder import PairLadderView
-from ..engines.plan7.ladder import LadderView
+from ..desk.app_context import AppContext, Controller
+from ..desk.source_controller import SourceController
+from ..engines.register import ladders
 from ..models.comparison import ComparisonView
-from ..models.documents import KINDS, read_document, with_other_machine, write_document
+from ..models.documents import COMPARISON, read_document, with_other_machine, write_document
 from ..models.jobs import JobItem
+from ..models.ladder import RungView
 from ..models.text_table import Row
-from .app_context import AppContext, Controller
-from .search_controller import SearchController
 
 if TYPE_CHECKING:
     from ..views.lab_page import LabPage
-    from ..views.rung_page import RungPage
-
-JOBS = {"ladder": "ladder", "smith_waterman_ladder": "smith_waterman_ladder", "bench": "comparison"}
-"""The document that each job makes."""
-
-TITLES = {"ladder": "Ladder of Plan7 Viterbi", "smith_waterman_ladder": "Ladder of Smith-Waterman",
-          "bench": "Compare devices", "calibrate": "Calibrate"}  # fmt: skip
 
 
 class LabController(Controller):
-    """Between the laboratory's pages and their jobs."""
+    """Between the laboratory's pages and their jobs.
 
-    def __init__(self, app: AppContext, search: SearchController) -> None:
+    The job of a ladder has the name of the document that it makes.
+    """
+
+    def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
-        self._search = search
-        self.views: dict[str, Any] = {}
+        self._sources = sources
+        self.views: dict[str, RungView | ComparisonView] = {}
         self.pages: dict[str, LabPage] = {}
         app.queue.partial_received.connect(self._take_partial)
         app.queue.job_removed.connect(self._forget)
         app.queue.job_ended.connect(self._end)
-        search.calibrate_asked.connect(self.calibrate)
-        search.jobs.calibrate_asked.connect(self.calibrate)
-        search.sources.document_opened.connect(self.open_document)
+        sources.document_opened.connect(self.open_document)
 
     # --- pages ---
 
@@ -55,19 +50,8 @@ class LabController(Controller):
         shown = self._app.window.center.currentWidget()
         return next((page for page in self.pages.values() if page is shown), None)
 
-    def open_ladder(self) -> None:
-        """Show the ladder of Plan7 Viterbi."""
-        self._show("ladder")
-
-    def open_pair_ladder(self) -> None:
-        """Show the ladder of Smith-Waterman."""
-        self._show("smith_waterman_ladder")
-
-    def open_comparison(self) -> None:
-        """Show the comparison of devices."""
-        self._show("comparison")
-
-    def _show(self, kind: str) -> None:
+    def open(self, kind: str) -> None:
+        """Show a ladder, or the comparison of devices."""
         page = self._made(kind)
         self._app.show_page(page, page.title)
         self._show_facts(kind, None)
@@ -76,9 +60,9 @@ class LabController(Controller):
         if kind in self.pages:
             return self.pages[kind]
         view, page = self._new(kind)
-        job = next(job for job, document in JOBS.items() if document == kind)
+        job = "bench" if kind == COMPARISON else kind
         self.views[kind], self.pages[kind] = view, page
-        page.run_asked.connect(lambda facts: self._start(job, facts))
+        page.run_asked.connect(lambda facts: self._start(kind, {"job": job, **facts}))
         page.stop_asked.connect(lambda: self._stop(job))
         page.action_asked.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
@@ -86,37 +70,33 @@ class LabController(Controller):
         self._show_kept(kind)
         return page
 
-    def _new(self, kind: str) -> tuple[Any, Any]:
+    def _new(self, kind: str) -> tuple[RungView | ComparisonView, LabPage]:
         """Return a view and its page."""
         space = self._app.workspace
-        if kind == "comparison":
+        if kind == COMPARISON:
             from ..views.comparison_page import ComparisonPage
 
             comparison = ComparisonView(self)
             return comparison, ComparisonPage(comparison, space)
-        from ..models import rungs
+        from ..views.rung_page import RungPage
 
-        if kind == "ladder":
-            from ..engines.plan7.ladder_page import LadderPage
+        view = RungView(ladders()[kind], self)
+        page = RungPage(view, {name: ladder.name for name, ladder in ladders().items()}, space)
+        page.ladder_asked.connect(self.open)
+        return view, page
 
-            ladder = LadderView(rungs.known_rungs(), rungs.published_device(), self)
-            page: RungPage = LadderPage(ladder, space)
-        else:
-            from ..engines.pairwise.ladder_page import PairLadderPage
-
-            pairs = PairLadderView(rungs.known_pair_rungs(), rungs.published_pair_device(), self)
-            page = PairLadderPage(pairs, space)
-        page.ladder_asked.connect(self._show)
-        return page.ladder, page
+    def _title(self, kind: str) -> str:
+        return "Compare devices" if kind == COMPARISON else f"Ladder of {ladders()[kind].name}"
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all that is known about a row in the dock."""
         details = self._app.window.details
+        view = self.views[kind]
         if row is None:
-            text = "Select a device" if kind == "comparison" else "Select a rung"
+            text = "Select a device" if kind == COMPARISON else "Select a rung"
             details.show_facts(text, [], "Everything that is known about it is shown here.")
-        elif kind != "comparison":
-            details.show_facts(row["name"], self.views[kind].facts(row), row.get("text") or "")
+        elif isinstance(view, RungView):
+            details.show_facts(row["name"], view.facts(row), row.get("text") or "")
         else:
             from clalign.values.devices import Device
 
@@ -132,48 +112,43 @@ class LabController(Controller):
 
     # --- jobs ---
 
-    def _start(self, job: str, facts: dict[str, Any]) -> None:
-        if job in JOBS:
-            self.views[JOBS[job]].begin()
+    def _start(self, kind: str, job: dict[str, Any]) -> None:
+        self.views[kind].begin()
         self._app.window.messages.clear_passed()
-        self._app.queue.submit(TITLES[job], {"job": job, **facts})
+        self._app.queue.submit(self._title(kind), job)
 
     def _stop(self, job: str) -> None:
         queue = self._app.queue
         for item in [entry for entry in queue.items if entry.kind == job and entry.is_active]:
             queue.stop(item)
 
+    def _view_of(self, item: JobItem) -> RungView | ComparisonView | None:
+        return self.views.get(_document_of(item))
+
     def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
-        if item.kind in JOBS:
-            row = value.get("row") or value.get("device")
-            if row:
-                self.views[JOBS[item.kind]].add_row(row)
-        elif item.kind == "calibrate" and self._sheet is not None:
-            self._sheet.show_progress(value)
+        view, row = self._view_of(item), value.get("row") or value.get("device")
+        if view is not None and row:
+            view.add_row(row)
 
     def _forget(self, item: JobItem) -> None:
         """Let a page know that its waiting job was taken out."""
-        if item.kind in JOBS and self.views[JOBS[item.kind]].is_live:
-            self.views[JOBS[item.kind]].end()
-        elif item.kind == "calibrate" and item.state == "waiting" and self._sheet is not None:
-            self._sheet.show_problem("")
+        view = self._view_of(item)
+        if view is not None and view.is_live:
+            view.end()
 
     def _end(self, item: JobItem) -> None:
         """Take over how a job of the laboratory ended."""
-        if not item.is_lab:
+        view, kind = self._view_of(item), _document_of(item)
+        if view is None:
             return
-        if item.kind == "calibrate":
-            self._end_calibration(item)
-        elif item.state == "done":
-            kind = JOBS[item.kind]
+        if item.state == "done":
             document = item.result[kind]
-            self.views[kind].take(document, kept=False)
+            view.take(document, kept=False)
             self._keep(kind, document)
             if self.page is not self.pages[kind]:
-                text = f"{TITLES[item.kind]}: finished."
-                self._app.say("good", text, ("Show", lambda: self._show(kind)))
+                self._app.say("good", f"{self._title(kind)}: finished.", ("Show", lambda: self.open(kind)))
         else:
-            self.views[JOBS[item.kind]].end()
+            view.end()
         if item.state in ("done", "stopped"):
             QTimer.singleShot(0, self, lambda: self._app.queue.dismiss(item))
 
@@ -192,21 +167,21 @@ class LabController(Controller):
             text = f"The result could not be kept in {self.folder} because: {error.strerror}. Save it elsewhere."
             self._app.say("caution", text)
             return
-        self._search.sources.add_recent(str(path), kind)
+        self._sources.add_recent(str(path), kind)
 
     def _show_kept(self, kind: str) -> None:
         """Begin with what was measured last."""
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
-                self.views[kind].take(read_document(str(files[-1])), kept=True)
+                self.views[kind].take(read_document(str(files[-1]), _needed()), kept=True)
             except ClalignError as error:
                 self._app.say("caution", str(error))
 
     def open_document(self, path: str) -> None:
         """Show a result that was saved; a comparison of another machine is added to the one shown."""
         try:
-            document = read_document(path)
+            document = read_document(path, _needed())
         except ClalignError as error:
             self._app.say("stop", str(error))
             return
@@ -216,15 +191,15 @@ class LabController(Controller):
         if view.is_live:
             self._app.say("note", "The job goes on. Stop it first to show another result.")
             return
-        if kind == "comparison" and view.document and self.page is self.pages[kind]:
+        if kind == COMPARISON and view.document and self.page is self.pages[kind]:
             try:
                 document = with_other_machine(view.document, path)
             except ClalignError as error:
                 self._app.say("stop", str(error))
                 return
         view.take(document, kept=True)
-        self._search.sources.add_recent(path, kind)
-        self._show(kind)
+        self._sources.add_recent(path, kind)
+        self.open(kind)
 
     def _act(self, kind: str, name: str) -> None:
         if name == "copy":
@@ -233,14 +208,15 @@ class LabController(Controller):
             {"open": self._ask_open, "save": self._ask_save, "picture": self._ask_picture}[name](kind)
 
     def _ask_open(self, kind: str) -> None:
-        window = self._app.window
-        path, _ = QFileDialog.getOpenFileName(window, f"Open {KINDS[kind]}", "", "Results (*.json);;All files (*)")
+        window, what = self._app.window, _words(kind)
+        path, _ = QFileDialog.getOpenFileName(window, f"Open {what}", "", "Results (*.json);;All files (*)")
         if path:
             self.open_document(path)
 
     def _ask_save(self, kind: str) -> None:
         window, proposed = self._app.window, str(Path.home() / f"{kind}.json")
-        path, _ = QFileDialog.getSaveFileName(window, f"Save {KINDS[kind]}", proposed, "Results (*.json)")
+        what = _words(kind)
+        path, _ = QFileDialog.getSaveFileName(window, f"Save {what}", proposed, "Results (*.json)")
         if path:
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
@@ -256,7 +232,7 @@ class LabController(Controller):
         if path:
             self._write(lambda: save_picture(chart, path, window.font()), path)
 
-    def _write(self, write: Any, path: str) -> None:
+    def _write(self, write: Callable[[], None], path: str) -> None:
         try:
             write()
         except OSError as error:
@@ -264,57 +240,14 @@ class LabController(Controller):
             return
         self._app.say("good", f"Written to {formatting.short_path(path)}.")
 
-    # --- calibration ---
 
-    @property
-    def _sheet(self) -> Any:
-        from ..engines.plan7.calibrate_sheet import CalibrateSheet
+def _document_of(item: JobItem) -> str:
+    return COMPARISON if item.kind == "bench" else item.kind
 
-        sheet = self._app.window.sheets.sheet
-        return sheet if isinstance(sheet, CalibrateSheet) else None
 
-    def calibrate(self, path: str = "") -> None:
-        """Open the sheet that calibrates a profile file; by default the one of the next search."""
-        from ..engines.plan7.calibrate_sheet import CalibrateSheet
+def _words(kind: str) -> str:
+    return "a device comparison" if kind == COMPARISON else "a ladder"
 
-        space, sheets = self._app.workspace, self._app.window.sheets
-        source = space.sources.get(path) if path else space.profiles
-        if source is None:
-            return
-        sheet = CalibrateSheet(source, space, self._proposed(source.path))
-        sheet.calibrate_asked.connect(self._start_calibration)
-        sheet.stop_asked.connect(lambda: self._stop("calibrate"))
-        sheet.search_asked.connect(self._search.open_run_sheet)
-        sheet.resized.connect(sheets.fit)
-        sheets.open_sheet(sheet)
 
-    def _proposed(self, path: str) -> Path:
-        folder, stem = self._app.settings.data / "calibrated", Path(path).name.split(".")[0]
-        made, number = folder / f"{stem}.hmm", 2
-        while made.exists():
-            made, number = folder / f"{stem}-{number}.hmm", number + 1
-        return made
-
-    def _start_calibration(self, facts: dict[str, Any]) -> None:
-        folder = Path(facts["output"]).parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            self._sheet.show_problem(f"The folder {folder} could not be made because: {error.strerror}.")
-            return
-        self._start("calibrate", facts)
-
-    def _end_calibration(self, item: JobItem) -> None:
-        sheet = self._sheet
-        if item.state != "done":
-            if sheet is not None:
-                sheet.show_problem("" if item.state == "stopped" else item.line())
-            return
-        output, fits = item.result["output"], item.result["fits"]
-        self._search.sources.replace(item.spec["profiles"], output)
-        if sheet is not None:
-            sheet.show_fits(output, fits)
-            return
-        what = f"{fits[0]['name']} is" if len(fits) == 1 else f"{formatting.plural(len(fits), 'profile')} are"
-        where = formatting.short_path(output)
-        self._app.say("good", f"{what} calibrated; searches use {where} from now on.")
+def _needed() -> dict[str, tuple[str, ...]]:
+    return {kind: ladder.needed for kind, ladder in ladders().items()}

@@ -1,21 +1,28 @@
-"""Which parts of the window show the runs of each engine; an engine that is not named here has the plain ones."""
+"""Which parts of the window are each engine's own; an engine that is not named here has the plain ones."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from clalign.databases.examples import Example, PairExample
 from clalign.engines.engine import Engine, engine_named, engine_of
 from clalign.errors import DamagedRun
 from clalign.runs.run_file import open_run
 
+if TYPE_CHECKING:
+    from ..models.ladder import Ladder
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Classes as ``module:name``, which are imported when they are needed, and words.
+    """Places as ``module:name``, which are imported when they are needed, and words.
 
     Attributes
     ----------
@@ -23,16 +30,25 @@ class Parts:
         A `RunView`.
     page : str
         A `ResultsPage`.
-    explain_sheet : str
-        An `ExplainSheet`.
-    verbs : tuple of str
-        What stands before the names of its two files.
+    controller : str
+        A `FormController`; without it no runs are prepared in the window.
+    known_as : str
+        What its commands call that controller.
+    commands : str
+        Each a `Command`, in a tuple.
+    ladder : str
+        A `Ladder` of the laboratory.
+    examples : str
+        Returns its bundled examples.
     """
 
     run_view: str = "..models.run_view:RunView"
     page: str = "..views.results_page:ResultsPage"
-    explain_sheet: str = "..views.explain_sheet:ExplainSheet"
-    verbs: tuple[str, str] = ("Search", "in")
+    controller: str = ""
+    known_as: str = ""
+    commands: str = ""
+    ladder: str = ""
+    examples: str = ""
 
 
 USUAL = "plan7"
@@ -41,15 +57,28 @@ PARTS = {
     "plan7": Parts(
         run_view=".plan7.run_view:ProfileRunView",
         page=".plan7.page:SearchPage",
-        explain_sheet=".plan7.explain_sheet:FilterSheet",
+        controller=".plan7.search_controller:SearchController",
+        known_as="search",
+        commands=".plan7.commands:COMMANDS",
+        ladder=".plan7.ladder:LADDER",
+        examples="clalign.databases.examples:load_examples",
     ),
     "pairwise": Parts(
         run_view=".pairwise.run_view:PairRunView",
         page=".pairwise.page:PairPage",
-        explain_sheet=".pairwise.explain_sheet:ColumnSheet",
-        verbs=("Compare", "with"),
+        controller=".pairwise.pair_controller:PairController",
+        known_as="pairs",
+        commands=".pairwise.commands:COMMANDS",
+        ladder=".pairwise.ladder:LADDER",
+        examples="clalign.databases.examples:load_pair_examples",
     ),
 }
+
+NEEDS = (
+    "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …), a "
+    "comparison two sequence files, or one and a sequence that is pasted."
+)
+"""What the files are that runs need."""
 
 
 def engine_at(path: str) -> Engine:
@@ -67,12 +96,30 @@ def engine_at(path: str) -> Engine:
         return engine_named(USUAL)
 
 
-def parts_of(engine: Engine) -> Parts:
-    """Return the parts of an engine."""
-    return PARTS.get(engine.name, Parts())
-
-
 def part_of(engine: Engine, name: str) -> Any:
-    """Return a class of an engine: that of its ``run_view``, ``page``, or ``explain_sheet``."""
-    module, _, attribute = str(getattr(parts_of(engine), name)).partition(":")
+    """Return a class of an engine: that of its ``run_view`` or its ``page``."""
+    return _found(getattr(PARTS.get(engine.name, Parts()), name))
+
+
+def parts(name: str) -> Iterator[tuple[Parts, Any]]:
+    """Yield the engines that have a part, and the part."""
+    for entry in PARTS.values():
+        if getattr(entry, name):
+            yield entry, _found(getattr(entry, name))
+
+
+def _found(place: str) -> Any:
+    module, _, attribute = place.partition(":")
     return getattr(import_module(module, __package__), attribute)
+
+
+@cache
+def ladders() -> dict[str, Ladder]:
+    """Return the ladders of the laboratory by their documents."""
+    return {ladder.kind: ladder for _, ladder in parts("ladder")}
+
+
+def examples() -> list[tuple[str, Example | PairExample]]:
+    """Return the bundled examples, the first of each engine first, and what the commands call their controllers."""
+    lists = [[(entry.known_as, example) for example in load()] for entry, load in parts("examples")]
+    return [example for examples in zip_longest(*lists) for example in examples if example is not None]

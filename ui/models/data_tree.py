@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
 
 from .. import formatting, theme
-from .workspace import Source, Workspace
+from .workspace import Source, SourceKind, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
 
-GROUPS = (
+GROUPS: tuple[tuple[SourceKind, str, str], ...] = (
     ("sequences", "Sequences", "text-box-outline"),
     ("profiles", "Profiles", "chart-timeline-variant"),
     ("run", "Runs", "table"),
@@ -60,7 +60,7 @@ class DataTree(QStandardItemModel):
             font.setBold(True)
             group.setFont(font)
             self.appendRow([group, self._plain("")])
-            sources = self._workspace.of_kind(kind)  # type: ignore[arg-type]
+            sources = self._workspace.of_kind(kind)
             for source in [*sources, *(unknown if kind == "sequences" else [])]:
                 group.appendRow(self._row(source, icon))
             if not group.rowCount():
@@ -69,7 +69,7 @@ class DataTree(QStandardItemModel):
     def _plain(self, text: str) -> QStandardItem:
         item = QStandardItem(text)
         item.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        item.setForeground(theme.QColor(theme.current().muted))
+        item.setForeground(QColor(theme.current().muted))
         return item
 
     def _row(self, source: Source, icon: str) -> list[QStandardItem]:
@@ -77,10 +77,10 @@ class DataTree(QStandardItemModel):
         chosen = source.path in (self._workspace.profiles_path, self._workspace.sequences_path)
         if source.state == "refused":
             name.setIcon(theme.mark("stop"))
-            line.setForeground(theme.QColor(theme.current().stop_text))
+            line.setForeground(QColor(theme.current().stop_text))
         else:
             name.setIcon(theme.icon("check-circle" if chosen else icon, "accent" if chosen else "muted"))
-            line.setForeground(theme.QColor(theme.current().muted))
+            line.setForeground(QColor(theme.current().muted))
         tip = source.path if not source.problem else f"{source.problem} {source.hint}"
         if chosen:
             tip += "\nUsed for the next search"

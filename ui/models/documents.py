@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,17 @@ from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
 from ..settings import write_whole
 
-KINDS = {"ladder": "a ladder", "smith_waterman_ladder": "a ladder", "comparison": "a device comparison"}
-
-NEEDED = {
-    "ladder": ("device", "model", "database", "rows"),
-    "smith_waterman_ladder": ("device", "pairs", "length", "rows"),
-    "comparison": ("job", "devices"),
-}
-"""What a document of each kind cannot be shown without."""
+COMPARISON = "comparison"
 
 
-def read_document(path: str) -> dict[str, Any]:
+def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Read a laboratory's result.
+
+    Parameters
+    ----------
+    path : str
+    ladders : mapping
+        What a document of each ladder cannot be shown without.
 
     Raises
     ------
@@ -37,11 +37,13 @@ def read_document(path: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(path, f"not readable as JSON ({error}).", hint) from error
     kind = document.get("kind") if isinstance(document, dict) else None
-    if kind not in KINDS:
+    needed = {**ladders, COMPARISON: ("job", "devices")}
+    if kind not in needed:
         raise InputError(path, "neither a ladder nor a device comparison.", hint)
-    if kind == "comparison":
+    if kind == COMPARISON:
         read_comparison(path)  # says what is wrong with it
-    missing = [name for name in NEEDED[kind] if name not in document]
+    assert isinstance(document, dict)
+    missing = [name for name in needed[kind] if name not in document]
     if missing:
         raise InputError(path, f"not a whole document: {', '.join(missing)} is missing.", hint)
     return document

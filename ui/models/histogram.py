@@ -169,8 +169,8 @@ def read_histogram(path: Path, query: int) -> Histogram:
     with open_run(path) as run:
         card, (left, bins) = run.card(query), drawn_bins(run, query)
     edges, counts = joined(left, bins)
-    limits = (finite(card.get(name)) for name in ("report_score", "include_score"))
-    return Histogram(edges, counts, int(bins.sum()), *limits)
+    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
+    return Histogram(edges, counts, int(bins.sum()), least, include)
 
 
 def finite(score: float | None) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
@@ -282,7 +283,7 @@ class HitsModel(QAbstractTableModel):
         if row == 0 or not in_order or self.query.profile == ALL_PROFILES:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
-        return bool(here and before) and self.is_significant(here) != self.is_significant(before)
+        return here is not None and before is not None and self.is_significant(here) != self.is_significant(before)
 
     def starts_group(self, row: int) -> bool:
         """Return whether another sequence, or the hits of another query, begin with a row."""
@@ -335,9 +336,9 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column.key)
         if role == Qt.ItemDataRole.ForegroundRole and column.key == "note" and self.is_unsaved(row):
-            return theme.QColor(theme.current().stop)
+            return QColor(theme.current().stop)
         if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
-            return theme.QColor(theme.current().muted)
+            return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(side | Qt.AlignmentFlag.AlignVCenter)

@@ -22,9 +22,6 @@ PROGRESS_MS = 50
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
-MEASUREMENTS = ("ladder", "smith_waterman_ladder", "bench")
-"""Jobs of the laboratory that measure."""
-
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may do."""
 
@@ -85,8 +82,8 @@ class JobItem:
 
     @property
     def is_lab(self) -> bool:
-        """Whether it belongs to the laboratory."""
-        return self.kind in (*MEASUREMENTS, "calibrate")
+        """Whether the laboratory measures something; the jobs of all ladders are called so."""
+        return self.kind == "bench" or self.kind.endswith("ladder")
 
     @property
     def is_active(self) -> bool:
@@ -181,7 +178,7 @@ def _stopping(item: JobItem) -> str:
 
 
 def _stopped(item: JobItem) -> str:
-    if item.kind in MEASUREMENTS:
+    if item.is_lab:
         return "Stopped; what was measured so far is kept"
     if item.kind == "locate":
         return "Stopped; the run does not know yet where its files lie"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -29,6 +30,8 @@ from .reader import Reader
 REFRESH_MS = 100
 """A running job is looked at no more often than this."""
 
+Found = TypeVar("Found")
+
 STATE_WORDS = {
     "new": "starting",
     "running": "running",
@@ -36,6 +39,31 @@ STATE_WORDS = {
     "failed": "ended early, partial",
     "done": "complete",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumns:
+    """The columns that a way to export hits asks for.
+
+    Attributes
+    ----------
+    form : str
+        Id of the way to export.
+    title, tip : str
+        What it makes, and how columns are named.
+    known : mapping of str to str
+        What each column holds.
+    check : callable
+        Raises `OptionError` if names of columns make no sense.
+    usual : str
+    """
+
+    form: str
+    title: str
+    tip: str
+    known: Mapping[str, str]
+    check: Callable[[str], object]
+    usual: str
 
 
 class RunView(QObject):
@@ -58,11 +86,12 @@ class RunView(QObject):
     refused = Signal()
 
     FACTS: tuple[str, ...] = (
-        "direction", "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
+        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
     )  # fmt: skip
     """What is read of a run file besides cards, messages and verifications."""
 
     noun, nouns = "Query", "Queries"
+    export_columns: NamedColumns | None = None
     table: TableKind = HIT_TABLE
     layout = Layout()
 
@@ -116,6 +145,14 @@ class RunView(QObject):
             self._refuse(error, bool(self.cards))
         except sqlite3.DatabaseError as error:
             self._refuse(unreadable(self.path, error), bool(self.cards))
+
+    def _asked(self, question: Callable[[RunFile], Found], otherwise: Found) -> Found:
+        """Return what the file says, or something else where it cannot be read."""
+        found = [otherwise]
+        if self._run is not None:
+            with self._reading():
+                found.append(question(self._run))
+        return found[-1]
 
     def note_change(self) -> None:
         """Look at the file soon; many notes make one look."""
@@ -269,11 +306,7 @@ class RunView(QObject):
     @property
     def n_hits(self) -> int:
         """Number of reported hits of all profiles together."""
-        if self._run is None:
-            return 0
-        with self._reading():
-            return self._run.n_hits()
-        return self.hits.n_all
+        return self._asked(RunFile.n_hits, self.hits.n_all)
 
     @property
     def thresholds_moved(self) -> bool:
@@ -365,7 +398,7 @@ class RunView(QObject):
         """Return what the histogram shows, honestly."""
         return ""
 
-    def direction_words(self) -> str:
+    def way_words(self) -> str:
         """Return whether what is looked for and where changed places; empty as a rule."""
         return ""
 
@@ -405,11 +438,7 @@ class RunView(QObject):
 
     def _best(self) -> dict[str, Any] | None:
         """Return what is known of the best target of the query in view, which may be no hit."""
-        if self._run is None or self.shows_all:
-            return None
-        with self._reading():
-            return self._run.best(self.profile)
-        return None
+        return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
 
     def best_name(self) -> str:
         """Return the name of the best target of a query without hits, if it can be explained; empty if not."""

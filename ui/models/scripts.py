@@ -18,7 +18,7 @@ def as_python(spec: Spec) -> str:
     options = [
         f"    {f.name}={getattr(spec, f.name)!r},"
         for f in dataclasses.fields(spec)
-        if f.name not in (*spec.inputs, "direction") and getattr(spec, f.name) != f.default
+        if ("flag" in f.metadata or f.name == "device") and getattr(spec, f.name) != f.default
     ]
     return "\n".join(
         [

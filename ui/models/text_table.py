@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
 
@@ -106,7 +107,7 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DecorationRole and column.mark is not None and column.mark(row):
             return theme.mark(column.mark(row))
         if role == Qt.ItemDataRole.ForegroundRole and self._is_dim(row):
-            return theme.QColor(theme.current().muted)
+            return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(side | Qt.AlignmentFlag.AlignVCenter)

@@ -9,19 +9,8 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from clalign.engines.plan7.alphabet_guesses import (
-    TRANSLATE,
-    Guess,
-    are_two_kinds,
-    beside_each_other,
-    caution,
-    objection,
-    refusal,
-)
-from clalign.values.alphabets import ALPHABETS
+from clalign.databases.alphabet_guesses import Guess
 from clalign.values.devices import REFERENCE, Device
-
-from .. import formatting
 
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
@@ -29,13 +18,7 @@ SourceState = Literal["reading", "ready", "refused"]
 ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus")
 """Formats of alignments, also where no row has a gap."""
 
-NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
-
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
-
-
-FEW_TARGETS = 200
-"""With fewer than these the size of the database is said."""
 
 
 def stamp_of(path: str) -> tuple[int, int]:
@@ -97,11 +80,6 @@ class Source:
         return gaps or str(self.report.get("format", "")).lower().startswith(ALIGNED)
 
     @property
-    def has_hmmer3(self) -> bool:
-        """Whether any of its profiles is one of HMMER3."""
-        return any(card["origin"] == "hmmer3" for card in self.cards)
-
-    @property
     def alphabet_found(self) -> str:
         """The alphabet of its sequences or profiles; empty while unknown."""
         if self.kind == "profiles":
@@ -134,88 +112,40 @@ class Notice:
     action_text: str = ""
 
 
-def notices(profiles: Source | None, sequences: Source | None, device: Device | None) -> list[Notice]:
-    """Return what is to be said about a combination of files and device."""
-    found: list[Notice] = []
-    if profiles is not None and profiles.state == "ready":
-        found += _profile_notices(profiles)
-    if profiles and sequences and profiles.state == sequences.state == "ready":
-        found += _alphabet_notices(profiles, sequences)
-    return found + _device_notices(device)
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an engine can do with an opened file, or what it says of it.
+
+    Attributes
+    ----------
+    text, tip : str
+        Of the button; without a text there is none.
+    command : str
+        The method that it calls, from the `AppController` on.
+    arguments : tuple
+        Without the file's path, which is the first one.
+    place : str
+        ``head``, ``foot``, or ``each`` for a button for each profile, whose number is the last argument.
+    said : tuple of str
+        Severity and text of what is said before it; without a severity it is no notice.
+    """
+
+    text: str = ""
+    command: str = ""
+    arguments: tuple[Any, ...] = ()
+    tip: str = ""
+    place: Literal["head", "each", "foot"] = "head"
+    said: tuple[str, str] = ("", "")
+    is_primary: bool = False
 
 
-def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
-    """Return what is to be said about sequences that are to be compared."""
-    found: list[Notice] = []
-    if queries and targets and queries.state == targets.state == "ready":
-        chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
-        if not chosen:
-            found += _guess_notices(queries, targets)
-        if len(chosen) > 1:
-            found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
-        n_targets = int(targets.report.get("n_sequences", 0))
-        if n_targets < FEW_TARGETS:
-            text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
-            found.append(Notice("note", text))
-    return found + _device_notices(device)
-
-
-def alphabet_chosen(queries: Source | None, targets: Source | None) -> str:
-    """Return what the user said of either file, which holds for both."""
-    return next((source.alphabet for source in (queries, targets) if source and source.alphabet != "auto"), "auto")
-
-
-def compares_bases(queries: Source | None, targets: Source | None) -> bool:
-    """Return whether nucleic acids are compared, as far as the files are read."""
-    chosen = alphabet_chosen(queries, targets)
-    if chosen != "auto":
-        return ALPHABETS[chosen].is_nucleic
-    guesses = [source.guess for source in (queries, targets) if source and source.report]
-    taken = beside_each_other(*guesses) if len(guesses) == 2 else guesses
-    return bool(taken) and all(guess.alphabet.is_nucleic for guess in taken)
-
-
-def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
-    taken = beside_each_other(queries.guess, targets.guess)
-    if are_two_kinds(*taken):
-        text = refusal(*taken, targets.name)
-        return [Notice("stop", f"{text[0].upper()}{text[1:]} {TRANSLATE} choose the alphabet of its file.", True)]
-    return [
-        Notice("caution", f"{source.name}: {caution(guess)} If that is wrong, choose the alphabet of this file.")
-        for source, guess in zip((queries, targets), taken, strict=True)
-        if guess != source.guess
-    ]
-
-
-def _device_notices(device: Device | None) -> list[Notice]:
+def device_notices(device: Device | None) -> list[Notice]:
+    """Return what is to be said about a device."""
     if device is not None and device.kind == "reference":
         return [Notice("caution", REFERENCE_WORDS)]
     if device is not None and not device.is_usable and device.health != "not tested":
         return [Notice("stop", f"{device.name} cannot be used: {device.problem}", blocks=True)]
     return []
-
-
-def _profile_notices(profiles: Source) -> list[Notice]:
-    bare = [card["name"] for card in profiles.cards if card["origin"] == "hmmer3" and not card.get("calibration3")]
-    if bare:
-        return [Notice("stop", f"The HMMER3 profile {bare[0]} {NO_STATISTICS}", blocks=True)]
-    rough = [card["name"] for card in profiles.cards if card["origin"] == "hmmer2" and not card.get("calibration")]
-    if not rough:
-        return []
-    which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"
-    text = f"{which} no calibration, so E-values are rough (upper bounds)."
-    return [Notice("caution", text, action="calibrate", action_text="Calibrate…")]
-
-
-def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
-    known = [(card["name"], ALPHABETS[card["alphabet"]]) for card in profiles.cards]
-    found = objection(known, sequences.guess, sequences.name) if sequences.alphabet_found else None
-    if found is None:
-        return []
-    if not found.blocks:
-        return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
-    kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
-    return [Notice("stop", found.text, True, f"take_as_{kind}", f"They are {word}")]
 
 
 class Workspace(QObject):
@@ -285,6 +215,13 @@ class Workspace(QObject):
         self.queries_path = path
         self.choice_changed.emit()
 
+    def take_as_queries(self, path: str, alone: str) -> None:
+        """Make a sequence file the queries and another one the targets: `alone` if there is no other."""
+        if self.sequences_path == path:
+            others = [s.path for s in self.of_kind("sequences") if s.state == "ready" and s.path != path]
+            self.sequences_path = others[-1] if others else alone
+        self.choose_queries(path)
+
     def propose_queries(self) -> None:
         """Choose queries if none are chosen: of the other sequence files the one with the fewest residues."""
         ready = [s for s in self.of_kind("sequences") if s.state == "ready"]
@@ -343,22 +280,3 @@ class Workspace(QObject):
         """The device that the next search runs on."""
         chosen = next((d for d in self.devices if d.id == self.device_id), None)
         return chosen or self.auto_device()
-
-    def reason_not_to_compare(self) -> str:
-        """Return why a comparison of sequences cannot start now; empty if it can."""
-        if self.queries is None or self.sequences is None:
-            return "Choose queries and targets first."
-        for source in (self.queries, self.sequences):
-            if source.state != "ready":
-                return "The files are still being read." if source.state == "reading" else source.problem
-        blocking = [n.text for n in pair_notices(self.queries, self.sequences, self.device) if n.blocks]
-        return blocking[0] if blocking else ""
-
-    def reason_not_to_run(self) -> str:
-        """Return why a search cannot start now; empty if it can."""
-        if self.profiles is None or self.sequences is None:
-            return "Choose a profile and sequences first."
-        if "reading" in (self.profiles.state, self.sequences.state):
-            return "The files are still being read."
-        blocking = [n.text for n in notices(self.profiles, self.sequences, self.device) if n.blocks]
-        return blocking[0] if blocking else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
@@ -14,152 +12,21 @@ from clalign.engines.engine import engine_named
 
 from .. import theme
 from ..controllers.app_controller import AppController
-from ..engines.register import PARTS, part_of
-
-Reason = Callable[[AppController], str]
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command.
-
-    Attributes
-    ----------
-    id : str
-        The method that it calls, from the `AppController` on, with an argument after a colon.
-    menu : str
-        Where it stands; empty: in the command palette only.
-    why_not : callable
-        Returns why it cannot be used now; empty if it can.
-    """
-
-    id: str
-    text: str
-    menu: str = ""
-    keys: str = ""
-    icon: str = ""
-    why_not: Reason = lambda app: ""
-    tip: str = ""
-    separator: bool = False
-
-
-def no_page(app: AppController) -> str:
-    """Return why nothing can be done with results."""
-    if app.page is None:
-        return "Open a run first, or search."
-    return "This run cannot be read." if app.page.run.refusal else ""
-
-
-def nothing_to_close(app: AppController) -> str:
-    """Return why there is no page to close."""
-    shown = app.labs.page or app.profiles.page or app.page
-    return "" if shown is not None else no_page(app)
-
-
-def no_profile(app: AppController) -> str:
-    """Return why there is no logo to open."""
-    profiles = app.workspace.profiles
-    return "" if profiles is not None and profiles.cards else "Open a profile file first."
-
-
-def no_logo(app: AppController) -> str:
-    """Return why there is no logo to export."""
-    view = app.profiles.view
-    return "" if view is not None and view.figure is not None else "Look at a profile first."
-
-
-def no_hits(app: AppController) -> str:
-    """Return why nothing can be done with hits."""
-    page = app.page
-    return no_page(app) or ("" if page.run.hits.n_all else "This run has no hits yet.")
-
-
-def no_hit(app: AppController) -> str:
-    """Return why nothing can be done with the selected hit."""
-    page = app.page
-    return no_page(app) or ("" if page.run.hit is not None else "Select a hit first.")
-
-
-def no_job(app: AppController) -> str:
-    """Return why there is nothing to stop."""
-    return "" if app.queue.current is not None else "No job is running."
-
-
-def no_search(app: AppController) -> str:
-    """Return why there is nothing to pause."""
-    item = app.queue.current
-    return "" if item is not None and item.is_search else "No search is running."
-
-
-def not_partial(app: AppController) -> str:
-    """Return why there is nothing to continue."""
-    page = app.page
-    if page is not None and page.run.is_live:
-        return "This run is being worked on."
-    return no_page(app) or ("This run is complete." if page.run.is_complete else "")
-
-
-def no_run_form(app: AppController) -> str:
-    """Return why the command of a search cannot be copied."""
-    return "" if app.hits.current_spec() is not None else "Open a run, or choose a profile and sequences first."
-
-
-def no_calibration(app: AppController) -> str:
-    """Return why nothing can be calibrated."""
-    profiles = app.workspace.profiles
-    if profiles is None or profiles.state != "ready":
-        return "Open a profile file first."
-    if any(card["origin"] == "hmmer3" for card in profiles.cards):
-        return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
-    return no_devices(app)
-
-
-def no_alignment(app: AppController) -> str:
-    """Return why no profile can be built."""
-    chosen = app.workspace.sequences
-    return (
-        ""
-        if chosen is not None and chosen.is_alignment
-        else "Open an alignment first (Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS)."
-    )
-
-
-def no_sequences(app: AppController) -> str:
-    """Return why there are no sequences to search with."""
-    chosen = app.workspace.sequences
-    return "" if chosen is not None and chosen.state == "ready" else "Open a sequence file first."
-
-
-def no_pair(app: AppController) -> str:
-    """Return why there is no alignment of two sequences to save."""
-    return no_hit(app) or ("" if app.page.has_pictures else "Only alignments of two sequences.")
-
-
-def no_devices(app: AppController) -> str:
-    """Return why nothing can be done with devices."""
-    return "" if app.workspace.devices_known else "Devices are still being looked for."
-
-
-def no_tuning(app: AppController) -> str:
-    """Return why the chosen device cannot be tuned."""
-    device = app.workspace.device
-    if device.kind == "reference":
-        return no_devices(app) or "The reference has nothing to tune. Choose another device."
-    return no_devices(app) or ("" if device.is_usable else device.problem)
-
-
-def no_column(app: AppController, key: str) -> str:
-    """Return why hits cannot be sorted by a column."""
-    page = app.page
-    reason = no_hits(app)
-    return reason or ("" if page.hits.table.kind.place(key) is not None else "This table has no such column.")
-
-
-def no_tab(app: AppController, name: str) -> str:
-    """Return why a part of the results cannot be shown."""
-    page = app.page
-    return no_page(app) or ("" if name in page.TABS else "A comparison of sequences has neither.")
-
+from ..desk.commands import (
+    Command,
+    no_column,
+    no_devices,
+    no_hit,
+    no_hits,
+    no_job,
+    no_page,
+    no_run_form,
+    no_search,
+    no_tuning,
+    not_partial,
+    nothing_to_close,
+)
+from ..engines.register import PARTS, part_of, parts
 
 SORTED = {
     column.key: column.title.split(" (")[0]
@@ -169,7 +36,7 @@ SORTED = {
 }
 """Columns that a table can be sorted by, and their titles."""
 
-COMMANDS = (
+_COMMANDS = (
     Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
             tip="Profiles, sequences or runs; the content decides which"),
     Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
@@ -191,17 +58,8 @@ COMMANDS = (
     Command("show_tab:hits", "Hits", "View", "Ctrl+1", "table", no_page),
     Command("show_tab:histogram", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
     Command("show_tab:alignment", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
-    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant",
-            partial(no_tab, name="profile")),
-    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline",
-            partial(no_tab, name="funnel")),
     Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
     Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
-    Command("profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
-            no_profile, "Letters, occupancy and insertions of the profile for the next search"),
-    Command("profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo),
-    Command("pairs.save_alignment", "Save alignment as a picture…", "File", "", "export-variant", no_pair),
-    Command("pairs.save_dots", "Save dot plot as a picture…", "File", "", "export-variant", no_pair),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
@@ -210,12 +68,6 @@ COMMANDS = (
     Command("hits.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit, separator=True),
     Command("hits.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
     Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
-    Command("search.run_search", "Run search…", "Run", "Ctrl+R", "play",
-            tip="Opens the search sheet; starts the search when it is open"),
-    Command("pairs.compare", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
-            tip="Every query against every target, exactly; starts the comparison when its sheet is open"),
-    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "Run", "", "magnify-scan", no_sequences,
-            "Compares the chosen sequences with others"),
     Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
             "Stops after this batch; the results so far are kept"),
     Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
@@ -224,10 +76,10 @@ COMMANDS = (
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
-    Command("filters.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
+    Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
             no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
             separator=True),
-    Command("filters.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
+    Command("explanations.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
     Command("locating.ask_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
             "Tells where its sequences and profiles lie now, if they were moved"),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
@@ -240,16 +92,8 @@ COMMANDS = (
     Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
             "Goes back to the built-in choices"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
-    Command("labs.open_ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
-            tip="Every rung of the published ladder, run on your device and checked"),
-    Command("labs.open_pair_ladder", "Ladder of Smith-Waterman", "Laboratory", "", "stairs",
-            tip="Many pairs, aligned on one core and in every published way on your device, and compared"),
-    Command("labs.open_comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
+    Command("labs.open:comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
-    Command("building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
-            no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True),
-    Command("labs.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
-            no_calibration, "Fits the scores of random sequences, so that E-values are estimates"),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
     Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
     Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
@@ -266,6 +110,18 @@ COMMANDS = (
         for key, title in SORTED.items()
     ),
 )  # fmt: skip
+
+
+def _with_those_of_engines() -> tuple[Command, ...]:
+    commands = list(_COMMANDS)
+    for _, own in parts("commands"):
+        for command in own:
+            place = next(place for place, other in enumerate(commands) if other.id == command.before)
+            commands.insert(place, command)
+    return tuple(commands)
+
+
+COMMANDS = _with_those_of_engines()
 
 MENUS = ("File", "Edit", "View", "Run", "Devices", "Laboratory", "Window", "Help")
 

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from .. import theme
+from ..engines.register import ladders
 from ..settings import Settings
 from ..worker_process import default_worker
 from .main_window import MainWindow
@@ -37,8 +38,8 @@ def make_application(arguments: list[str]) -> QApplication:
 def open_window(settings: Settings, worker: list[str], files: list[str]) -> MainWindow:
     """Make the window, show it, and only then look for devices and open files."""
     theme.apply(settings.preferences.theme)
-    QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
     window = MainWindow(settings, worker)
+    QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
     controller = window.controller
 
     def begin() -> None:
@@ -64,9 +65,7 @@ def _warm_up(window: MainWindow) -> None:
 
 
 def _warm_laboratory(window: MainWindow) -> None:
-    from ..models import rungs
-
-    assert rungs
+    ladders()
     window.collector.settle()
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.parts import ElidedLabel, IconLabel, line, set_role
+from ..views.parts import ElidedLabel, IconLabel, clear_layout, line, set_role
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -75,10 +75,7 @@ class JobRow(QWidget):
             self._show_offers(item.offers())
 
     def _show_offers(self, offers: list[tuple[str, str]]) -> None:
-        while self._buttons.count():
-            widget = self._buttons.takeAt(0).widget()
-            widget.hide()
-            widget.deleteLater()
+        clear_layout(self._buttons)
         for name, text in offers:
             made = QPushButton(text)
             made.setToolTip(TIPS[name])

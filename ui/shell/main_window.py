@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
@@ -10,6 +13,8 @@ from PySide6.QtWidgets import QMenu, QToolBar
 
 from .. import formatting
 from ..controllers.app_controller import AppController
+from ..engines.register import NEEDS, examples
+from ..models.documents import COMPARISON
 from ..settings import Settings
 from ..views.parts import button
 from ..views.workbench import Workbench
@@ -20,7 +25,7 @@ from .palette import CommandPalette
 
 HIT_MENU = (
     "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
-    "hits.verify_hit", "filters.explain_hit",
+    "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
 """Commands that the menu of a row of hits offers."""
 
@@ -38,7 +43,7 @@ class MainWindow(Workbench):
     shown = Signal()
 
     def __init__(self, settings: Settings, worker: list[str]) -> None:
-        super().__init__(settings)
+        super().__init__(settings, examples(), NEEDS)
         self._told_shown = False
         self.controller = AppController(self, settings, worker)
         self._make_job_strip()
@@ -61,6 +66,7 @@ class MainWindow(Workbench):
         self.recent_menu.setToolTipsVisible(True)
         self.recent_menu.aboutToShow.connect(self._fill_recent_menu)
         file_menu = self.menuBar().actions()[0].menu()
+        assert isinstance(file_menu, QMenu)
         file_menu.insertMenu(self.actions_.by_id["sources.paste_sequences"], self.recent_menu)
 
     def _fill_recent_menu(self) -> None:
@@ -68,9 +74,7 @@ class MainWindow(Workbench):
         for entry in self.settings.recent:
             problem = entry.problem
             text = Path(entry.path).name + (f" – {problem}" if problem else "")
-            action = self.recent_menu.addAction(
-                text, lambda path=entry.path: self.controller.sources.open_paths([path])
-            )
+            action = self.recent_menu.addAction(text, partial(self.controller.sources.open_paths, [entry.path]))
             action.setEnabled(not problem)
             action.setToolTip(f"{entry.path}\n{problem}".strip())
         if not self.settings.recent:
@@ -93,7 +97,7 @@ class MainWindow(Workbench):
         start, data, devices, details = self.start, self.data, self.devices, self.details
         start.open_asked.connect(controller.sources.open_files)
         start.paste_asked.connect(controller.sources.paste_sequences)
-        start.compare_asked.connect(controller.pairs.open_sheet)
+        start.command_asked.connect(self._call)
         start.example_asked.connect(controller.open_example)
         start.recent_asked.connect(lambda path: controller.sources.open_paths([path]))
         start.pin_asked.connect(self._pin)
@@ -109,15 +113,12 @@ class MainWindow(Workbench):
         details.source.alphabet_chosen.connect(controller.sources.choose_alphabet)
         details.source.use_asked.connect(controller.sources.use_source)
         details.source.close_asked.connect(controller.close_source)
-        details.source.calibrate_asked.connect(controller.labs.calibrate)
-        details.source.build_asked.connect(controller.building.build)
-        details.source.compare_asked.connect(controller.pairs.search_with)
-        details.source.logo_asked.connect(controller.profiles.open_profile)
-        devices.compare_asked.connect(controller.labs.open_comparison)
-        start.lab_asked.connect(self._open_lab)
+        details.source.command_asked.connect(self._call)
+        devices.compare_asked.connect(lambda: controller.labs.open(COMPARISON))
+        start.lab_asked.connect(controller.labs.open)
         details.hit.verify_asked.connect(lambda _: controller.hits.verify_hit())
-        details.hit.explain_asked.connect(controller.filters.explain_hit)
-        details.hit.node_chosen.connect(controller.profiles.show_node_of_hit)
+        details.hit.explain_asked.connect(controller.explanations.explain_hit)
+        details.hit.node_chosen.connect(controller.hits.choose_node)
         details.hit.set_posterior(self.settings.preferences.posterior)
         self.jobs.action_asked.connect(controller.jobs.act)
         self.device_words.clicked.connect(controller.devices.focus_devices)
@@ -155,8 +156,8 @@ class MainWindow(Workbench):
         self.settings.pin(path, pinned)
         self.show_recent()
 
-    def _open_lab(self, name: str) -> None:
-        {"ladder": self.controller.labs.open_ladder, "comparison": self.controller.labs.open_comparison}[name]()
+    def _call(self, command: str, arguments: tuple[Any, ...]) -> None:
+        attrgetter(command)(self.controller)(*arguments)
 
     def dress(self) -> None:
         """Take the colors of the theme."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QSize, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QAction, QColor, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from .. import theme
 from ..views.parts import label
 
+Index = QModelIndex | QPersistentModelIndex
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
 KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
 ROW_HEIGHT = 28
@@ -37,7 +38,7 @@ def matches(wanted: str, text: str) -> bool:
 class _Filter(QSortFilterProxyModel):
     wanted = ""
 
-    def filterAcceptsRow(self, row: int, parent) -> bool:  # type: ignore[no-untyped-def]
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         text = self.sourceModel().index(row, 0, parent).data()
         return matches(self.wanted, text or "")
 
@@ -45,10 +46,10 @@ class _Filter(QSortFilterProxyModel):
 class _Keys(QStyledItemDelegate):
     """Draws the keys of a command at the right."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index) -> QSize:  # type: ignore[no-untyped-def]
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, ROW_HEIGHT)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:  # type: ignore[no-untyped-def]
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
         painter.setPen(QColor(theme.current().muted))
         painter.drawText(
@@ -61,6 +62,7 @@ class CommandPalette(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._window = parent
         self.setProperty("role", "surface")
         self.field = QLineEdit()
         self.field.setPlaceholderText("Search commands")
@@ -100,7 +102,7 @@ class CommandPalette(QFrame):
             self._source.appendRow(item)
         self.field.clear()
         self._narrow("")
-        parent = self.parentWidget()
+        parent = self._window
         width = min(WIDTH, parent.width() - 40)
         self.setGeometry((parent.width() - width) // 2, 44, width, min(420, parent.height() - 80))
         self.show()
@@ -119,11 +121,11 @@ class CommandPalette(QFrame):
         if not self._filter.rowCount():
             self._note.setText("No command has this name.")
 
-    def _explain(self, index) -> None:  # type: ignore[no-untyped-def]
+    def _explain(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)
         self._note.setText(action.toolTip() if action is not None else "")
 
-    def _run(self, index) -> None:  # type: ignore[no-untyped-def]
+    def _run(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)
         if action is None or not action.isEnabled():
             return
@@ -132,7 +134,7 @@ class CommandPalette(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Move in the list and run from the field."""
-        if event.type() != QEvent.Type.KeyPress:
+        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             if event.type() == QEvent.Type.FocusOut and not self.view.hasFocus():
                 self.hide()
             return False
@@ -140,7 +142,7 @@ class CommandPalette(QFrame):
         row = self.view.currentIndex().row()
         if key == Qt.Key.Key_Escape:
             self.hide()
-            self.parentWidget().setFocus()
+            self._window.setFocus()
         elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             place = row + (1 if key == Qt.Key.Key_Down else -1)
             if 0 <= place < self._filter.rowCount():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QSplitter, QTabWidget, QWidget
 
 from .. import formatting
 from ..models import device_words
 from ..models.comparison import ComparisonView
+from ..models.figures import Chart
 from ..models.workspace import Workspace
 from .figure_view import FigureView, scrolled
 from .lab_page import LabPage, LabTable, whole_number
@@ -27,8 +28,6 @@ class ComparisonPage(LabPage):
     workspace : Workspace
     """
 
-    row_chosen = Signal(dict)
-
     def __init__(self, comparison: ComparisonView, workspace: Workspace) -> None:
         super().__init__("Device comparison", "Compare", "Open a comparison; one of another machine is added to this")
         self.comparison, self.workspace = comparison, workspace
@@ -47,10 +46,7 @@ class ComparisonPage(LabPage):
         self.split.addWidget(self.table)
         self.split.addWidget(self.charts)
         self.split.setSizes([150, 400])
-        self.empty = EmptyPanel(
-            "scale-balance", "Nothing compared yet",
-            "Tick two or more devices and compare them, or open a comparison that was saved on another machine.",
-        )  # fmt: skip
+        self.empty = EmptyPanel("scale-balance", "Nothing compared yet", self.empty_text)
         self._add_setup()
         self.box.addWidget(self.split, 1)
         self.box.addWidget(self.empty, 1)
@@ -134,13 +130,8 @@ class ComparisonPage(LabPage):
 
     def _show_running(self) -> None:
         self.show_running(self.comparison.is_live, self._reason())
-        rows, whole = bool(self.comparison.rows), bool(self.comparison.document)
         why = "Compare devices first, or open a comparison."
-        for name, text in (("save", "Save the result as JSON"), ("copy", "Copy the table for a spreadsheet"),
-                           ("picture", "Save the chart in view as SVG or PNG")):  # fmt: skip
-            usable = whole if name == "save" else rows
-            self.tools[name].setEnabled(usable)
-            self.tools[name].setToolTip(text if usable else why)
+        self.show_tools(bool(self.comparison.rows), bool(self.comparison.document), why)
 
     def run(self) -> None:
         """Ask for the job that the setup describes."""
@@ -152,6 +143,6 @@ class ComparisonPage(LabPage):
         """Return the table."""
         return self.table
 
-    def chart_in_view(self):  # type: ignore[no-untyped-def]
+    def chart_in_view(self) -> Chart | None:
         """Return the chart of the tab in view."""
         return (self.curves, self.speeds)[self.charts.currentIndex()].chart

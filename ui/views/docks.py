@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -111,7 +111,7 @@ class DataDock(QWidget):
         if path:
             self.source_activated.emit(path)
 
-    def keyPressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Close a file on Delete."""
         if event.key() == Qt.Key.Key_Delete and self._path:
             self.close_asked.emit(self._path)
@@ -190,12 +190,9 @@ class DevicePicker(QWidget):
         box.setContentsMargins(4, 0, 4, 8)
         box.setSpacing(6)
         box.addWidget(self.view, 1)
-        for part in (self.words, tools, compare):
-            holder = QVBoxLayout()
-            holder.setContentsMargins(8, 0, 8, 0)
-            add = holder.addWidget if isinstance(part, QWidget) else holder.addLayout
-            add(part)
-            box.addLayout(holder)
+        for part in (row(self.words), tools, compare):
+            part.setContentsMargins(8, 0, 8, 0)
+            box.addLayout(part)
         self.setMinimumHeight(180)
         self.view.clicked.connect(self._choose)
         self.view.activated.connect(self._choose)
@@ -248,7 +245,7 @@ class DevicePicker(QWidget):
     def _choose(self, index: Index) -> None:
         self.device_chosen.emit(index.data(ID_ROLE))
 
-    def _ask(self, signal) -> None:  # type: ignore[no-untyped-def]
+    def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -14,7 +14,7 @@ from clalign.values.hits import Domain, Hit
 from .. import formatting, theme
 from ..models.hit_pages import Span
 from ..models.hit_table import NO_DOMAIN
-from ..models.hits_model import ROW_ROLE, RULE_ROLE
+from ..models.hits_model import ROW_ROLE, RULE_ROLE, HitsModel
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -49,7 +49,7 @@ def paint_strip(
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     middle = area.center().y()
     painter.setPen(QPen(QColor(colors.muted), 1))
-    painter.drawLine(area.left(), middle, area.right(), middle)
+    painter.drawLine(QPointF(area.left(), middle), QPointF(area.right(), middle))
     scale = area.width() / max(1, length)
     envelopes = []
     for place, span in enumerate(spans):
@@ -131,7 +131,8 @@ class DomainDelegate(RowDelegate):
         else:
             painter.drawText(area, left, str(index.data(Qt.ItemDataRole.DisplayRole)))
             if strip.width() > 16:
-                dim = not index.model().is_significant(row)
+                model = index.model()
+                dim = isinstance(model, HitsModel) and not model.is_significant(row)
                 paint_strip(painter, strip, row.length, [block_of(span) for span in row.spans], None, dim)
         painter.restore()
 

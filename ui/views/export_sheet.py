@@ -9,10 +9,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
 
 from clalign.errors import OptionError
-from clalign.formats.pairwise_rows import COLUMNS, columns_of
 from clalign.formats.writers import TAB_SEPARATED
 
 from .. import formatting
+from ..models.run_view import NamedColumns
 from .parts import button, label, row
 from .sheet import Sheet
 
@@ -33,19 +33,22 @@ class ExportChoices:
     folder : Path
     forms : tuple
         Id, words and file ending of each form.
+    named : NamedColumns or None
+        Columns that one of the forms asks for.
     columns : str
-        Proposed names of BLAST's columns.
+        Their proposed names.
     """
 
     name: str
     counts: dict[str, int]
     folder: Path
     forms: tuple[tuple[str, str, str], ...]
-    columns: str = "std"
+    named: NamedColumns | None = None
+    columns: str = ""
 
 
 class ExportSheet(Sheet):
-    """Emits what, where, which hits, the names of BLAST's columns, and whether no cell may look like a formula."""
+    """Emits what, where, which hits, the names of columns, and whether no cell may look like a formula."""
 
     export_asked = Signal(str, str, str, str, bool)
 
@@ -84,20 +87,21 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def _add_columns(self) -> None:
-        """Add a line for the names of columns, which only BLAST's table needs."""
-        self.columns = QLineEdit(self._choices.columns)
-        self.columns.setAccessibleName("Columns of BLAST's table")
-        self.columns.setToolTip("Names of columns in their order; std are the usual twelve")
+        """Add a line for the names of columns, which only one of the forms needs."""
+        named = self._choices.named
+        self.columns = QLineEdit(self._choices.columns or (named.usual if named else ""))
+        self.columns.setAccessibleName(f"Columns of {named.title}" if named else "Columns")
+        self.columns.setToolTip(named.tip if named else "")
         self._menu = QMenu(self)
         add = button("Add…", lambda: self._menu.popup(add.mapToGlobal(add.rect().bottomLeft())), tip="Add a column")
-        for name, (text, _) in COLUMNS.items():
+        for name, text in (named.known if named else {}).items():
             action = self._menu.addAction(f"{name}\t{text}")
             action.triggered.connect(lambda _=False, name=name: self._add_column(name))
         self._columns_line = QWidget()
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
         self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
-        self._columns_line.setVisible(any(what == "outfmt" for what, *_ in self._choices.forms))
+        self._columns_line.setVisible(named is not None)
         safe_tip = "Puts ' before names that begin with =, +, - or @"
         self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip}
         self.body.addWidget(self.is_safe)
@@ -130,10 +134,17 @@ class ExportSheet(Sheet):
     def _note_name(self) -> None:
         self._own_name = True
 
+    @property
+    def _needs_columns(self) -> NamedColumns | None:
+        """The columns that the chosen form asks for."""
+        named = self._choices.named
+        return named if named is not None and named.form == self._what else None
+
     def _propose(self) -> None:
+        named = self._choices.named
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
-            (self._columns_line, self._what == "outfmt", "Only of BLAST's table"),
+            (self._columns_line, self._needs_columns is not None, f"Only of {named.title}" if named else ""),
             (self.is_safe, self._what in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
         ):
             widget.setEnabled(applies)
@@ -153,9 +164,9 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
-        elif self._what == "outfmt":
+        elif self._needs_columns is not None:
             try:
-                columns_of(f"6 {self.columns.text()}")
+                self._needs_columns.check(self.columns.text())
             except OptionError as error:
                 problem = str(error)
         self.export_button.setEnabled(not problem)
@@ -171,5 +182,5 @@ class ExportSheet(Sheet):
 
     def _export(self) -> None:
         which = ("all", "filtered", "selected")[self.which.checkedId()]
-        columns = self.columns.text().strip() if self._what == "outfmt" else ""
+        columns = self.columns.text().strip() if self._needs_columns is not None else ""
         self.export_asked.emit(self._what, self.path.text().strip(), which, columns, self.is_safe.isChecked())

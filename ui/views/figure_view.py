@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidget
 
@@ -11,7 +11,7 @@ from clalign.formats.writers import replaced_file
 from .. import theme
 from ..models.figures import Chart
 from .figure_painter import chart_height, paint_chart
-from .pictures import readable_svg
+from .pictures import png, readable_svg
 
 PICTURE = QSize(960, 540)
 """Least size of an exported picture; a PNG has twice as many pixels."""
@@ -46,7 +46,7 @@ class FigureView(QWidget):
             painter = QPainter(self)
             self._tips = paint_chart(painter, QRectF(self.rect()), self.chart, theme.current())
 
-    def tip_at(self, place) -> str:  # type: ignore[no-untyped-def]
+    def tip_at(self, place: QPointF) -> str:
         """Return what is said about a place."""
         return next((text for area, text in reversed(self._tips) if area.contains(place)), "")
 
@@ -80,16 +80,13 @@ def save_picture(chart: Chart, path: str, font: QFont) -> None:
     if path.lower().endswith(".svg"):
         _save_svg(chart, path, font, size)
         return
-    image = QImage(2 * size, QImage.Format.Format_RGB32)
+    image = QImage(size * 2, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(2)
     painter = QPainter(image)
     _paint(painter, chart, font, size)
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):
-        raise OSError(0, "there is too little memory for a picture of this size")
+    content = png(image)
     with replaced_file(path) as file:
-        file.buffer.write(bytes(buffer.data().data()))
+        file.buffer.write(content)
 
 
 def _save_svg(chart: Chart, path: str, font: QFont, size: QSize) -> None:

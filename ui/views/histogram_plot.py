@@ -40,7 +40,8 @@ class CountAxis(pg.AxisItem):
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Return where the ticks are."""
         if not self.is_log:
-            return super().tickValues(low, high, size)
+            ticks: list[tuple[float, list[float]]] = super().tickValues(low, high, size)
+            return ticks
         return [(1.0, [float(p) for p in range(max(0, math.ceil(low)), math.floor(high) + 1)])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:

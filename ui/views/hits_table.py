@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -119,7 +119,11 @@ class HitsTable(QTableView):
         for place, column in enumerate(self.kind.columns):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
-        header.sectionResized.connect(lambda place, *_: place == self._filled or self._fill())
+        header.sectionResized.connect(self._note_width)
+
+    def _note_width(self, place: int) -> None:
+        if place != self._filled:
+            self._fill()
 
     def _fill(self) -> None:
         """Give one column the room that the others leave; unlike Qt's stretching never less than it needs."""
@@ -252,7 +256,7 @@ class HitsTable(QTableView):
             place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(rows[0], 1)).bottomLeft())
         self.menu_asked.emit(place)
 
-    def keyPressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy on Ctrl+C, else move."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 
 from .. import formatting, theme
 from ..models import device_words
+from ..models.figures import Chart
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
-from .parts import ElidedLabel, IconButton, button, label, set_role
+from .parts import ElidedLabel, IconButton, allow_entry, button, label, set_role
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
@@ -122,6 +123,7 @@ class LabPage(QWidget):
     run_asked = Signal(dict)
     stop_asked = Signal()
     action_asked = Signal(str)
+    row_chosen = Signal(dict)
 
     def __init__(self, title: str, run_text: str, import_tip: str) -> None:
         super().__init__()
@@ -151,13 +153,16 @@ class LabPage(QWidget):
         font.setBold(True)
         title.setFont(font)
         ask = self.action_asked.emit
+        tips = self._tips = {
+            "save": "Save the result as JSON",
+            "copy": "Copy the table for a spreadsheet",
+            "picture": "Save the chart in view as SVG or PNG",
+        }
         self.tools = {
             "open": IconButton("folder-open-outline", import_tip, lambda: ask("open"), "Open…"),
-            "save": IconButton("content-save-outline", "Save the result as JSON", lambda: ask("save"), "Save…"),
-            "copy": IconButton("content-copy", "Copy the table for a spreadsheet", lambda: ask("copy"), "Copy table"),
-            "picture": IconButton(
-                "image-outline", "Save the chart in view as SVG or PNG", lambda: ask("picture"), "Picture…"
-            ),
+            "save": IconButton("content-save-outline", tips["save"], lambda: ask("save"), "Save…"),
+            "copy": IconButton("content-copy", tips["copy"], lambda: ask("copy"), "Copy table"),
+            "picture": IconButton("image-outline", tips["picture"], lambda: ask("picture"), "Picture…"),
         }
         top = QHBoxLayout()
         top.setSpacing(8)
@@ -190,7 +195,18 @@ class LabPage(QWidget):
         """Ask for the job that the setup describes."""
         raise NotImplementedError
 
-    def chart_in_view(self):  # type: ignore[no-untyped-def]
+    def show_tools(self, has_rows: bool, is_whole: bool, why_not: str) -> None:
+        """Offer what can be done with a result: with rows, or with a whole document."""
+        for name, tip in self._tips.items():
+            usable = has_rows and (is_whole or name != "save")
+            self.tools[name].setEnabled(usable)
+            self.tools[name].setToolTip(tip if usable else why_not)
+
+    def table_in_view(self) -> LabTable:
+        """Return the table that would be copied."""
+        raise NotImplementedError
+
+    def chart_in_view(self) -> Chart | None:
         """Return the chart that a picture would show, or None."""
         raise NotImplementedError
 
@@ -202,9 +218,7 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
     for device in space.devices:
         box.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
         if not device.is_usable:
-            item = box.model().item(box.count() - 1)  # type: ignore[attr-defined]
-            item.setEnabled(False)
-            item.setToolTip(device.problem)
+            allow_entry(box, box.count() - 1, device.problem or "It cannot be used.")
     place = box.findData(chosen)
     box.setCurrentIndex(place if place >= 0 else box.findData(space.device.id))
     box.blockSignals(False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -138,7 +139,7 @@ class MessageBar(QWidget):
             rows.addLayout(_below(ReportBox(message.details)))
             box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(report(message)), "flat"))
         for title, call in message.actions:
-            box.addWidget(button(title, lambda call=call, message=message: self._act(call, message)))
+            box.addWidget(button(title, partial(self._act, call, message)))
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
 

@@ -27,7 +27,7 @@ class OptionForm(QWidget):
     Parameters
     ----------
     fields : list of dataclasses.Field
-        With their words as `clalign.engines.plan7.spec.option` has them.
+        With their words as `clalign.values.specs.option` has them.
     first : tuple of str
         Options shown at once; the others are behind More options.
     choices : dict
@@ -50,7 +50,7 @@ class OptionForm(QWidget):
         self._more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
         self.more_button.setCheckable(True)
-        box = QVBoxLayout(self)
+        box = self.box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(6)
         box.addWidget(self._first_grid([f for f in fields if f.name in first]))
@@ -100,7 +100,7 @@ class OptionForm(QWidget):
             tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
             tick.toggled.connect(lambda: self.changed.emit())
             return tick
-        number = QLineEdit("" if field.default is None else _shown(field.default))
+        number = QLineEdit(_shown(field.default))
         number.setPlaceholderText(self._placeholder(field))
         number.textChanged.connect(lambda: self.changed.emit())
         return number
@@ -130,7 +130,7 @@ class OptionForm(QWidget):
         elif isinstance(editor, QCheckBox):
             editor.setChecked(bool(value))
         elif editor is not None:
-            editor.setText("" if value is None else _shown(value))
+            editor.setText(_shown(value))
 
     def _is_given(self, name: str) -> bool:
         """Return whether an option says something, be it right or wrong."""
@@ -168,27 +168,28 @@ class OptionForm(QWidget):
         return values, problem
 
     def _number(self, text: str, field: Field) -> tuple[float | None, str]:
+        usual: Any = field.default
         text = text.strip().replace(",", ".").replace("−", "-")
         if not text:
-            if field.default is None:
+            if usual is None:
                 return None, ""
-            return field.default, f"{field.metadata['label']}: a number is needed."
+            return usual, f"{field.metadata['label']}: a number is needed."
         try:
             value = float(text)
             if not math.isfinite(value):
                 raise ValueError
         except ValueError:
-            return field.default, f"{field.metadata['label']}: “{text}” is not a number."
+            return usual, f"{field.metadata['label']}: “{text}” is not a number."
         if str(field.type).startswith("int"):
             signed = field.metadata.get("signed", False)
             if value != int(value) or (value < 0 and not signed):
                 least = "" if signed else " from 0 on"
-                return field.default, f"{field.metadata['label']}: a whole number{least} is needed."
+                return usual, f"{field.metadata['label']}: a whole number{least} is needed."
             return int(value), ""
         if value <= 0 and any(part in field.name for part in self.ABOVE_ZERO):
-            return field.default, f"{field.metadata['label']} must be above 0."
+            return usual, f"{field.metadata['label']} must be above 0."
         return value, ""
 
 
-def _shown(value: float | str) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)

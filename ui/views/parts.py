@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
-    QFormLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -107,15 +107,32 @@ def shrinking(box: QComboBox) -> QComboBox:
     return box
 
 
-def clear_layout(layout: QVBoxLayout | QHBoxLayout | QGridLayout | QFormLayout) -> None:
+def allow_entry(box: QComboBox, place: int, reason: str = "") -> None:
+    """Let an entry of a box be chosen, or say why it cannot be."""
+    model = box.model()
+    item = model.item(place) if isinstance(model, QStandardItemModel) else None
+    if item is not None:
+        item.setEnabled(not reason)
+        item.setToolTip(reason)
+
+
+def clear_layout(layout: QLayout) -> None:
     """Take everything out of a layout and let it go."""
     while layout.count():
         item = layout.takeAt(0)
-        if item.widget() is not None:
-            item.widget().hide()
-            item.widget().deleteLater()
-        elif item.layout() is not None:
-            clear_layout(item.layout())  # type: ignore[arg-type]
+        widget, inner = (item.widget(), item.layout()) if item is not None else (None, None)
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif inner is not None:
+            clear_layout(inner)
+
+
+def height_for(layout: QLayout | None, width: int) -> int:
+    """Return the height that a layout needs in a width."""
+    if layout is None:
+        return 0
+    return layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
 
 
 def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
@@ -218,7 +235,7 @@ class ElidedLabel(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw as much as fits."""
         painter = QPainter(self)
-        painter.setPen(theme.QColor(getattr(theme.current(), self._role)))
+        painter.setPen(QColor(getattr(theme.current(), self._role)))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.shown())
 
     def shown(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
-from PySide6.QtGui import QFont, QImage, QPageSize, QPainter, QPdfWriter
+from PySide6.QtGui import QColor, QFont, QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
 
 from clalign.control_characters import escaped
 from clalign.formats.writers import replaced_file
@@ -113,14 +113,25 @@ def _png(picture: Picture, font: QFont) -> bytes:
     width, height = picture.width, picture.height(picture.n_rows)
     scale = min(2.0, math.sqrt(MOST_PIXELS / (width * height)), LONGEST_SIDE / max(width, height))
     image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
-    image.fill(theme.QColor(theme.LIGHT.surface))
+    image.fill(QColor(theme.LIGHT.surface))
     painter = QPainter(image)
     painter.scale(scale, scale)
     painter.setFont(font)
     picture.paint(painter, 0, picture.n_rows)
     painter.end()
+    return png(image)
+
+
+def png(image: QImage) -> bytes:
+    """Return an image as a PNG file.
+
+    Raises
+    ------
+    OSError
+        It could not be made.
+    """
     buffer = _opened()
-    if not image.save(buffer, "PNG"):
+    if not QImageWriter(buffer, QByteArray(b"png")).write(image):
         raise OSError(0, "there is too little memory for a picture of this size")
     return _content(buffer)
 

@@ -68,7 +68,7 @@ class ReportPage(QScrollArea):
         facts, card = run.facts, run.card
         device = facts.get("device") or {}
         rows = [
-            ("Direction", run.direction_words()),
+            ("Direction", run.way_words()),
             (run.nouns, formatting.count(len(run.cards)) if run.shows_all else ""),
             (run.noun, "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
             ("State", STATE_WORDS.get(run.state, run.state)),
@@ -103,6 +103,8 @@ class ReportPage(QScrollArea):
             self._box.addWidget(label("Nothing out of the ordinary.", "muted"))
 
     def _add_command(self, run: RunView) -> None:
+        if run.spec is None:
+            return
         self._heading("Command")
         shown = label(as_command(run.spec), wrap=True, selectable=True)
         shown.setFont(theme.mono_font())

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget,
 from ..event_loop import defer
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
+from .explain_sheet import ExplainSheet
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
@@ -23,8 +24,7 @@ TABS = {"hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "rep
 class ResultsPage(QWidget):
     """Shows a `RunView`; everything that is asked for leaves as a signal.
 
-    `TABS` says which parts it has, `has_pictures` whether its alignments can be saved as pictures, and
-    `shows_profile` whether a logo is in view.
+    `TABS` says which parts it has.
 
     Parameters
     ----------
@@ -32,13 +32,14 @@ class ResultsPage(QWidget):
     """
 
     TABS: ClassVar[dict[str, str]] = TABS
-    has_pictures = False
-    shows_profile = False
+    explain_sheet = ExplainSheet
 
     action_asked = Signal(str)
     verify_asked = Signal(object)
     scheme_chosen = Signal(str)
     explain_asked = Signal()
+    row_explain_asked = Signal(object)
+    """For a row of a table that has its place and its name; None for a target that is asked for by name."""
     hit_menu_asked = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)

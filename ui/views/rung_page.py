@@ -1,20 +1,22 @@
-"""What the pages of the ladders share: the chooser of the ladder, the device, the rungs and their chart."""
+"""The page of a ladder: which one, on what, its rungs and experiments, and their charts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QTabWidget, QWidget
 
-from ..models.rung_view import RungView
+from .. import formatting
+from ..models.figures import Chart
+from ..models.ladder import FileField, NumberField, RungView
 from ..models.workspace import Workspace
 from .figure_view import FigureView, scrolled
-from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices
-from .parts import button, clear_layout, notice_row, row, shrinking
+from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, whole_number
+from .parts import EmptyPanel, button, clear_layout, notice_row, row, shrinking
 
-LADDERS = {"ladder": "Plan7 Viterbi", "smith_waterman_ladder": "Smith-Waterman"}
-"""The ladders by the document that they make."""
+NOT_RUN = "This experiment was not run yet. Tick Experiments above and run."
 
 
 class RungPage(LabPage):
@@ -22,30 +24,31 @@ class RungPage(LabPage):
 
     Parameters
     ----------
-    kind : str
-        Of `LADDERS`.
     ladder : RungView
+    names : dict
+        Of all ladders, by their documents.
     workspace : Workspace
     """
 
-    row_chosen = Signal(dict)
     ladder_asked = Signal(str)
 
-    def __init__(self, kind: str, ladder: RungView, workspace: Workspace) -> None:
-        super().__init__(f"Ladder of {LADDERS[kind]}", "Run", "Open a ladder that was saved as JSON")
-        self.kind, self.ladder, self.workspace = kind, ladder, workspace
+    def __init__(self, ladder: RungView, names: Mapping[str, str], workspace: Workspace) -> None:
+        super().__init__(f"Ladder of {ladder.of.name}", "Run", "Open a ladder that was saved as JSON")
+        self.ladder, self.workspace = ladder, workspace
         self.ladders, self.devices = QComboBox(), shrinking(QComboBox())
-        for name, text in LADDERS.items():
-            self.ladders.addItem(text, name)
-        self.ladders.setCurrentIndex(self.ladders.findData(kind))
+        for kind, text in names.items():
+            self.ladders.addItem(text, kind)
+        self.ladders.setCurrentIndex(self.ladders.findData(ladder.of.kind))
         self.ladders.activated.connect(self._ask_ladder)
-        self.add_field("Ladder", self.ladders, 0)
-        self.add_field("Device", self.devices, 0, 1)
-        for column in (1, 3):
-            self.setup.setColumnStretch(column, 1)
-        self.setup.addLayout(self._ticks(), 0, 4)
+        self.fields: dict[str, QComboBox | QLineEdit] = {}
+        self.with_experiments = QCheckBox("Experiments")
         self.table = LabTable(ladder.rungs, "Rungs")
         self.figure = FigureView("Speed-up of each rung")
+        self.tabs = QTabWidget()
+        self.experiments: dict[str, tuple[LabTable, FigureView]] = {}
+        self._empty: dict[str, tuple[QWidget, QWidget]] = {}
+        self._add_setup()
+        self._add_middle()
         self.setFocusProxy(self.run_button)
         self.table.row_chosen.connect(self.row_chosen)
         self.devices.activated.connect(lambda: self._show_running())
@@ -53,55 +56,105 @@ class RungPage(LabPage):
         ladder.rungs.dataChanged.connect(lambda: self._show_running())
         for signal in (workspace.sources_changed, workspace.devices_changed, workspace.choice_changed):
             signal.connect(self.show_workspace)
+        self.show_workspace()
+        self.show_ladder()
 
-    def rungs_and_chart(self) -> QWidget:
-        """Return the table and the chart beside it, to be put somewhere."""
-        return TurningSplitter(self.table, scrolled(self.figure))
-
-    def _ticks(self) -> QHBoxLayout:
+    def _add_setup(self) -> None:
+        self.add_field("Ladder", self.ladders, 0)
+        self.add_field("Device", self.devices, 0, 1)
+        for column in (1, 3):
+            self.setup.setColumnStretch(column, 1)
         every = button("Tick all", lambda: self.ladder.want_all(True), "flat", "Run every rung")
         none = button("Tick none", lambda: self.ladder.want_all(False), "flat", "Then tick those to be run")
-        return row(every, none, spacing=2)
+        self.setup.addLayout(row(every, none, spacing=2), 0, 4)
+        for place, asked in enumerate(self.ladder.of.fields):
+            field = self.fields[asked.key] = self._field(asked)
+            self.add_field(asked.name, field, 1, place)
+        has_experiments = bool(self.ladder.of.experiments)
+        self.with_experiments.setChecked(has_experiments)
+        self.with_experiments.setToolTip(self.ladder.of.experiments_tip)
+        ticks = [self.with_experiments] if has_experiments else []
+        self.setup.addLayout(row(*ticks, None, self.stop_button, self.run_button), 1, 4)
+
+    def _field(self, asked: FileField | NumberField) -> QComboBox | QLineEdit:
+        if isinstance(asked, FileField):
+            return shrinking(QComboBox())
+        made = QLineEdit(formatting.count(asked.usual))
+        made.textChanged.connect(lambda: self._show_running())
+        made.setToolTip(asked.tip)
+        return made
+
+    def _add_middle(self) -> None:
+        """Add the table and the chart beside it; the experiments, where there are any, are behind tabs."""
+        rungs = TurningSplitter(self.table, scrolled(self.figure))
+        if not self.ladder.of.experiments:
+            self.box.addWidget(rungs, 1)
+            return
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(rungs, "Rungs")
+        for name, entry in self.ladder.of.experiments.items():
+            self.tabs.addTab(self._experiment(name, entry.title), entry.title)
+        self.box.addWidget(self.tabs, 1)
+
+    def _experiment(self, name: str, title: str) -> QWidget:
+        table, figure = LabTable(self.ladder.experiments[name], title), FigureView(title)
+        self.experiments[name] = (table, figure)
+        full, empty = TurningSplitter(table, scrolled(figure), 190), EmptyPanel("stairs", title, NOT_RUN)
+        self._empty[name] = (full, empty)
+        holder = QWidget()
+        holder.setLayout(row(full, empty, spacing=0))
+        return holder
 
     def _ask_ladder(self) -> None:
-        """Ask for the page of the other ladder; this one stays what it is."""
-        asked = str(self.ladders.currentData())
-        self.ladders.setCurrentIndex(self.ladders.findData(self.kind))
-        if asked != self.kind:
+        """Ask for the page of another ladder; this one stays what it is."""
+        asked, kind = str(self.ladders.currentData()), self.ladder.of.kind
+        self.ladders.setCurrentIndex(self.ladders.findData(kind))
+        if asked != kind:
             self.ladder_asked.emit(asked)
 
     def show_workspace(self) -> None:
-        """Show the devices there are."""
+        """Show the devices and files there are."""
         space = self.workspace
+        for asked in self.ladder.of.fields:
+            box = self.fields[asked.key]
+            if isinstance(asked, FileField) and isinstance(box, QComboBox):
+                chosen = box.currentData()
+                box.clear()
+                box.addItem("Synthetic (default)", "")
+                for source in space.of_kind(asked.kind):
+                    if source.state == "ready" and asked.is_usable(source):
+                        box.addItem(source.name, source.path)
+                box.setCurrentIndex(max(0, box.findData(chosen)))
         fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
         self._show_running()
 
     def show_ladder(self) -> None:
         """Show what is known now."""
         ladder = self.ladder
+        for name, (_, figure) in self.experiments.items():
+            filled = bool(ladder.experiments[name].rows)
+            full, empty = self._empty[name]
+            full.setVisible(filled)
+            empty.setVisible(not filled)
+            figure.show_chart(ladder.experiment_chart(name) if filled else None)
         self.summary.setText(ladder.summary())
         self.figure.show_chart(ladder.chart())
         clear_layout(self.notices)
         wrong = ladder.wrong()
         if wrong:
-            self.notices.addWidget(notice_row("stop", f"{', '.join(wrong)}: {self.wrong_text} Please report this."))
+            text = f"{', '.join(wrong)}: {ladder.of.wrong_text} Please report this."
+            self.notices.addWidget(notice_row("stop", text))
         self._show_running()
-
-    wrong_text = ""
-    """What is wrong with rungs that do not pass their check."""
 
     def _show_running(self) -> None:
         self.show_running(self.ladder.is_live, self._reason())
-        done = bool(self.ladder.n_done)
-        for name in ("save", "copy", "picture"):
-            self.tools[name].setEnabled(done and (name != "save" or bool(self.ladder.document)))
-        why = "Run the ladder first, or open one."
-        self.tools["save"].setToolTip("Save the result as JSON" if self.ladder.document else why)
-        self.tools["copy"].setToolTip("Copy the table for a spreadsheet" if done else why)
-        self.tools["picture"].setToolTip("Save the chart in view as SVG or PNG" if done else why)
+        self.show_tools(bool(self.ladder.n_done), bool(self.ladder.document), "Run the ladder first, or open one.")
 
     def _reason(self) -> str:
         """Return why it cannot be run now; empty if it can."""
+        for asked in self.ladder.of.fields:
+            if isinstance(asked, NumberField) and not self._value(asked):
+                return f"Give a number of {asked.name.lower()} from 1 to {formatting.count(asked.most)}."
         if not self.workspace.devices_known:
             return "Devices are still being looked for."
         wanted = self.ladder.wanted()
@@ -109,18 +162,37 @@ class RungPage(LabPage):
             return "Tick at least one rung first."
         return ""
 
+    def _value(self, asked: FileField | NumberField) -> str | int | None:
+        """Return what is chosen; of a number 0 for what makes no sense, of a file None for none."""
+        field = self.fields[asked.key]
+        if isinstance(asked, NumberField) and isinstance(field, QLineEdit):
+            return whole_number(field, asked.most)
+        return field.currentData() or None if isinstance(field, QComboBox) else None
+
+    def values(self) -> dict[str, str | int | None]:
+        """Return what it runs with."""
+        return {asked.key: self._value(asked) for asked in self.ladder.of.fields}
+
     def run(self) -> None:
         """Ask for the job that the setup describes."""
-        self.run_asked.emit({"device": self.devices.currentData(), **self.request()})
+        device: dict[str, Any] = {"device": self.devices.currentData()}
+        self.run_asked.emit({**device, **self.values(), "variants": self._wanted()})
 
-    def request(self) -> dict[str, Any]:
-        """Return what the job is told beside the device."""
-        raise NotImplementedError
+    def _wanted(self) -> list[str] | None:
+        """Return what is ticked, the experiments among it; None if everything is."""
+        rungs, experiments = self.ladder.wanted(), self.ladder.of.experiment_names
+        also = self.with_experiments.isChecked()
+        if rungs is None and (also or not experiments):
+            return None
+        names = [row["name"] for row in self.ladder.rows] if rungs is None else rungs
+        return [*names, *(experiments if also else [])]
 
     def table_in_view(self) -> LabTable:
-        """Return the table in view."""
-        return self.table
+        """Return the table of the tab in view."""
+        tables = [self.table, *(table for table, _ in self.experiments.values())]
+        return tables[max(0, self.tabs.currentIndex())]
 
-    def chart_in_view(self):  # type: ignore[no-untyped-def]
-        """Return the chart in view."""
-        return self.figure.chart
+    def chart_in_view(self) -> Chart | None:
+        """Return the chart of the tab in view."""
+        figures = [self.figure, *(figure for _, figure in self.experiments.values())]
+        return figures[max(0, self.tabs.currentIndex())].chart

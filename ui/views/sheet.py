@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from .. import theme
-from .parts import IconButton, label, line, row, surface
+from .parts import IconButton, height_for, label, line, row, surface
 
 ROW_PIXELS = 8
 """Widgets whose tops are no further apart are in one row for the Tab key."""
@@ -60,10 +60,9 @@ class Sheet(QWidget):
 
     def preferred_height(self, width: int) -> int:
         """Return the height that shows everything."""
-        layout = self._inside.layout()
-        wanted = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
-        foot = self.foot.heightForWidth(width) if self.foot.hasHeightForWidth() else self.foot.sizeHint().height()
-        return wanted + foot + self._top.sizeHint().height() + 3
+        return (
+            height_for(self._inside.layout(), width) + height_for(self.foot, width) + self._top.sizeHint().height() + 3
+        )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Keep the Tab key inside the sheet, in reading order."""
@@ -129,7 +128,8 @@ class SheetHost(QWidget):
         sheet.show()
         sheet.setFocus()
         first = sheet.focusProxy() or sheet.nextInFocusChain()
-        first.setFocus(Qt.FocusReason.OtherFocusReason)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.OtherFocusReason)
         self._place()
 
     def close_sheet(self) -> None:

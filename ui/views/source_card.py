@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from clalign.formats.profile_cards import calibration_words, format_words
 
 from .. import formatting, theme
-from ..models.workspace import NO_STATISTICS, Source
+from ..models.workspace import Offer, Source
 from .parts import EmptyPanel, button, clear_layout, facts_grid, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
@@ -51,7 +54,7 @@ class LengthBars(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{formatting.count(self._bins[-1][1])} residues")
 
 
-def format_words(report: dict[str, Any]) -> str:
+def file_words(report: dict[str, Any]) -> str:
     """Return format, compression and line ends of a file."""
     parts = [report["format"]]
     if report["compression"]:
@@ -72,7 +75,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
         ("Lengths", f"{formatting.count(report['shortest'])} to {formatting.count(report['longest'])}, "
                     f"mean {formatting.count(report['mean'])}"),
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
-        ("Format", format_words(report)),
+        ("Format", file_words(report)),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]  # fmt: skip
     parts: list[QWidget] = [facts_grid(rows)]
@@ -136,10 +139,7 @@ class SourceCard(QScrollArea):
     alphabet_chosen = Signal(str, str)
     use_asked = Signal(str)
     close_asked = Signal(str)
-    calibrate_asked = Signal(str)
-    logo_asked = Signal(str, int)
-    build_asked = Signal(str, bool)
-    compare_asked = Signal(str)
+    command_asked = Signal(str, tuple)
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,6 +152,7 @@ class SourceCard(QScrollArea):
         self._box.setSpacing(8)
         self.setWidget(inside)
         self.source: Source | None = None
+        self.offers: Callable[[Source], list[Offer]] = lambda source: []
         self.alphabets: QComboBox | None = None
 
     def show_source(self, source: Source | None) -> None:
@@ -182,11 +183,28 @@ class SourceCard(QScrollArea):
         use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
         self._box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
-        if source.state == "ready" and source.kind == "sequences":
-            text = "Search with this sequence…" if source.report.get("n_sequences") == 1 else "Compare with…"
-            tip = "Find its best alignments among other sequences (Smith-Waterman)"
-            compare = button(text, lambda: self.compare_asked.emit(source.path), tip=tip)
-            self._box.insertLayout(self._box.count() - 1, row(compare, None))
+        for offer in self._offers(source, "foot"):
+            self._box.insertLayout(self._box.count() - 1, row(self._button(source, offer), None))
+
+    def _offers(self, source: Source, place: str) -> list[Offer]:
+        return [offer for offer in self.offers(source) if offer.place == place] if source.state == "ready" else []
+
+    def _button(self, source: Source, offer: Offer, *more: Any) -> QPushButton:
+        ask = partial(self.command_asked.emit, offer.command, (source.path, *offer.arguments, *more))
+        return button(offer.text, ask, "primary" if offer.is_primary else "", offer.tip)
+
+    def _add_offers(self, source: Source) -> None:
+        """Add what can be done with a file before all that is known of it."""
+        for offer in self._offers(source, "head"):
+            severity, said = offer.said
+            ways = [self._button(source, offer)] if offer.text else []
+            if severity:
+                self._box.addWidget(notice_row(severity, said, *ways))
+                continue
+            if said:
+                self._box.addWidget(label(said, wrap=True))
+            for way in ways:
+                self._box.addLayout(row(way, None))
 
     def _show_sequences(self, source: Source) -> None:
         box = QComboBox()
@@ -197,35 +215,20 @@ class SourceCard(QScrollArea):
         box.setCurrentIndex(box.findData(source.alphabet))
         box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
         self.alphabets = box
-        if source.is_alignment:
-            self._offer_profile(source)
+        self._add_offers(source)
         for part in report_parts(source.report):
             self._box.addWidget(part)
         self._box.addLayout(row(label("Take them as", "muted"), box, None))
 
-    def _offer_profile(self, source: Source) -> None:
-        """Offer to build a profile from an alignment."""
-        search = button("Search with this alignment…", lambda: self.build_asked.emit(source.path, True), "primary",
-                        "Build a HMMER3 profile from it and open the search sheet")  # fmt: skip
-        build = button("Build profile", lambda: self.build_asked.emit(source.path, False),
-                       tip="Build a HMMER3 profile from it and show its logo")  # fmt: skip
-        self._box.addWidget(label("This is an alignment: a profile can be built from it.", wrap=True))
-        self._box.addLayout(row(search, None))
-        self._box.addLayout(row(build, None))
-
     def _show_profiles(self, source: Source) -> None:
-        if any(card["origin"] == "hmmer3" and not card.get("calibration3") for card in source.cards):
-            self._box.addWidget(notice_row("stop", f"A HMMER3 profile {NO_STATISTICS}"))
-        if any(card["origin"] == "hmmer2" and not card.get("calibration") for card in source.cards):
-            ask = button("Calibrate…", lambda: self.calibrate_asked.emit(source.path))
-            self._box.addWidget(notice_row("caution", "No calibration: E-values are rough (upper bounds).", ask))
+        self._add_offers(source)
         for number, card in enumerate(source.cards[:50]):
             if len(source.cards) > 1:
                 self._box.addWidget(label(card["name"], "heading"))
             for part in profile_parts(card):
                 self._box.addWidget(part)
-            show = button("Show logo", partial(self.logo_asked.emit, source.path, number), tip="Letters and nodes")
-            self._box.addLayout(row(show, None))
+            for offer in self._offers(source, "each"):
+                self._box.addLayout(row(self._button(source, offer, number), None))
         if len(source.cards) > 50:
             self._box.addWidget(label(f"and {formatting.count(len(source.cards) - 50)} more", "muted"))
 
@@ -245,7 +248,7 @@ def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
         ("Nodes", formatting.count(card["length"])),
         ("Alphabet", formatting.alphabet(card["alphabet"])),
         ("Built from", f"{facts['nseq']} sequences" if facts.get("nseq") else ""),
-        ("Format", {"hmmer2": "HMMER2", "hmmer3": "HMMER3"}[card["origin"]]),
+        ("Format", format_words(card)),
         ("Calibration", calibration_words(card)),
     ]
     for name, title in CUTOFFS.items():
@@ -253,16 +256,3 @@ def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
         if pair:
             rows.append((title, f"{pair[0]:g} bits; domain {pair[1]:g}"))
     return [(name, value) for name, value in rows if value and value != "-"]
-
-
-def calibration_words(card: dict[str, Any]) -> str:
-    """Return the calibration of a profile in words."""
-    entry, entries = card.get("calibration"), card.get("calibration3")
-    if entry:
-        return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}"
-    if entries:
-        return (
-            f"MSV mu {entries['msv']['mu']:.2f}, Viterbi mu {entries['viterbi']['mu']:.2f}, "
-            f"Forward tau {entries['forward']['tau']:.2f}; lambda {entries['forward']['lambda']:.3f}"
-        )
-    return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else "none: cannot be searched with"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -23,7 +24,7 @@ from .. import formatting, theme
 from ..models import device_words
 from ..models.workspace import Workspace
 from ..settings import RecentFile
-from .parts import ElidedButton, ElidedLabel, IconButton, IconLabel, button, clear_layout, label, row
+from .parts import ElidedButton, ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row
 
 COLUMN_WIDTH = 420
 
@@ -31,9 +32,9 @@ COLUMN_WIDTH = 420
 class ExampleCard(QPushButton):
     """A button with a title, a sentence and a duration."""
 
-    def __init__(self, example: Example | PairExample) -> None:
+    def __init__(self, name: str, example: Example | PairExample) -> None:
         super().__init__()
-        self.example = example
+        self.name, self.example = name, example
         self.setProperty("role", "card")
         self.setAccessibleName(f"Example: {example.title}")
         self.setToolTip(example.text)
@@ -57,8 +58,7 @@ class ExampleCard(QPushButton):
 
     def sizeHint(self) -> QSize:
         """Return the size that shows the whole text."""
-        layout = self.layout()
-        return QSize(COLUMN_WIDTH, layout.heightForWidth(max(200, self.width() or COLUMN_WIDTH)))
+        return QSize(COLUMN_WIDTH, height_for(self.layout(), max(200, self.width() or COLUMN_WIDTH)))
 
     def minimumSizeHint(self) -> QSize:
         """Return the same height, so that nothing is cut off."""
@@ -70,17 +70,20 @@ class StartPage(QScrollArea):
 
     open_asked = Signal()
     paste_asked = Signal()
-    compare_asked = Signal()
-    example_asked = Signal(object)
+    command_asked = Signal(str, tuple)
+    example_asked = Signal(str, object)
     recent_asked = Signal(str)
     lab_asked = Signal(str)
     pin_asked = Signal(str, bool)
     show_start_changed = Signal(bool)
 
-    def __init__(self, workspace: Workspace, examples: list[Example | PairExample], show_start: bool) -> None:
+    def __init__(
+        self, workspace: Workspace, examples: list[tuple[str, Example | PairExample]], needs: str, show_start: bool
+    ) -> None:
         super().__init__()
         self.workspace = workspace
-        self.cards = [ExampleCard(example) for example in examples]
+        self._needs = needs
+        self.cards = [ExampleCard(*example) for example in examples]
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -130,13 +133,10 @@ class StartPage(QScrollArea):
             "Open files…", self.open_asked.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
-        compare = button("Compare sequences…", self.compare_asked.emit, tip="Smith-Waterman: sequences with sequences")
+        ask = partial(self.command_asked.emit, "pairs.open_sheet", ())
+        compare = button("Compare sequences…", ask, tip="Smith-Waterman: sequences with sequences")
         box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), compare, None))
-        hint = (
-            "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …), a "
-            "comparison two sequence files, or one and a sequence that is pasted."
-        )
-        box.addWidget(label(hint, "muted", wrap=True))
+        box.addWidget(label(self._needs, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
         box.addLayout(self._recent)
@@ -148,7 +148,7 @@ class StartPage(QScrollArea):
         box.setSpacing(8)
         box.addWidget(label("Try an example", "heading"))
         for card in self.cards:
-            card.clicked.connect(lambda _=False, card=card: self.example_asked.emit(card.example))
+            card.clicked.connect(lambda _=False, card=card: self.example_asked.emit(card.name, card.example))
             box.addWidget(card)
         if not self.cards:
             box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))

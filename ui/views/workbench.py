@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from clalign.databases.examples import load_examples, load_pair_examples
+from clalign.databases.examples import Example, PairExample
 
 from .. import theme
 from ..models.workspace import Workspace
@@ -33,9 +33,13 @@ class Workbench(QMainWindow):
     Parameters
     ----------
     settings : Settings
+    examples : list of tuple
+        For the start page: what commands call the controller of each, and the example.
+    needs : str
+        What the files are that runs need.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, examples: list[tuple[str, Example | PairExample]], needs: str) -> None:
         super().__init__()
         self.settings = settings
         self.workspace = Workspace(self)
@@ -45,16 +49,14 @@ class Workbench(QMainWindow):
         self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
         self.docks: dict[str, QDockWidget] = {}
-        self._make_center()
+        self._make_center(StartPage(self.workspace, examples, needs, settings.preferences.show_start))
         self._make_docks()
         self._make_status()
 
-    def _make_center(self) -> None:
+    def _make_center(self, start: StartPage) -> None:
         self.messages = MessageBar()
         self.center = QStackedWidget()
-        first, *others = load_examples()
-        examples = [first, *load_pair_examples(), *others]
-        self.start = StartPage(self.workspace, examples, self.settings.preferences.show_start)
+        self.start = start
         self.center.addWidget(self.start)
         stage, middle = QWidget(), QWidget()
         for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, stage))):

@@ -7,6 +7,7 @@ ENGINE = Engine(
     job="pairwise",
     commands={"sw": "search sequences against sequences (Smith-Waterman), or align pairs"},
     score_of_option="raw",
+    title="Compare {} with {}",
     at={
         "commands": "clalign.engines.pairwise.commands:COMMANDS",
         "spec": "clalign.engines.pairwise.spec:PairwiseSpec",

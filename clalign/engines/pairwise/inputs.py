@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.databases.loading import load_database
-from clalign.databases.reports import InputReport
-from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.alphabet_guesses import (
+from clalign.databases.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
@@ -22,6 +19,9 @@ from clalign.engines.plan7.alphabet_guesses import (
     refusal,
     taken_for,
 )
+from clalign.databases.loading import load_database
+from clalign.databases.reports import InputReport
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import DamagedRun, InputError, OptionError
 from clalign.formats.matrices import (
     DEFAULT_MATCH,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.spec import SearchSpec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -249,7 +250,7 @@ def _scale(
     """Return the score that the best of the windows in a dot often has by chance, and that of equal residues."""
     shares = [np.bincount(codes, minlength=len(scores)) / max(1, len(codes)) for codes in (query, target)]
     mean = float(shares[0] @ scores @ shares[1])
-    spread = float(np.sqrt(max(shares[0] @ scores.astype(np.float64) ** 2 @ shares[1] - mean**2, 0.0)))
+    spread = math.sqrt(max(float(shares[0] @ scores.astype(np.float64) ** 2 @ shares[1]) - mean**2, 0.0))
     usual = window * mean + (2 + np.sqrt(2 * np.log(max(1.0, per_dot)))) * np.sqrt(window) * spread
     full = window * float(shares[0] @ np.diag(scores))
     return usual, max(full, usual + 1.0)

@@ -1,12 +1,27 @@
-"""The ladder of Smith-Waterman: its rungs."""
+"""The ladder of Smith-Waterman: many pairs, aligned on one core and in every published way on the user's device."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, PUBLISHED, PUBLISHED_DEVICE
 
 from ... import formatting
-from ...models.rung_view import Cell, RungView, check, memory, number, occupancy, published, seconds, state, times
-from ...models.text_table import Row, TextColumn
+from ...models.ladder import (
+    CHECK_WIDTH,
+    Cell,
+    Ladder,
+    NumberField,
+    RungView,
+    check_column,
+    memory,
+    number,
+    occupancy,
+    published,
+    seconds,
+    times,
+)
+from ...models.text_table import TextColumn
+
+EQUAL = "Whether every alignment equals those of the other rungs"
 
 
 def _published_seconds(key: str) -> Cell:
@@ -14,9 +29,9 @@ def _published_seconds(key: str) -> Cell:
     return lambda row: shown(published(row))
 
 
-PAIR_RUNGS = (
+RUNGS = (
     TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=110),
-    TextColumn("Check", "Whether every alignment equals those of the other rungs", check, width=84, mark=state),
+    check_column(EQUAL, CHECK_WIDTH),
     TextColumn("Whole", "From the sequences to the alignments, median of several runs", seconds("total_seconds"),
                True, 70),
     TextColumn("Kernel", "Time of the kernel", seconds("kernel_seconds"), True, 70),
@@ -29,8 +44,8 @@ PAIR_RUNGS = (
     TextColumn("Published whole", "The published whole time", _published_seconds("total_seconds"), True, 112),
     TextColumn("Published kernel", "The published time of the kernel", _published_seconds("kernel_seconds"), True, 116),
     TextColumn("Published copies", "The published time of the copies", _published_seconds("copy_seconds"), True, 116),
-    TextColumn("GCUPS", "10⁹ cells a second, in the kernel", lambda r: number(r, "gcups", ".3g"), True, 64),
-    TextColumn("Registers", "Of a work-item, where the driver tells", lambda r: number(r, "registers", "d"), True, 76),
+    TextColumn("GCUPS", "10⁹ cells a second, in the kernel", number("gcups", ".3g"), True, 64),
+    TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 76),
     TextColumn("Local memory", "Of a work-group, where the driver tells", memory("local_bytes"), True, 100),
     TextColumn("Occupancy", "Share of the device's threads that can be busy", occupancy, True, 84),
     TextColumn("Device", "What it ran on", lambda r: r.get("device") or "", width=150),
@@ -38,28 +53,29 @@ PAIR_RUNGS = (
 )  # fmt: skip
 
 
-class PairLadderView(RungView):
-    """What the laboratory page shows of the ladder of many pairs.
+def _told(view: RungView) -> str:
+    document, wrong = view.document, len(view.wrong())
+    if wrong:
+        verdict = f"{formatting.plural(wrong, 'rung')} with other alignments"
+    else:
+        verdict = "all alignments are equal" if view.n_done else "nothing was run"
+    pairs, length = formatting.plural(document["pairs"], "pair"), formatting.count(document["length"])
+    return f"{document['device']['name']} · {pairs} of {length} × {length} nucleotides · {verdict}"
 
-    Parameters
-    ----------
-    known : list of dict
-        Rungs that can be run: ``name``, ``text`` and ``published``.
-    published_on : str
-        The device of the published figures.
-    """
 
-    def __init__(self, known: list[Row], published_on: str = "", parent: QObject | None = None) -> None:
-        super().__init__(PAIR_RUNGS, known, "sequential rung", published_on, parent)
-
-    def _promise(self) -> str:
-        return "Many pairs of nucleotides, aligned on one core and in every published way on your device"
-
-    def _told(self) -> str:
-        document, wrong = self.document, len(self.wrong())
-        if wrong:
-            verdict = f"{formatting.plural(wrong, 'rung')} with other alignments"
-        else:
-            verdict = "all alignments are equal" if self.n_done else "nothing was run"
-        pairs, length = formatting.plural(document["pairs"], "pair"), formatting.count(document["length"])
-        return f"{document['device']['name']} · {pairs} of {length} × {length} nucleotides · {verdict}"
+LADDER = Ladder(
+    kind="smith_waterman_ladder",
+    name="Smith-Waterman",
+    promise="Many pairs of nucleotides, aligned on one core and in every published way on your device",
+    told=_told,
+    wrong_text="not every alignment is that of the other rungs.",
+    first="sequential rung",
+    columns=RUNGS,
+    known=tuple({"name": rung.name, "text": rung.text, "published": PUBLISHED.get(rung.name)} for rung in PAIR_RUNGS),
+    published_on=PUBLISHED_DEVICE,
+    needed=("device", "pairs", "length", "rows"),
+    fields=(
+        NumberField("pairs", "Pairs", PAIRS, 100_000),
+        NumberField("length", "Nucleotides", LENGTH, 10_000, "Of each sequence"),
+    ),
+)

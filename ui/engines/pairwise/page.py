@@ -6,13 +6,14 @@ from PySide6.QtCore import Signal
 
 from ...views.results_page import ResultsPage
 from .card import PairCard
+from .explain_sheet import ColumnSheet
 from .run_view import PairRunView
 
 
 class PairPage(ResultsPage):
     """Shows a `PairRunView`."""
 
-    has_pictures = True
+    explain_sheet = ColumnSheet
     card_made = Signal(object)
 
     run: PairRunView

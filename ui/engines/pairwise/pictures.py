@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QFont, QPainter
+from PySide6.QtGui import QColor, QFont, QPainter
 
 from clalign.values.hits import Hit
 
@@ -56,7 +56,7 @@ class AlignmentPicture:
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw some blocks."""
         self._lines.title_font = font = QFont(painter.font())
-        painter.setPen(theme.QColor(theme.LIGHT.text))
+        painter.setPen(QColor(theme.LIGHT.text))
         painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
         for place, block in enumerate(self._blocks[first : first + n_rows]):
             for number, line in enumerate(block):
@@ -82,7 +82,7 @@ class DotPicture:
 
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw the plot."""
-        painter.setPen(theme.QColor(theme.LIGHT.text))
+        painter.setPen(QColor(theme.LIGHT.text))
         painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
         area = QRectF(EDGE, EDGE + HEAD, DOT_PLOT_SIDE, DOT_PLOT_SIDE)
         image = dot_image(self._plot, self._style, shrinking(self._plot, self._frame, self._shown))

@@ -12,10 +12,11 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import ClalignError
 
 from ... import theme
-from ...models.workspace import Workspace, alphabet_chosen, compares_bases, pair_notices
+from ...models.workspace import Workspace
 from ...views.parts import button, column, label, row, shrinking
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import PairForm
+from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
 
 HINT = ">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…"
 
@@ -40,6 +41,7 @@ class PairSheet(SpecSheet):
     """Every query against every target."""
 
     form: PairForm
+    spec: PairwiseSpec | None
     paste_asked = Signal(str)
 
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
@@ -50,7 +52,7 @@ class PairSheet(SpecSheet):
         form.set_values(options)
         texts = ("Compare sequences", "How they are scored, and what is reported", "Compare")
         super().__init__(workspace, form, texts, "Start the comparison (Ctrl+Shift+R)")
-        form.layout().insertWidget(1, self.scoring)
+        form.box.insertWidget(1, self.scoring)
 
     def _what(self) -> QWidget:
         made, grid = self._files_grid((("Queries", self.queries), ("Targets", self.targets)))
@@ -111,15 +113,16 @@ class PairSheet(SpecSheet):
         self.spec, scoring = None, ""
         try:
             if not problem:
-                paths = [source.path if source else "" for source in (space.queries, space.sequences)]
+                queries, targets = (source.path if source else "" for source in (space.queries, space.sequences))
                 alphabet = alphabet_chosen(space.queries, space.sequences)
-                spec = PairwiseSpec(*paths, space.device_id, alphabet=alphabet, **values)
+                given = {"queries": queries, "targets": targets, "device": space.device_id, "alphabet": alphabet}
+                spec = PairwiseSpec.from_dict({**given, **values})
                 scoring = scoring_words(spec, self._is_nucleic)
-                self.spec = spec if all(paths) else None
+                self.spec = spec if queries and targets else None
         except ClalignError as error:
             problem = str(error)
         self.scoring.setText(scoring)
-        self._say(problem, space.reason_not_to_compare(), self._estimate())
+        self._say(problem, reason_not_to_compare(space), self._estimate())
         self._show_notices(problem, pair_notices(space.queries, space.sequences, space.device))
         if self._waits and self.run_button.isEnabled():
             self._waits = False

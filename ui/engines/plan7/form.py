@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 from clalign.engines.plan7.spec import REPLACED, SearchSpec, replaced_by
 
 from ...views.option_form import Choices, Field, OptionForm
-from ...views.parts import label, shrinking
+from ...views.parts import allow_entry, label, shrinking
 
 FIRST = ("evalue", "inclusion_evalue", "cutoff")
 """Options shown at once; the others are behind More options."""
@@ -81,7 +81,7 @@ class SearchForm(OptionForm):
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
         made.addItem("As chosen below", OWN)
-        made.model().item(made.count() - 1).setEnabled(False)
+        allow_entry(made, made.count() - 1, "Choose the filter options below.")
         return made
 
     def _take_preset(self, key: str) -> None:
@@ -125,7 +125,6 @@ class SearchForm(OptionForm):
         for place, (key, text) in enumerate(CHOICES["cutoff"]):
             usable = key == "none" or key in cutoffs
             choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs else text)
-            choice.model().item(place).setEnabled(usable)
-            choice.model().item(place).setToolTip("" if usable else "The profile does not have this cutoff.")
+            allow_entry(choice, place, "" if usable else "The profile does not have this cutoff.")
         if choice.currentData() != "none" and choice.currentData() not in cutoffs:
             choice.setCurrentIndex(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
@@ -43,7 +44,7 @@ class FunnelBar(QWidget):
 class StageRow:
     """The widgets of one stage, made once and then only told its numbers."""
 
-    def __init__(self, grid: QGridLayout, place: int, ask: Signal) -> None:
+    def __init__(self, grid: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
         self.name = label("")
         self.bar = FunnelBar()
         self.passed, self.rejected = self._link(), self._link()
@@ -60,8 +61,13 @@ class StageRow:
             said.addWidget(widget)
         said.addStretch(1)
         grid.addLayout(said, below, 1, 1, 4)
-        self.passed.clicked.connect(lambda: self._step and ask.emit(self._step, False))
-        self.rejected.clicked.connect(lambda: self._step and ask.emit(self._step, True))
+        self._ask = ask
+        self.passed.clicked.connect(lambda: self._list(False))
+        self.rejected.clicked.connect(lambda: self._list(True))
+
+    def _list(self, rejected: bool) -> None:
+        if self._step is not None:
+            self._ask(self._step, rejected)
 
     def _link(self) -> QPushButton:
         made = QPushButton("")
@@ -174,7 +180,7 @@ class FunnelView(QWidget):
     def show_steps(self, steps: list[FunnelStep], sentence: str) -> None:
         """Show how many sequences passed each stage."""
         while len(self.rows) < len(steps):
-            self.rows.append(StageRow(self._grid, len(self.rows), self.stage_asked))
+            self.rows.append(StageRow(self._grid, len(self.rows), self.stage_asked.emit))
         total = steps[0].passed if steps else 0
         for made, step in zip(self.rows, steps, strict=True):
             made.show_step(step, total)

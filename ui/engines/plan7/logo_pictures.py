@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QFont, QPainter
+from PySide6.QtGui import QColor, QFont, QPainter
 
 from ... import theme
 from ...views.pictures import save_picture
@@ -62,7 +62,7 @@ class LogoPicture:
         font = QFont(painter.font())
         font.setPixelSize(13)
         painter.setFont(font)
-        painter.setPen(theme.QColor(theme.LIGHT.text))
+        painter.setPen(QColor(theme.LIGHT.text))
         title = QRectF(EDGE, EDGE, self.width - 2 * EDGE, HEAD - 8)
         painter.drawText(title, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), self.figure.title)
         font.setPixelSize(11)

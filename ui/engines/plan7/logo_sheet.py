@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -71,7 +72,7 @@ class LogoSheet(Sheet):
             grid.addWidget(words_, place, 0)
             grid.addWidget(box, place, 1)
         for place, (text, nodes) in enumerate((("All nodes", range(length)), ("Those in view", shown))):
-            take = button(text, lambda nodes=nodes: self._take(nodes), "flat")
+            take = button(text, partial(self._take, nodes), "flat")
             grid.addWidget(take, place, 2, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(grid)
         self.first.valueChanged.connect(lambda first: self.last.setMinimum(first))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from ...views.parts import Later
 from ...views.results_page import TABS, ResultsPage
 from .card import DomainCard
+from .explain_sheet import FilterSheet
 from .funnel_view import FunnelView
 from .profile_view import ProfileView
 from .run_view import ProfileRunView
@@ -23,6 +24,7 @@ class SearchPage(ResultsPage):
         "profile": "Profile", "funnel": "Filters", "report": TABS["report"],
     }  # fmt: skip
 
+    explain_sheet = FilterSheet
     profile_asked = Signal()
     profile_made = Signal(object)
     funnel_asked = Signal()
@@ -52,11 +54,6 @@ class SearchPage(ResultsPage):
         made = self._funnel.look()
         assert isinstance(made, FunnelView)
         return made
-
-    @property
-    def shows_profile(self) -> bool:
-        """Whether the logo is in view."""
-        return self.tab == "profile"
 
     def _made_hit(self) -> DomainCard:
         made = DomainCard()

@@ -35,6 +35,7 @@ class ProfileRunView(RunView):
     """What is shown of a search, or a scan, with profiles."""
 
     noun, nouns = "Profile", "Profiles"
+    FACTS = (*RunView.FACTS, "direction")
     table = PROFILE_TABLE
     export_forms = EXPORT_FORMS
     layout = ProfileLayout()
@@ -51,7 +52,7 @@ class ProfileRunView(RunView):
         """What the hits of all profiles together are called; empty where they are not offered."""
         return "All profiles" if self.is_scan else ""
 
-    def direction_words(self) -> str:
+    def way_words(self) -> str:
         """Return whether profiles were looked for in sequences or the other way."""
         return "scan: the profiles of each sequence" if self.is_scan else ""
 
@@ -60,7 +61,7 @@ class ProfileRunView(RunView):
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
-        self.score_kind = kind
+        self.score_kind = "forward" if kind == "forward" else "msv"
         self._ask_histogram()
 
     def _histogram_question(self) -> Callable[[], ProfileHistogram]:

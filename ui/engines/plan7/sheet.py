@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7 import ENGINE
 from clalign.errors import OptionError
 
 from ... import formatting
-from ...models.workspace import Workspace, notices
+from ...models.workspace import Workspace
 from ...views.parts import button, label, notice_row, shrinking
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import SearchForm
+from .notices import has_hmmer3, notices, reason_not_to_run
 
 DIRECTIONS = (
     ("search", "the sequences of each profile (search)"),
@@ -58,7 +60,7 @@ class RunSheet(SpecSheet):
         self.fill_files(self.sequences, "sequences", space.sequences_path)
         cards = space.profiles.cards if space.profiles else []
         self.form.offer_cutoffs(_common_cutoffs(cards))
-        self.form.offer_presets(space.profiles is not None and space.profiles.has_hmmer3)
+        self.form.offer_presets(has_hmmer3(space.profiles))
         super().show_workspace()
 
     def show_spec(self) -> None:
@@ -67,19 +69,13 @@ class RunSheet(SpecSheet):
         values, problem = self.form.values()
         self.spec = None
         if not problem and space.profiles and space.sequences:
-            alphabet = space.sequences.alphabet
+            given = {"profiles": space.profiles.path, "targets": space.sequences.path, "device": space.device_id,
+                     "direction": self.direction.currentData(), "alphabet": space.sequences.alphabet}  # fmt: skip
             try:
-                self.spec = SearchSpec(
-                    space.profiles.path,
-                    space.sequences.path,
-                    space.device_id,
-                    self.direction.currentData(),
-                    alphabet=alphabet,
-                    **values,
-                )
+                self.spec = ENGINE.asked({**given, **values})
             except OptionError as error:
                 problem = str(error)
-        self._say(problem, space.reason_not_to_run(), self._estimate())
+        self._say(problem, reason_not_to_run(space), self._estimate())
         self._show_notices(problem, notices(space.profiles, space.sequences, space.device))
         self._show_cutoffs(values)
         self.resized.emit()
@@ -98,7 +94,7 @@ class RunSheet(SpecSheet):
             return ""
         cells = sum(card["length"] for card in space.profiles.cards) * space.sequences.report["n_residues"]
         seconds = math.ceil(cells / device.gcups / 1e9)
-        if space.profiles.has_hmmer3:
+        if has_hmmer3(space.profiles):
             # The measured speed is that of HMMER2's recurrence; most sequences only go through the first filter.
             return (
                 f"at most about {seconds}{formatting.THIN}s"
@@ -108,11 +104,11 @@ class RunSheet(SpecSheet):
         return time_words(seconds)
 
 
-def _common_cutoffs(cards: list[dict[str, object]]) -> dict[str, float]:
+def _common_cutoffs(cards: list[dict[str, Any]]) -> dict[str, float]:
     """Return the cutoffs that all profiles have; the scores are those of the first."""
     found = {}
     for name in ("ga", "tc", "nc"):
-        pairs = [(card.get("cutoffs") or {}).get(name) for card in cards]  # type: ignore[attr-defined]
+        pairs: list[Any] = [(card.get("cutoffs") or {}).get(name) for card in cards]
         if pairs and all(pairs):
             found[name] = float(pairs[0][0])
     return found

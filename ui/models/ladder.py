@@ -1,8 +1,9 @@
-"""The rungs of a ladder: a document that grows while the job runs, as a table and a chart."""
+"""The ladders of the laboratory: what one is, and its document, which grows while the job runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -10,18 +11,21 @@ from PySide6.QtCore import QObject, Signal
 from .. import formatting
 from .figures import Bar, BarChart
 from .text_table import Row, TextColumn, TextTable
+from .workspace import Source, SourceKind
 
 DONE = "done"
+
+CHECK_WIDTH = 84
+"""Of the column of checks among many others."""
 
 UNTESTED = "not run yet"
 
 Cell = Callable[[Row], str]
 
 
-def number(row: Row, key: str, form: str) -> str:
-    """Return a number of a row, or nothing where there is none."""
-    value = row.get(key)
-    return "" if value is None else format(value, form)
+def number(key: str, form: str) -> Cell:
+    """Return what shows a number of a row, or nothing where there is none."""
+    return lambda row: "" if row.get(key) is None else format(row[key], form)
 
 
 def seconds(key: str) -> Cell:
@@ -73,37 +77,128 @@ def why_no_bar(row: Row) -> str:
     return f"not run: {row['reason']}" if row.get("reason") else UNTESTED
 
 
-class RungView(QObject):
-    """What a page of the laboratory shows of a ladder: the known rungs, and what came of them.
+def check_column(tip: str, width: int = 90) -> TextColumn:
+    """Return the column of the checks."""
+    return TextColumn("Check", tip, check, width=width, mark=state)
 
-    Parameters
+
+@dataclass(frozen=True, slots=True)
+class FileField:
+    """An opened file that a ladder may run with; without one it makes its data up.
+
+    Attributes
     ----------
-    columns : tuple of TextColumn
-    known : list of dict
-        Rungs that can be run: ``name``, ``text`` and ``published``.
+    key, name : str
+        For the job, and for people.
+    is_usable : callable
+        Whether a file, which is read, will do.
+    """
+
+    key: str
+    name: str
+    kind: SourceKind
+    is_usable: Callable[[Source], bool] = lambda source: True
+
+
+@dataclass(frozen=True, slots=True)
+class NumberField:
+    """A number that a ladder runs with.
+
+    Attributes
+    ----------
+    key, name : str
+        For the job, and for people.
+    usual, most : int
+    """
+
+    key: str
+    name: str
+    usual: int
+    most: int
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Measurements beside the rungs of a ladder.
+
+    Attributes
+    ----------
+    title, chart : str
+        What stands on its tab and above its chart.
+    axis : str
+    bar : callable
+        Returns the bar of a row, or None.
+    is_checked : bool
+        Whether what it computed is compared with the reference.
+    """
+
+    title: str
+    columns: tuple[TextColumn, ...]
+    chart: str
+    axis: str
+    bar: Callable[[Row], Bar | None]
+    is_checked: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """A ladder as data.
+
+    Attributes
+    ----------
+    kind, name : str
+        Of its job and its document, and for people.
+    promise, told : str, callable
+        What it is, in a line, and what a document holds.
+    wrong_text : str
+        What is wrong with rungs that do not pass their check.
     first : str
         The rung that the others are compared with, in words.
+    known : tuple of dict
+        Rungs that can be run: ``name``, ``text`` and ``published``.
     published_on : str
         The device of the published figures.
+    needed : tuple of str
+        What a document cannot be shown without.
+    fields : tuple
+        What it runs with.
+    experiments : dict
+        By their keys in the document.
+    experiment_names : tuple of str
+        By which they are asked for.
     """
+
+    kind: str
+    name: str
+    promise: str
+    told: Callable[[RungView], str]
+    wrong_text: str
+    first: str
+    columns: tuple[TextColumn, ...]
+    known: tuple[Row, ...]
+    published_on: str
+    needed: tuple[str, ...]
+    fields: tuple[FileField | NumberField, ...]
+    experiments: Mapping[str, Experiment] = field(default_factory=dict)
+    experiment_names: tuple[str, ...] = ()
+    experiments_tip: str = ""
+
+
+class RungView(QObject):
+    """What a page of the laboratory shows of a ladder: the known rungs, its experiments, and what came of them."""
 
     changed = Signal()
 
-    def __init__(
-        self,
-        columns: tuple[TextColumn, ...],
-        known: list[Row],
-        first: str,
-        published_on: str = "",
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, ladder: Ladder, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.of = ladder
         self.document: dict[str, Any] = {}
         self.is_live = False
         self.is_kept = True
-        self.rungs = TextTable(columns, self, lambda row: row.get("status") != DONE, tick="wanted")
-        self._first, self._published_on = first, published_on
-        self._known = [{**row, "wanted": True} for row in known]
+        self.rungs = TextTable(ladder.columns, self, lambda row: row.get("status") != DONE, tick="wanted")
+        self.experiments = {name: TextTable(entry.columns, self) for name, entry in ladder.experiments.items()}
+        self._known = [{**row, "wanted": True} for row in ladder.known]
         self.rungs.set_rows([dict(row) for row in self._known])
 
     @property
@@ -144,6 +239,9 @@ class RungView(QObject):
             Whether it is in a file of the user's choice already.
         """
         self.document, self.is_live, self.is_kept = document, False, kept
+        for name, table in self.experiments.items():
+            found = (document.get("experiments") or {}).get(name) or []
+            table.set_rows([{**row, "tip": row.get("reason") or ""} for row in found])
         ticks = {row["name"]: row["wanted"] for row in self.rows}
         self._show([{**row, "wanted": ticks.get(row["name"], True), "tip": self._tip(row)} for row in document["rows"]])
 
@@ -153,6 +251,8 @@ class RungView(QObject):
         self.changed.emit()
 
     def _show(self, rows: list[Row]) -> None:
+        for table in () if self.document else self.experiments.values():
+            table.set_rows([])
         self.rungs.set_rows(rows)
         self.changed.emit()
 
@@ -162,32 +262,35 @@ class RungView(QObject):
         return sum(row.get("status") == DONE for row in self.rows)
 
     def wrong(self) -> list[str]:
-        """Return the names of what computed something else than the reference."""
-        return [row["name"] for row in self.rows if state(row) == "stop"]
+        """Return what computed something else than the reference: rungs, and parts of experiments."""
+        named = [(row["name"], row) for row in self.rows]
+        for name, entry in self.of.experiments.items():
+            if entry.is_checked:
+                rows = self.experiments[name].rows
+                named += [(f"{entry.title} {entry.columns[0].text(row)}", row) for row in rows]
+        return [name for name, row in named if state(row) == "stop"]
 
     def summary(self) -> str:
         """Return what was run where, in a line."""
         if self.document:
-            return self._told()
+            return self.of.told(self)
         if self.n_done:
             return f"{formatting.count(self.n_done)} of {formatting.plural(len(self.rows), 'rung')} so far"
-        return self._promise()
-
-    def _told(self) -> str:
-        """Return what the document holds, in a line."""
-        raise NotImplementedError
-
-    def _promise(self) -> str:
-        """Return what the ladder is, in a line."""
-        raise NotImplementedError
+        return self.of.promise
 
     def chart(self) -> BarChart:
         """Return the speed-ups beside the published ones."""
-        bars = tuple(self._bar(row) for row in self.rows)
+        first, bars = self.of.first, tuple(self._bar(row) for row in self.rows)
         return BarChart(
-            f"Speed-up over the {self._first}", f"times as fast as the {self._first} (logarithmic)", bars,
-            "this device", f"published, on a {self._published_on}" if self._published_on else "published", log=True,
+            f"Speed-up over the {first}", f"times as fast as the {first} (logarithmic)", bars,
+            "this device", f"published, on a {self.of.published_on}", log=True,
         )  # fmt: skip
+
+    def experiment_chart(self, name: str) -> BarChart:
+        """Return the speeds of an experiment."""
+        entry = self.of.experiments[name]
+        bars = tuple(bar for row in self.experiments[name].rows if (bar := entry.bar(row)) is not None)
+        return BarChart(entry.chart, entry.axis, bars)
 
     def _bar(self, row: Row) -> Bar:
         value = row.get("speedup") if row.get("status") == DONE else None
@@ -201,7 +304,7 @@ class RungView(QObject):
         choices = row.get("choices") or {}
         lines.append(", ".join(f"{axis}: {choice}" for axis, choice in choices.items()))
         if published(row).get("speedup"):
-            lines.append(f"Published: {times(published(row)['speedup'])} as fast as the {self._first} there")
+            lines.append(f"Published: {times(published(row)['speedup'])} as fast as the {self.of.first} there")
         return "\n".join(line for line in lines if line)
 
     def facts(self, row: Row) -> list[tuple[str, str]]:

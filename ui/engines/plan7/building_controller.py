@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .. import formatting
-from ..models.jobs import JobItem
-from .app_context import AppContext, Controller
-from .profile_controller import ProfileController
-from .search_controller import SearchController
+from PySide6.QtCore import Signal
+
+from ... import formatting
+from ...desk.app_context import AppContext, Controller
+from ...desk.form_controller import FormController
+from ...models.jobs import JobItem
 
 
 class BuildingController(Controller):
     """Starts the building of profiles and opens what was built."""
 
-    def __init__(self, app: AppContext, search: SearchController, profiles: ProfileController) -> None:
+    built = Signal(str)
+    """A profile file, to be shown."""
+
+    def __init__(self, app: AppContext, search: FormController) -> None:
         super().__init__(app)
-        self._search, self._profiles = search, profiles
+        self._search = search
         self._searches: set[str] = set()
         self._wanted = ""
         app.inspector.file_read.connect(self._go_on)
@@ -63,11 +67,11 @@ class BuildingController(Controller):
             return
         self._wanted = ""
         if path not in self._searches:
-            self._profiles.open_profile(path)
+            self.built.emit(path)
             return
         self._searches.discard(path)
         self._leave_alignment()
-        self._search.open_run_sheet()
+        self._search.open_sheet()
 
     def _leave_alignment(self) -> None:
         """Choose other sequences than the alignment itself, if others are open."""

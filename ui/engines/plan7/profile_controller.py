@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
@@ -12,27 +12,29 @@ from shiboken6 import isValid
 
 from clalign.jobs import JobContext
 
-from .. import formatting
-from ..engines.plan7.profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
-from ..formatting import told
-from .app_context import AppContext, Controller
-from .locate_controller import LocateController
+from ... import formatting
+from ...desk.app_context import AppContext, Controller
+from ...desk.form_controller import FormController
+from ...formatting import told
+from .profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 
 if TYPE_CHECKING:
-    from ..engines.plan7.logo_pictures import PictureChoices
-    from ..engines.plan7.page import SearchPage
-    from ..engines.plan7.profile_view import ProfilePage, ProfileView
+    from ...views.results_page import ResultsPage
+    from .logo_figure import LogoFigure
+    from .logo_pictures import PictureChoices
+    from .page import SearchPage
+    from .profile_view import ProfilePage, ProfileView
 
 
 class ProfileController(Controller):
     """Reads profiles for the views that show them."""
 
-    def __init__(self, app: AppContext, locating: LocateController) -> None:
+    def __init__(self, app: AppContext, form: FormController) -> None:
         super().__init__(app)
-        self._locating = locating
+        self._locating = form.locating
         self.pages: dict[str, ProfilePage] = {}
         app.preferences_changed.connect(lambda _: self._set_scheme(app.settings.preferences.scheme))
-        locating.located.connect(self._fill_again)
+        self._locating.located.connect(self._fill_again)
         self._waiting: dict[tuple[str, int, int], list[Callable[[ShownProfile], None]]] = {}
 
     @property
@@ -46,8 +48,10 @@ class ProfileController(Controller):
         """The logo in view: that of a page, or of a run."""
         if self.page is not None:
             return self.page.view
+        from .page import SearchPage
+
         results = self._app.page
-        return results.profile if results is not None and results.shows_profile else None
+        return results.profile if isinstance(results, SearchPage) and results.tab == "profile" else None
 
     def open_chosen(self) -> None:
         """Show the logo of the profile that the next search uses."""
@@ -56,7 +60,7 @@ class ProfileController(Controller):
 
     def open_profile(self, path: str, number: int = 0) -> None:
         """Show a profile of an open file."""
-        from ..engines.plan7.profile_view import ProfilePage
+        from .profile_view import ProfilePage
 
         source = self._app.workspace.sources.get(path)
         if source is None or not source.cards:
@@ -100,8 +104,11 @@ class ProfileController(Controller):
             del self._waiting[key]
         self._app.forget_files(owner)
 
-    def connect_page(self, page: SearchPage) -> None:
+    def connect_page(self, page: ResultsPage) -> None:
         """Do what the results of profiles ask for."""
+        from .page import SearchPage
+
+        assert isinstance(page, SearchPage)
         page.node_chosen.connect(lambda node: self.show_node(page, node))
         page.profile_asked.connect(lambda: self.fill_results(page))
         page.profile_made.connect(self.connect_view)
@@ -118,11 +125,6 @@ class ProfileController(Controller):
         """Color residues of all pages by a scheme."""
         for page in self.pages.values():
             page.view.set_scheme(scheme)
-
-    def show_node_of_hit(self, node: int) -> None:
-        """Say what is known of a node of the alignment beside the results."""
-        if self._app.page is not None:
-            self._app.page.node_chosen.emit(node)
 
     def show_node(self, page: SearchPage, node: int) -> None:
         """Choose a node of the profile that was searched with, and say what it likes."""
@@ -151,8 +153,10 @@ class ProfileController(Controller):
 
     def _fill_again(self, run: str) -> None:
         """Read the profile once more, now that a file of its run was found."""
+        from .page import SearchPage
+
         page = self._app.pages.get(run)
-        if page is not None and page.shows_profile:
+        if isinstance(page, SearchPage) and page.tab == "profile":
             self.fill_results(page)
 
     def fill(
@@ -184,7 +188,7 @@ class ProfileController(Controller):
         self._app.files.ask_long(key, read, take)
 
     def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
-        from ..engines.plan7.profile_view import LeastLikedSheet
+        from .profile_view import LeastLikedSheet
 
         sheet = LeastLikedSheet(profile)
         sheet.node_chosen.connect(view.choose_node)
@@ -192,7 +196,7 @@ class ProfileController(Controller):
 
     def export_logo(self) -> None:
         """Open the sheet that exports the logo in view."""
-        from ..engines.plan7.logo_sheet import LogoSheet
+        from .logo_sheet import LogoSheet
 
         view = self.view
         if view is None or view.figure is None:
@@ -202,8 +206,8 @@ class ProfileController(Controller):
         sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
         self._app.window.sheets.open_sheet(sheet)
 
-    def _save(self, figure: Any, choices: PictureChoices, path: str) -> None:
-        from ..engines.plan7.logo_pictures import save_logo
+    def _save(self, figure: LogoFigure, choices: PictureChoices, path: str) -> None:
+        from .logo_pictures import save_logo
 
         self._app.window.sheets.close_sheet()
         font = QFont(QApplication.font())

@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
+from clalign.values.specs import Spec
+
 from .. import formatting, theme
 from ..models.jobs import JobQueue
 from ..models.reader import Reader
@@ -61,6 +63,10 @@ class AppContext(QObject):
         """Stop what is read for a page that goes; `owner` is the path of its run or file."""
         if self._files is not None:
             self._files.forget_all(owner)
+
+    def current_spec(self) -> Spec | None:
+        """Return what was asked of the run in view."""
+        return self.page.run.spec if self.page is not None else None
 
     @property
     def page(self) -> ResultsPage | None:
@@ -162,3 +168,12 @@ class Controller(QObject):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._app = app
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what results ask for; of an engine's controller, those of its engine."""
+
+    def close_page(self) -> None:
+        """Leave the page in view if it is its own."""
+
+    def forget(self, owner: str) -> None:
+        """Wait no longer for what is read of a file, or of a run that is closed."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
-
-from clalign.databases.examples import Example
 
 from .. import formatting
 from ..models.workspace import Source
@@ -33,11 +32,12 @@ class SourceController(Controller):
     run_opened = Signal(str)
     run_chosen = Signal(str)
     document_opened = Signal(str)
-    search_offered = Signal()
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
         self._run_when_read: set[str] = set()
+        self.runs: list[Callable[[], bool]] = []
+        """Each offers a run with the files that are chosen, and tells whether it could."""
         self._offer_search = False
         self._refused: list[str] = []
         self._told: list[str] = []
@@ -98,10 +98,8 @@ class SourceController(Controller):
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)
         self._run_when_read.discard(path)
-        ready = not self._app.workspace.reason_not_to_run()
-        if ready and self._offer_search and not self._run_when_read:
-            self._offer_search = False
-            self.search_offered.emit()
+        if self._offer_search and not self._run_when_read:
+            self._offer_search = not any(offer() for offer in self.runs)
         self._app.update_actions()
 
     def _refuse_file(self, path: str) -> None:
@@ -174,9 +172,9 @@ class SourceController(Controller):
             return ""
         return str(path)
 
-    def open_example(self, example: Example) -> None:
-        """Open a bundled example: its files fill the search sheet in."""
-        paths = [str(example.profiles), *([str(example.targets)] if example.targets else [])]
+    def open_together(self, files: list[Path]) -> None:
+        """Open files that belong together and choose them; a search is offered if there are several."""
+        paths = [str(path) for path in files]
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._app.workspace.sources)
         self.open_paths(paths)

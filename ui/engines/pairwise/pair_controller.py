@@ -4,71 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.databases.examples import PairExample
-from clalign.engines.pairwise.spec import PairwiseSpec
 
-from ..engines.pairwise.dot_plot import DotPlot, read_dot_plot
-from ..engines.pairwise.run_view import PairRunView
-from ..formatting import told
-from .app_context import AppContext, Controller
-from .locate_controller import LocateController
-from .search_controller import SearchController
+from ...desk.app_context import AppContext
+from ...desk.form_controller import FormController
+from ...formatting import told
+from ...models.workspace import Offer, Source
+from .dot_plot import DotPlot, read_dot_plot
+from .notices import source_offers
+from .run_view import PairRunView
 
 if TYPE_CHECKING:
-    from ..engines.pairwise.card import PairCard
-    from ..engines.pairwise.page import PairPage
-    from ..engines.pairwise.sheet import PairSheet
-    from ..views.pictures import Picture
+    from ...models.run_view import RunView
+    from ...views.pictures import Picture
+    from ...views.results_page import ResultsPage
+    from .card import PairCard
+    from .page import PairPage
+    from .sheet import PairSheet
 
 PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
 
-KEPT = ("queries", "targets", "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list",
-        "in_step")  # fmt: skip
-"""Fields of a spec that belong to its files; the others are remembered for the next comparison."""
 
-
-class PairwiseController(Controller):
+class PairController(FormController):
     """Prepares comparisons and shows more of their hits."""
 
-    def __init__(self, app: AppContext, search: SearchController, locating: LocateController) -> None:
-        super().__init__(app)
-        self._search, self._locating = search, locating
+    of_files: ClassVar[tuple[str, ...]] = (
+        "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step"
+    )  # fmt: skip
+
+    def __init__(self, app: AppContext, *below: Any) -> None:
+        super().__init__(app, *below)
         self._pasted = ""
         self._options: dict[str, Any] = {}
         app.inspector.file_read.connect(self._take_pasted)
-        locating.located.connect(self._fill_again)
+        self.locating.located.connect(self._fill_again)
 
     # --- starting ---
 
+    def new_sheet(self, options: dict[str, Any]) -> PairSheet:
+        """Return the sheet, with queries proposed."""
+        from .sheet import PairSheet
+
+        self._app.workspace.propose_queries()
+        sheet = PairSheet(self._app.workspace, options)
+        sheet.paste_asked.connect(self._keep_pasted)
+        return sheet
+
     @property
-    def sheet(self) -> PairSheet | None:
-        """The sheet, if it is open."""
-        from ..engines.pairwise.sheet import PairSheet
+    def options(self) -> dict[str, Any]:
+        """The options of the last comparison that are not at their defaults."""
+        return self._options
 
-        sheet = self._app.window.sheets.sheet
-        return sheet if isinstance(sheet, PairSheet) else None
-
-    def compare(self) -> None:
-        """Open the sheet, or start the comparison if it is open."""
-        sheet = self.sheet
-        if sheet is None:
-            self.open_sheet()
-        else:
-            sheet.run_button.click()
+    def keep_options(self, options: dict[str, Any]) -> None:
+        """Remember the options of a comparison until the window is closed."""
+        self._options = options
 
     def search_with(self, path: str) -> None:
         """Open the sheet with a file as queries."""
         space = self._app.workspace
-        if space.sequences_path == path:
-            others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and s.path != path]
-            space.sequences_path = others[-1] if others else path
-        space.choose_queries(path)
+        space.take_as_queries(path, alone=path)
         self.open_sheet()
 
     def search_with_chosen(self) -> None:
@@ -77,83 +77,68 @@ class PairwiseController(Controller):
         if chosen is not None:
             self.search_with(chosen.path)
 
-    def open_sheet(self, **options: Any) -> None:
-        """Show the sheet with the options of the last comparison."""
-        from ..engines.pairwise.sheet import PairSheet
-
-        self._search.sources.look_again()
-        self._app.workspace.propose_queries()
-        sheet = PairSheet(self._app.workspace, {**self._options, **options})
-        sheet.run_asked.connect(self.start)
-        sheet.open_asked.connect(self._search.sources.open_files)
-        sheet.paste_asked.connect(self._keep_pasted)
-        sheet.resized.connect(self._app.window.sheets.fit)
-        self._app.window.sheets.open_sheet(sheet)
-
     def open_example(self, example: PairExample) -> None:
         """Open a bundled example: its files fill the sheet in when they are read."""
-        paths = [str(example.queries), str(example.targets)]
-        self._search.sources.open_quietly(paths)
-        space = self._app.workspace
-        space.choose(paths[1])
-        space.choose_queries(paths[0])
+        self._choose(str(example.queries), str(example.targets))
         self.open_sheet()
-        sheet = self.sheet
-        if sheet is not None and self._app.settings.preferences.run_examples:
-            sheet.run_when_ready()
+        if self._app.settings.preferences.run_examples:
+            from .sheet import PairSheet
+
+            assert isinstance(self.sheet, PairSheet)
+            self.sheet.run_when_ready()
+
+    def _choose(self, queries: str, targets: str) -> None:
+        self.sources.open_quietly([queries, targets])
+        self._app.workspace.choose(targets)
+        self._app.workspace.choose_queries(queries)
 
     def _keep_pasted(self, text: str) -> None:
-        path = self._search.sources.keep_pasted("query", text)
+        path = self.sources.keep_pasted("query", text)
         if path:
             self._pasted = path
-            self._search.sources.open_quietly([path])
+            self.sources.open_quietly([path])
 
     def _take_pasted(self, path: str) -> None:
-        if path != self._pasted:
-            return
-        self._pasted = ""
-        space = self._app.workspace
-        if space.sequences_path == path:
-            others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and s.path != path]
-            space.sequences_path = others[-1] if others else ""
-        space.choose_queries(path)
+        if path == self._pasted:
+            self._pasted = ""
+            self._app.workspace.take_as_queries(path, alone="")
 
-    def start(self, spec: PairwiseSpec) -> None:
-        """Start a comparison and show its results."""
-        defaults = PairwiseSpec("", "")
-        values = spec.to_dict()
-        self._options = {k: v for k, v in values.items() if k not in KEPT and v != getattr(defaults, k)}
-        self._search.start(spec)
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what can be done with an opened file of sequences."""
+        return source_offers(source)
 
-    def search_wider(self, run: PairRunView) -> None:
+    def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
+        assert isinstance(run, PairRunView)
         spec = run.facts["spec"]
-        self._search.sources.open_quietly([spec["queries"], spec["targets"]])
-        space = self._app.workspace
-        space.choose(spec["targets"])
-        space.choose_queries(spec["queries"])
-        values = {k: v for k, v in spec.items() if k not in KEPT}
+        self._choose(spec["queries"], spec["targets"])
+        values = {k: v for k, v in spec.items() if k not in ("queries", "targets", *self.of_files)}
         self.open_sheet(**{**values, "evalue": run.wider_evalue(), "score": None})
 
     # --- results ---
 
-    def connect_page(self, page: PairPage) -> None:
+    def connect_page(self, page: ResultsPage) -> None:
         """Do what the card of a page asks for."""
+        from .page import PairPage
+
+        assert isinstance(page, PairPage)
         page.card_made.connect(lambda card: self._connect_card(page, card))
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
         card.dots_asked.connect(lambda: self._fill_dots(page, card))
-        card.dots.locate_asked.connect(lambda: self._locating.ask(str(page.run.path)))
+        card.dots.locate_asked.connect(lambda: self.locating.ask(str(page.run.path)))
         card.alignment_picture_asked.connect(self.save_alignment)
         card.dots_picture_asked.connect(self.save_dots)
 
     def _fill_again(self, run: str) -> None:
         """Compare once more, now that a file of the run was found."""
-        from ..engines.pairwise.card import PairCard
+        from .card import PairCard
+        from .page import PairPage
 
         page = self._app.pages.get(run)
-        for card in page.findChildren(PairCard) if page is not None else ():
-            self._fill_dots(page, card)
+        if isinstance(page, PairPage):
+            for card in page.findChildren(PairCard):
+                self._fill_dots(page, card)
 
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
         """Compare the two sequences of the hit in view; the window does not wait."""
@@ -178,10 +163,11 @@ class PairwiseController(Controller):
 
     def save_alignment(self) -> None:
         """Save the alignment of the hit in view as a picture."""
-        from ..engines.pairwise.pictures import AlignmentPicture
+        from .page import PairPage
+        from .pictures import AlignmentPicture
 
         page = self._app.page
-        if page is None or page.run.hit is None or not page.has_pictures:
+        if not isinstance(page, PairPage) or page.run.hit is None:
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
@@ -189,8 +175,8 @@ class PairwiseController(Controller):
 
     def save_dots(self) -> None:
         """Save the dot plot of the hit in view as a picture, as far as it is in view."""
-        from ..engines.pairwise.card import PairCard
-        from ..engines.pairwise.pictures import DotPicture
+        from .card import PairCard
+        from .pictures import DotPicture
 
         page = self._app.page
         if page is None or page.run.hit is None or not isinstance(page.hit, PairCard):
@@ -209,7 +195,7 @@ class PairwiseController(Controller):
 
     def write_picture(self, make: Callable[[], Picture], path: str) -> None:
         """Write a picture; the ending of the file name decides the format."""
-        from ..views.pictures import FORMATS, save_picture
+        from ...views.pictures import FORMATS, save_picture
 
         path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
         font = QFont(QApplication.font())

@@ -16,7 +16,6 @@ from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
 from .. import formatting
-from ..engines.register import parts_of
 from ..event_loop import defer
 from ..models.jobs import JobItem
 from .app_context import AppContext, Controller
@@ -52,6 +51,10 @@ def verify_words(value: dict[str, Any]) -> str:
     return f"{formatting.count(differing)} of {formatting.count(checked)} {verb}. Please report this. {details}".strip()
 
 
+Adviser = Callable[[JobItem, str], list[tuple[str, Callable[[], object]]]]
+"""Returns what can be done about a warning: words and what they call."""
+
+
 class JobController(Controller):
     """Between the queue of jobs and the window."""
 
@@ -60,11 +63,11 @@ class JobController(Controller):
 
     run_begun = Signal(str)
     run_chosen = Signal(str)
-    calibrate_asked = Signal(str)
 
     def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
         self._locating = locating
+        self.advisers: list[Adviser] = []
         self.queue = queue = app.queue
         self._heard = time.monotonic()
         self._told_stalled = False
@@ -87,9 +90,7 @@ class JobController(Controller):
         self._begin()
         path = self._new_run(run_name(spec, time.time()))
         engine = next(engine for engine in engines() if isinstance(spec, engine.spec))
-        verb, where = parts_of(engine).verbs
-        names = [Path(name).name for name in spec.paths]
-        title = f"{verb} {names[0]} {where} {names[1]}"
+        title = engine.title.format(*(Path(name).name for name in spec.paths))
         opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None
         self._submit(title, {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
@@ -189,11 +190,7 @@ class JobController(Controller):
             page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
-        spec = item.spec.get("spec") or {}
-        ways: list[Any] = []
-        if text.startswith("No calibration") and spec.get("profiles") in self._app.workspace.sources:
-            ways.append(("Calibrate…", lambda: self.calibrate_asked.emit(spec["profiles"])))
-        self._app.say("caution", text, *ways)
+        self._app.say("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
 
     def _look_for_stall(self) -> None:
         item = self.queue.current

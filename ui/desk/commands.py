@@ -1,0 +1,114 @@
+"""What a command of the window is, and why it cannot be used now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .app_context import AppContext
+
+if TYPE_CHECKING:
+    from ..views.results_page import ResultsPage
+
+Reason = Callable[[AppContext], str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    id : str
+        The method that it calls, from the `AppContext` on, with an argument after a colon.
+    menu : str
+        Where it stands; empty: in the command palette only.
+    why_not : callable
+        Returns why it cannot be used now; empty if it can.
+    before : str
+        The id of the command that an engine's one stands before.
+    """
+
+    id: str
+    text: str
+    menu: str = ""
+    keys: str = ""
+    icon: str = ""
+    why_not: Reason = lambda app: ""
+    tip: str = ""
+    separator: bool = False
+    before: str = ""
+
+
+def no_page(app: AppContext) -> str:
+    """Return why nothing can be done with results."""
+    if app.page is None:
+        return "Open a run first, or search."
+    return "This run cannot be read." if app.page.run.refusal else ""
+
+
+def nothing_to_close(app: AppContext) -> str:
+    """Return why there is no page to close."""
+    return "" if app.window.center.currentWidget() is not app.window.start else no_page(app)
+
+
+def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str) -> str:
+    return no_page(app) or ("" if app.page is not None and holds(app.page) else reason)
+
+
+def no_hits(app: AppContext) -> str:
+    """Return why nothing can be done with hits."""
+    return _of_page(app, lambda page: page.run.hits.n_all > 0, "This run has no hits yet.")
+
+
+def no_hit(app: AppContext) -> str:
+    """Return why nothing can be done with the selected hit."""
+    return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")
+
+
+def no_job(app: AppContext) -> str:
+    """Return why there is nothing to stop."""
+    return "" if app.queue.current is not None else "No job is running."
+
+
+def no_search(app: AppContext) -> str:
+    """Return why there is nothing to pause."""
+    item = app.queue.current
+    return "" if item is not None and item.is_search else "No search is running."
+
+
+def not_partial(app: AppContext) -> str:
+    """Return why there is nothing to continue."""
+    if app.page is not None and app.page.run.is_live:
+        return "This run is being worked on."
+    return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
+
+
+def no_run_form(app: AppContext) -> str:
+    """Return why the command of a search cannot be copied."""
+    return "" if app.current_spec() is not None else "Open a run, or choose a profile and sequences first."
+
+
+def no_devices(app: AppContext) -> str:
+    """Return why nothing can be done with devices."""
+    return "" if app.workspace.devices_known else "Devices are still being looked for."
+
+
+def no_tuning(app: AppContext) -> str:
+    """Return why the chosen device cannot be tuned."""
+    device = app.workspace.device
+    if device.kind == "reference":
+        return no_devices(app) or "The reference has nothing to tune. Choose another device."
+    return no_devices(app) or ("" if device.is_usable else device.problem)
+
+
+def no_column(app: AppContext, key: str) -> str:
+    """Return why hits cannot be sorted by a column."""
+    reason = "This table has no such column."
+    return no_hits(app) or _of_page(app, lambda page: page.hits.table.kind.place(key) is not None, reason)
+
+
+def no_tab(app: AppContext, name: str, reason: str) -> str:
+    """Return why a part of the results cannot be shown."""
+    return _of_page(app, lambda page: name in page.TABS, reason)

@@ -1,0 +1,102 @@
+"""The sheet that prepares a run, from its first look to the job that it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clalign.values.specs import Spec
+
+from .app_context import AppContext, Controller
+from .job_controller import JobController
+from .locate_controller import LocateController
+from .source_controller import SourceController
+
+if TYPE_CHECKING:
+    from ..models.run_view import RunView
+    from ..models.workspace import Offer, Source
+    from ..views.spec_sheet import SpecSheet
+
+
+class FormController(Controller):
+    """Prepares runs of an engine, and starts them.
+
+    Parameters
+    ----------
+    app : AppContext
+    jobs : JobController
+    sources : SourceController
+    locating : LocateController
+    """
+
+    of_files: ClassVar[tuple[str, ...]] = ("device",)
+    """Fields that belong to the files of a run; the others are remembered for the next one."""
+
+    def __init__(
+        self, app: AppContext, jobs: JobController, sources: SourceController, locating: LocateController
+    ) -> None:
+        super().__init__(app)
+        self.jobs, self.sources, self.locating = jobs, sources, locating
+        self._sheet: SpecSheet | None = None
+
+    def new_sheet(self, options: dict[str, Any]) -> SpecSheet:
+        """Return the sheet, filled in with options."""
+        raise NotImplementedError
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the last run that are not at their defaults."""
+        return {}
+
+    def keep_options(self, options: dict[str, Any]) -> None:
+        """Remember the options of a run."""
+
+    @property
+    def sheet(self) -> SpecSheet | None:
+        """The sheet, if it is open."""
+        return self._sheet if self._sheet is self._app.window.sheets.sheet else None
+
+    def run(self) -> None:
+        """Open the sheet, or start the run if it is open."""
+        sheet = self.sheet
+        if sheet is None:
+            self.open_sheet()
+        else:
+            sheet.run_button.click()
+
+    def open_sheet(self, **options: Any) -> None:
+        """Show the sheet with the options of the last run."""
+        self.sources.look_again()
+        self._sheet = sheet = self.new_sheet({**self.options, **options})
+        sheet.run_asked.connect(self.start)
+        sheet.open_asked.connect(self.sources.open_files)
+        sheet.resized.connect(self._app.window.sheets.fit)
+        self._app.window.sheets.open_sheet(sheet)
+
+    def start(self, spec: Spec) -> None:
+        """Start a run and show its results."""
+        kept = [f for f in dataclasses.fields(spec) if f.name not in (*spec.inputs, *self.of_files)]
+        self.keep_options({f.name: getattr(spec, f.name) for f in kept if getattr(spec, f.name) != f.default})
+        try:
+            self.jobs.search(spec)
+        except OSError as error:
+            folder, why = self._app.settings.runs, error.strerror
+            self._app.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            return
+        self._app.window.sheets.close_sheet()
+
+    def current_spec(self) -> Spec | None:
+        """Return what the sheet would start with the files that are chosen."""
+        return None
+
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what can be done with an opened file."""
+        return []
+
+    def search_wider(self, run: RunView) -> None:
+        """Open the sheet with the files of a run and a higher limit."""
+        raise NotImplementedError
+
+    def open_example(self, example: Any) -> None:
+        """Open a bundled example: its files fill the sheet in."""
+        raise NotImplementedError

@@ -1,0 +1,36 @@
+"""What the window can do with pairs of sequences."""
+
+from __future__ import annotations
+
+from ...desk.app_context import AppContext
+from ...desk.commands import Command, no_hit
+
+
+def no_sequences(app: AppContext) -> str:
+    """Return why there are no sequences to search with."""
+    chosen = app.workspace.sequences
+    return "" if chosen is not None and chosen.state == "ready" else "Open a sequence file first."
+
+
+def no_pair(app: AppContext) -> str:
+    """Return why there is no alignment of two sequences to save."""
+    engine = app.page.run.engine if app.page is not None else None
+    return no_hit(app) or (
+        "" if engine is not None and engine.name == "pairwise" else "Only alignments of two sequences."
+    )
+
+
+COMMANDS = (
+    Command("pairs.save_alignment", "Save alignment as a picture…", "File", "", "export-variant", no_pair,
+            before="show_start"),
+    Command("pairs.save_dots", "Save dot plot as a picture…", "File", "", "export-variant", no_pair,
+            before="show_start"),
+    Command("pairs.run", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
+            tip="Every query against every target, exactly; starts the comparison when its sheet is open",
+            before="stop_job"),
+    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "Run", "", "magnify-scan", no_sequences,
+            "Compares the chosen sequences with others", before="stop_job"),
+    Command("labs.open:smith_waterman_ladder", "Ladder of Smith-Waterman", "Laboratory", "", "stairs",
+            tip="Many pairs, aligned on one core and in every published way on your device, and compared",
+            before="labs.open:comparison"),
+)  # fmt: skip

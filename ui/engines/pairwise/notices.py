@@ -1,0 +1,76 @@
+"""What is to be said about two files of sequences and a device before a comparison."""
+
+from __future__ import annotations
+
+from clalign.databases.alphabet_guesses import TRANSLATE, are_two_kinds, beside_each_other, caution, refusal
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.devices import Device
+
+from ... import formatting
+from ...models.workspace import Notice, Offer, Source, Workspace, device_notices
+
+FEW_TARGETS = 200
+"""With fewer than these the size of the database is said."""
+
+
+def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
+    """Return what is to be said about sequences that are to be compared."""
+    found: list[Notice] = []
+    if queries and targets and queries.state == targets.state == "ready":
+        chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
+        if not chosen:
+            found += _guess_notices(queries, targets)
+        if len(chosen) > 1:
+            found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
+        n_targets = int(targets.report.get("n_sequences", 0))
+        if n_targets < FEW_TARGETS:
+            text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
+            found.append(Notice("note", text))
+    return found + device_notices(device)
+
+
+def alphabet_chosen(queries: Source | None, targets: Source | None) -> str:
+    """Return what the user said of either file, which holds for both."""
+    return next((source.alphabet for source in (queries, targets) if source and source.alphabet != "auto"), "auto")
+
+
+def compares_bases(queries: Source | None, targets: Source | None) -> bool:
+    """Return whether nucleic acids are compared, as far as the files are read."""
+    chosen = alphabet_chosen(queries, targets)
+    if chosen != "auto":
+        return ALPHABETS[chosen].is_nucleic
+    guesses = [source.guess for source in (queries, targets) if source and source.report]
+    taken = beside_each_other(*guesses) if len(guesses) == 2 else guesses
+    return bool(taken) and all(guess.alphabet.is_nucleic for guess in taken)
+
+
+def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
+    taken = beside_each_other(queries.guess, targets.guess)
+    if are_two_kinds(*taken):
+        text = refusal(*taken, targets.name)
+        return [Notice("stop", f"{text[0].upper()}{text[1:]} {TRANSLATE} choose the alphabet of its file.", True)]
+    return [
+        Notice("caution", f"{source.name}: {caution(guess)} If that is wrong, choose the alphabet of this file.")
+        for source, guess in zip((queries, targets), taken, strict=True)
+        if guess != source.guess
+    ]
+
+
+def reason_not_to_compare(space: Workspace) -> str:
+    """Return why a comparison of sequences cannot start now; empty if it can."""
+    if space.queries is None or space.sequences is None:
+        return "Choose queries and targets first."
+    for source in (space.queries, space.sequences):
+        if source.state != "ready":
+            return "The files are still being read." if source.state == "reading" else source.problem
+    blocking = [n.text for n in pair_notices(space.queries, space.sequences, space.device) if n.blocks]
+    return blocking[0] if blocking else ""
+
+
+def source_offers(source: Source) -> list[Offer]:
+    """Return what can be done with an opened file of sequences."""
+    if source.kind != "sequences":
+        return []
+    text = "Search with this sequence…" if source.report.get("n_sequences") == 1 else "Compare with…"
+    tip = "Find its best alignments among other sequences (Smith-Waterman)"
+    return [Offer(text, "pairs.search_with", tip=tip, place="foot")]

@@ -1,0 +1,102 @@
+"""Calibrations of profile files: their sheet, their job, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import formatting
+from ...desk.app_context import AppContext, Controller
+from ...desk.form_controller import FormController
+from ...models.jobs import JobItem
+
+if TYPE_CHECKING:
+    from .calibrate_sheet import CalibrateSheet
+
+
+class CalibrationController(Controller):
+    """Fits the scores of random sequences to the profiles of a file."""
+
+    def __init__(self, app: AppContext, search: FormController) -> None:
+        super().__init__(app)
+        self._search = search
+        app.queue.partial_received.connect(self._take_partial)
+        app.queue.job_removed.connect(self._forget)
+        app.queue.job_ended.connect(self._end)
+
+    def ways(self, item: JobItem, text: str) -> list[tuple[str, Callable[[], object]]]:
+        """Return what can be done about a warning of a search."""
+        path = (item.spec.get("spec") or {}).get("profiles")
+        if not text.startswith("No calibration") or path not in self._app.workspace.sources:
+            return []
+        return [("Calibrate…", lambda: self.calibrate(path))]
+
+    def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
+        if item.kind == "calibrate" and self._sheet is not None:
+            self._sheet.show_progress(value)
+
+    def _forget(self, item: JobItem) -> None:
+        if item.kind == "calibrate" and item.state == "waiting" and self._sheet is not None:
+            self._sheet.show_problem("")
+
+    @property
+    def _sheet(self) -> CalibrateSheet | None:
+        from .calibrate_sheet import CalibrateSheet
+
+        sheet = self._app.window.sheets.sheet
+        return sheet if isinstance(sheet, CalibrateSheet) else None
+
+    def calibrate(self, path: str = "") -> None:
+        """Open the sheet that calibrates a profile file; by default the one of the next search."""
+        from .calibrate_sheet import CalibrateSheet
+
+        space, sheets = self._app.workspace, self._app.window.sheets
+        source = space.sources.get(path) if path else space.profiles
+        if source is None:
+            return
+        sheet = CalibrateSheet(source, space, self._proposed(source.path))
+        sheet.calibrate_asked.connect(self._start_calibration)
+        sheet.stop_asked.connect(self._stop)
+        sheet.search_asked.connect(self._search.open_sheet)
+        sheet.resized.connect(sheets.fit)
+        sheets.open_sheet(sheet)
+
+    def _proposed(self, path: str) -> Path:
+        folder, stem = self._app.settings.data / "calibrated", Path(path).name.split(".")[0]
+        made, number = folder / f"{stem}.hmm", 2
+        while made.exists():
+            made, number = folder / f"{stem}-{number}.hmm", number + 1
+        return made
+
+    def _start_calibration(self, facts: dict[str, Any]) -> None:
+        folder = Path(facts["output"]).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if self._sheet is not None:
+                self._sheet.show_problem(f"The folder {folder} could not be made because: {error.strerror}.")
+            return
+        self._app.window.messages.clear_passed()
+        self._app.queue.submit("Calibrate", {"job": "calibrate", **facts})
+
+    def _stop(self) -> None:
+        for item in [entry for entry in self._app.queue.items if entry.kind == "calibrate" and entry.is_active]:
+            self._app.queue.stop(item)
+
+    def _end(self, item: JobItem) -> None:
+        if item.kind != "calibrate":
+            return
+        sheet = self._sheet
+        if item.state != "done":
+            if sheet is not None:
+                sheet.show_problem("" if item.state == "stopped" else item.line())
+            return
+        output, fits = item.result["output"], item.result["fits"]
+        self._search.sources.replace(item.spec["profiles"], output)
+        if sheet is not None:
+            sheet.show_fits(output, fits)
+            return
+        what = f"{fits[0]['name']} is" if len(fits) == 1 else f"{formatting.plural(len(fits), 'profile')} are"
+        where = formatting.short_path(output)
+        self._app.say("good", f"{what} calibrated; searches use {where} from now on.")

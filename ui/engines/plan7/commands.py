@@ -1,0 +1,61 @@
+"""What the window can do with profiles."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...desk.app_context import AppContext
+from ...desk.commands import Command, no_devices, no_tab
+from .profile_controller import ProfileController
+
+
+def no_profile(app: AppContext) -> str:
+    """Return why there is no logo to open."""
+    profiles = app.workspace.profiles
+    return "" if profiles is not None and profiles.cards else "Open a profile file first."
+
+
+def no_logo(app: AppContext) -> str:
+    """Return why there is no logo to export."""
+    controller = app.findChild(ProfileController)
+    view = controller.view if controller is not None else None
+    return "" if view is not None and view.figure is not None else "Look at a profile first."
+
+
+def no_calibration(app: AppContext) -> str:
+    """Return why nothing can be calibrated."""
+    profiles = app.workspace.profiles
+    if profiles is None or profiles.state != "ready":
+        return "Open a profile file first."
+    if any(card["origin"] == "hmmer3" for card in profiles.cards):
+        return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
+    return no_devices(app)
+
+
+def no_alignment(app: AppContext) -> str:
+    """Return why no profile can be built."""
+    chosen = app.workspace.sequences
+    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS"
+    return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."
+
+
+_NEITHER = "A comparison of sequences has neither."
+
+COMMANDS = (
+    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant",
+            partial(no_tab, name="profile", reason=_NEITHER), before="show_tab:report"),
+    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline",
+            partial(no_tab, name="funnel", reason=_NEITHER), before="show_tab:report"),
+    Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
+            no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
+    Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="show_start"),
+    Command("search.run", "Run search…", "Run", "Ctrl+R", "play",
+            tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
+    Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
+            tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
+    Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
+            no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True, before="set_theme:light"),
+    Command("search.calibrating.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
+            no_calibration, "Fits the scores of random sequences, so that E-values are estimates",
+            before="set_theme:light"),
+)  # fmt: skip

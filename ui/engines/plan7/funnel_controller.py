@@ -1,0 +1,92 @@
+"""The filter funnel of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QFileDialog
+from shiboken6 import isValid
+
+from ... import formatting
+from ...desk.app_context import Controller
+from ...formatting import told
+from ...models.text_table import Row
+from ...settings import write_whole
+from .funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
+
+if TYPE_CHECKING:
+    from ...views.results_page import ResultsPage
+    from .funnel_view import FunnelView
+    from .page import SearchPage
+
+
+class FunnelController(Controller):
+    """Reads survivors for the funnel."""
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what the results of profiles ask for."""
+        from .page import SearchPage
+
+        assert isinstance(page, SearchPage)
+        page.funnel_asked.connect(lambda: self.fill(page))
+        page.funnel_made.connect(lambda view: self.connect_view(page, view))
+
+    def connect_view(self, page: SearchPage, view: FunnelView) -> None:
+        """Do what a funnel asks for."""
+        view.stage_asked.connect(lambda step, rejected: self.list_stage(page, step, rejected))
+        view.explain_asked.connect(page.row_explain_asked)
+        view.save_asked.connect(self.save_table)
+
+    def fill(self, page: SearchPage) -> None:
+        """Show how many sequences passed each filter so far."""
+        run, view = page.run, page.funnel
+        if not run.cards:
+            view.say("No filters yet", "They appear here as soon as the search begins.")
+        elif run.shows_all:
+            view.say("One profile at a time", "Choose a profile above to see how many sequences passed its filters.")
+        elif run.card["origin"] == "hmmer2":
+            view.say(*HMMER2_WORDS)
+        else:
+            path, profile, sentence = run.path, run.profile, run.funnel_sentence()
+
+            def take(answer: list[FunnelStep] | Exception) -> None:
+                if not isValid(view) or run.profile != profile:
+                    return
+                if isinstance(answer, Exception):
+                    view.say("The filters cannot be shown", told(answer, "They could not be read"))
+                else:
+                    view.show_steps(answer, sentence)
+
+            self._app.reader.ask((id(view), "funnel"), lambda: read_funnel(path, profile), take)
+
+    def list_stage(self, page: SearchPage, step: FunnelStep, rejected: bool) -> None:
+        """List the sequences that passed a stage, or that it rejected."""
+        run, view = page.run, page.funnel
+        path, profile = run.path, run.profile
+        view.show_reading(step, rejected)
+
+        def take(answer: list[Row] | Exception) -> None:
+            if not isValid(view) or view.shown != (step.stage, rejected):
+                return
+            if isinstance(answer, Exception):
+                view.say_listed(told(answer, "The sequences could not be read"))
+            else:
+                view.show_rows(step, rejected, answer)
+
+        self._app.files.ask_long(
+            (str(path), "survivors"), lambda context: read_survivors(path, profile, step.stage, rejected, context), take
+        )
+
+    def save_table(self, text: str) -> None:
+        """Write the sequences that are listed to a file."""
+        proposed = str(Path.home() / "sequences.tsv")
+        name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
+        if not name:
+            return
+        try:
+            write_whole(Path(name), text)
+        except OSError as error:
+            self._app.say("stop", f"{name} could not be written because: {error.strerror}.")
+            return
+        self._app.say("good", f"Table written to {formatting.short_path(name)}.")

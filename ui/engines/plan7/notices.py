@@ -1,0 +1,90 @@
+"""What is to be said about profiles, sequences and a device before a search."""
+
+from __future__ import annotations
+
+from clalign.databases.alphabet_guesses import objection
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.devices import Device
+
+from ...models.workspace import Notice, Offer, Source, Workspace, device_notices
+
+NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
+
+
+def has_hmmer3(source: Source | None) -> bool:
+    """Return whether any of the profiles of a file is one of HMMER3."""
+    return source is not None and any(card["origin"] == "hmmer3" for card in source.cards)
+
+
+def notices(profiles: Source | None, sequences: Source | None, device: Device | None) -> list[Notice]:
+    """Return what is to be said about a combination of files and device."""
+    found: list[Notice] = []
+    if profiles is not None and profiles.state == "ready":
+        found += _profile_notices(profiles)
+    if profiles and sequences and profiles.state == sequences.state == "ready":
+        found += _alphabet_notices(profiles, sequences)
+    return found + device_notices(device)
+
+
+def _without_statistics(profiles: Source) -> list[str]:
+    found = [card for card in profiles.cards if card["origin"] == "hmmer3" and not card.get("calibration3")]
+    return [card["name"] for card in found]
+
+
+def _not_calibrated(profiles: Source) -> list[str]:
+    found = [card for card in profiles.cards if card["origin"] == "hmmer2" and not card.get("calibration")]
+    return [card["name"] for card in found]
+
+
+def _profile_notices(profiles: Source) -> list[Notice]:
+    bare = _without_statistics(profiles)
+    if bare:
+        return [Notice("stop", f"The HMMER3 profile {bare[0]} {NO_STATISTICS}", blocks=True)]
+    rough = _not_calibrated(profiles)
+    if not rough:
+        return []
+    which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"
+    text = f"{which} no calibration, so E-values are rough (upper bounds)."
+    return [Notice("caution", text, action="calibrate", action_text="Calibrate…")]
+
+
+def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
+    known = [(card["name"], ALPHABETS[card["alphabet"]]) for card in profiles.cards]
+    found = objection(known, sequences.guess, sequences.name) if sequences.alphabet_found else None
+    if found is None:
+        return []
+    if not found.blocks:
+        return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
+    kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
+    return [Notice("stop", found.text, True, f"take_as_{kind}", f"They are {word}")]
+
+
+def reason_not_to_run(space: Workspace) -> str:
+    """Return why a search cannot start now; empty if it can."""
+    if space.profiles is None or space.sequences is None:
+        return "Choose a profile and sequences first."
+    if "reading" in (space.profiles.state, space.sequences.state):
+        return "The files are still being read."
+    blocking = [n.text for n in notices(space.profiles, space.sequences, space.device) if n.blocks]
+    return blocking[0] if blocking else ""
+
+
+_BUILD = "Build a HMMER3 profile from it and"
+
+
+def source_offers(source: Source) -> list[Offer]:
+    """Return what profiles are good for with an opened file."""
+    if source.is_alignment:
+        said = ("", "This is an alignment: a profile can be built from it.")
+        search = Offer("Search with this alignment…", "search.building.build", (True,),
+                       f"{_BUILD} open the search sheet", said=said, is_primary=True)  # fmt: skip
+        return [search, Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")]
+    if source.kind != "profiles":
+        return []
+    offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
+    if _without_statistics(source):
+        offers.append(Offer(said=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
+    if _not_calibrated(source):
+        said = ("caution", "No calibration: E-values are rough (upper bounds).")
+        offers.append(Offer("Calibrate…", "search.calibrating.calibrate", said=said))
+    return offers

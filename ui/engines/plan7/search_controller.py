@@ -1,0 +1,110 @@
+"""Searches: their sheet, and what it advises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from PySide6.QtCore import QTimer
+
+from clalign.databases.examples import Example
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.values.specs import Spec
+
+from ...desk.app_context import AppContext
+from ...desk.form_controller import FormController
+from ...models.workspace import Offer, Source
+from .building_controller import BuildingController
+from .calibration_controller import CalibrationController
+from .funnel_controller import FunnelController
+from .notices import reason_not_to_run, source_offers
+from .profile_controller import ProfileController
+
+if TYPE_CHECKING:
+    from ...models.run_view import RunView
+    from ...views.results_page import ResultsPage
+    from .sheet import RunSheet
+
+
+class SearchController(FormController):
+    """Prepares searches and starts them."""
+
+    of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format")
+
+    def __init__(self, app: AppContext, *below: Any) -> None:
+        super().__init__(app, *below)
+        self.profiles, self.filters = ProfileController(app, self), FunnelController(app)
+        self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)
+        self.building.built.connect(self.profiles.open_profile)
+        self.jobs.advisers.append(self.calibrating.ways)
+        self.sources.runs.append(self._offer)
+
+    def _offer(self) -> bool:
+        if reason_not_to_run(self._app.workspace):
+            return False
+        self.open_sheet()
+        return True
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what the results of profiles ask for."""
+        for part in (self.profiles, self.filters):
+            part.connect_page(page)
+
+    def close_page(self) -> None:
+        """Leave the page of a profile file."""
+        self.profiles.close_page()
+
+    def forget(self, owner: str) -> None:
+        """Wait no longer for the profile of a file, or of a run that is closed."""
+        self.profiles.forget(owner)
+
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what profiles are good for with an opened file."""
+        return source_offers(source)
+
+    def new_sheet(self, options: dict[str, Any]) -> RunSheet:
+        """Return the sheet, which starts by itself where examples shall."""
+        from .sheet import RunSheet
+
+        sheet = RunSheet(self._app.workspace, options)
+        sheet.action_asked.connect(self._take_advice)
+        if self._app.settings.preferences.run_examples and self._is_example():
+            QTimer.singleShot(0, sheet, sheet.run_button.click)
+        return sheet
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the last search that are not at their defaults."""
+        return self._app.settings.preferences.options
+
+    def keep_options(self, options: dict[str, Any]) -> None:
+        """Remember the options of a search, also when the window is opened again."""
+        self._app.settings.change(options=options)
+
+    def _is_example(self) -> bool:
+        profiles = self._app.workspace.profiles
+        return profiles is not None and "examples" in Path(profiles.path).parts
+
+    def _take_advice(self, name: str) -> None:
+        sequences = self._app.workspace.sequences
+        if name == "calibrate":
+            self.calibrating.calibrate()
+        elif sequences is not None and name.startswith("take_as_"):
+            self.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
+
+    def current_spec(self) -> Spec | None:
+        """Return a search with the chosen files at the default options."""
+        space = self._app.workspace
+        if space.profiles is None or space.sequences is None:
+            return None
+        return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
+
+    def search_wider(self, run: RunView) -> None:
+        """Open the sheet with the files of a run and a higher limit."""
+        spec = run.facts["spec"]
+        self.sources.open_quietly([spec["profiles"], spec["targets"]])
+        self.open_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))
+
+    def open_example(self, example: Example) -> None:
+        """Open a bundled example: its files fill the sheet in, or there is only a profile to look at."""
+        self.sources.open_together([example.profiles, *([example.targets] if example.targets else [])])
