@@ -341,7 +341,7 @@ def engines_in_window(root: Path) -> list[str]:
     for path in sorted((root / "ui").rglob("*.py")):
         place = path.relative_to(root).as_posix()
         if place.count("/") < 3 and place not in ("ui/engines/register.py", *STILL_NAMES):
-            found += [f"{place} names {word}" for word in engine_words(ast.parse(path.read_text("utf-8")))]
+            found += [f"{place} names {word}" for word in sorted(engine_words(ast.parse(path.read_text("utf-8"))))]
     return found
 
 
@@ -358,10 +358,10 @@ def test_nothing_in_the_window_but_the_register_names_an_engine(tmp_path: Path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert engines_in_window(tmp_path) == [
-        "ui/engines/a.py names direction",
         "ui/engines/a.py names SearchSpec",
-        "ui/shell/a.py names origin",
+        "ui/engines/a.py names direction",
         "ui/shell/a.py names hmmer3",
-        "ui/views/a.py names engines.plan7",
+        "ui/shell/a.py names origin",
         "ui/views/a.py names clalign.engines.pairwise",
+        "ui/views/a.py names engines.plan7",
     ]

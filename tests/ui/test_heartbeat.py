@@ -157,7 +157,7 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     controller = window.controller
     controller.inspector.find_devices(refresh=False)
     qtbot.waitUntil(lambda: controller.workspace.devices_known, timeout=120000)
-    controller.open_example(next(example for example in load_examples() if example.id == "rrm_1"))
+    controller.open_example("search", next(example for example in load_examples() if example.id == "rrm_1"))
     qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=60000)
     heart = Heart()
     controller.search.run()

@@ -39,7 +39,7 @@ HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
 def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     table = page.hits.table
-    shown = [PAIR_TABLE.columns[place].title for place in table.visible_columns()]
+    shown = [PAIR_TABLE.columns[place].heading for place in table.visible_columns()]
     assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
     assert page.tabs.count() == 4
     assert "published for BLOSUM62" in page._statistics.text()

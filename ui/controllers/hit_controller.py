@@ -57,21 +57,6 @@ class HitController(Controller):
         self._app.window.sheets.close_sheet()
         self._jobs.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
 
-    def copy_hits(self) -> None:
-        """Copy the selected hits as a table."""
-        if self._app.page is not None:
-            self._app.page.hits.table.copy()
-
-    def copy_alignment(self) -> None:
-        """Copy the alignment as text."""
-        if self._app.page is not None:
-            self._app.page.hit.copy_text()
-
-    def copy_fasta(self) -> None:
-        """Copy the matched parts as FASTA."""
-        if self._app.page is not None:
-            self._app.page.hit.copy_fasta()
-
     def copy_command(self) -> None:
         """Copy the search as a command."""
         spec = self._app.current_spec()
@@ -117,22 +102,7 @@ class HitController(Controller):
             header = self._app.page.hits.table.horizontalHeader()
             self._app.page.hits.table.column_menu().popup(header.mapToGlobal(header.rect().bottomLeft()))
 
-    def next_hit(self) -> None:
-        """Go to the next hit."""
-        if self._app.page is not None:
-            self._app.page.step_hit(1)
-
-    def previous_hit(self) -> None:
-        """Go to the previous hit."""
-        if self._app.page is not None:
-            self._app.page.step_hit(-1)
-
     def choose_node(self, node: int) -> None:
         """Say what is known of a node of the alignment beside the results."""
         if self._app.page is not None:
             self._app.page.node_chosen.emit(node)
-
-    def zoom(self, steps: str) -> None:
-        """Make the letters of the alignment larger or smaller."""
-        if self._app.page is not None:
-            self._app.page.hit.alignment.zoom(int(steps))

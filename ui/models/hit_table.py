@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Protocol
+
+from clalign.engines.columns import HITS, Column, Sets
 
 from .. import formatting
 from .hit_filter import HIT_WORDS, FilterWords
@@ -32,34 +34,31 @@ class Hits(Protocol):
         """Return what stands beside a hit."""
 
 
+Cell = Callable[[HitRow, Hits], str]
+"""What a cell says of a row, given the table."""
+
+
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table.
+class ShownColumn(Column):
+    """A column of an engine's table, as it is shown.
 
     Attributes
     ----------
-    key : str
-        The column of the plain table, where numbers have more digits.
     text : callable
-        Cell text of a row, given the model.
-    sort : str
-        The key of its order in `hit_pages.SORTS`; empty: cannot be sorted.
-    head : str
-        Fewer letters than the title has, for the head of a narrow column.
-    small_first : bool
-        Whether the first click puts the smallest first, though it is a number.
+        A `Cell`.
+    width : int
+    shown : bool
+        Whether it is shown at first.
     """
 
-    key: str
-    title: str
-    tip: str
-    text: Callable[[HitRow, Hits], str]
-    sort: str = ""
-    right: bool = False
-    shown: bool = False
-    width: int = 80
-    small_first: bool = False
-    head: str = ""
+    text: Cell = field(kw_only=True)
+    width: int = field(kw_only=True)
+    shown: bool = field(kw_only=True)
+
+    @property
+    def head(self) -> str:
+        """What stands above it."""
+        return self.short or self.heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class TableKind:
 
     Attributes
     ----------
-    columns : tuple of Column
+    columns : tuple of ShownColumn
     sets : dict
         Columns that are shown together: words and keys, by the name of the set.
     words : FilterWords
@@ -79,8 +78,8 @@ class TableKind:
         The score that thresholds are for: ``score``, or ``raw``.
     """
 
-    columns: tuple[Column, ...]
-    sets: dict[str, tuple[str, tuple[str, ...]]]
+    columns: tuple[ShownColumn, ...]
+    sets: Sets
     words: FilterWords = HIT_WORDS
     query_first: bool = False
     score: str = "score"
@@ -90,44 +89,35 @@ class TableKind:
         return next((place for place, column in enumerate(self.columns) if column.key == key), None)
 
 
-NOTE = Column(
-    "note", "Note", "Your own words about the hit, kept in the run file; F2 or a double click edits them",
-    lambda r, m: m.note(r), "note", False, False, 180,
-)  # fmt: skip
-
-VERIFIED = Column(
-    "verified", "Verified", "Computed again on the reference: equal, or differs", lambda r, m: r.verified or "—",
-    "verified", False, False, 76,
-)  # fmt: skip
-
-HIT_COLUMNS = (
-    Column("name", "Name", "Name of the sequence", lambda r, m: r.name, "name", False, True, 150),
-    Column("description", "Description", "From the sequence file", lambda r, m: r.description, "description", False,
-           True, 230),
-    NOTE,
-    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size",
-           lambda r, m: formatting.evalue(r.evalue), "evalue", True, True, 72, True),
-    Column("score", "Score", "Score of the sequence", lambda r, m: formatting.score(r.score), "score", True, True, 84),
-    Column("length", "Length", "Residues of the sequence", lambda r, m: formatting.count(r.length), "length", True,
-           False, 70),
-    Column("accession", "Accession", "From the sequence file", lambda r, m: r.accession, "accession", False, False,
-           100),
-    VERIFIED,
-    Column("profile", "Query", "Query that the sequence is a hit of", lambda r, m: m.names[r.profile], "profile", False,
-           False, 120),
-)  # fmt: skip
-"""What hits of every engine have."""
+def shown(columns: Iterable[Column], cells: Mapping[str, tuple[Cell, int, bool]]) -> tuple[ShownColumn, ...]:
+    """Return columns with their cells, widths, and whether they are shown at first; those that all hits have known."""
+    known = {**CELLS, **cells}
+    return tuple(
+        ShownColumn(*(getattr(column, f.name) for f in fields(Column)), text=text, width=width, shown=is_shown)
+        for column in columns
+        for text, width, is_shown in [known[column.key]]
+    )
 
 
-def named(*keys: str) -> tuple[Column, ...]:
-    """Return some of `HIT_COLUMNS`."""
-    return tuple(next(column for column in HIT_COLUMNS if column.key == key) for key in keys)
+CELLS: dict[str, tuple[Cell, int, bool]] = {
+    "name": (lambda r, m: r.name, 150, True),
+    "description": (lambda r, m: r.description, 230, True),
+    "note": (lambda r, m: m.note(r), 180, False),
+    "evalue": (lambda r, m: formatting.evalue(r.evalue), 72, True),
+    "score": (lambda r, m: formatting.score(r.score), 84, True),
+    "length": (lambda r, m: formatting.count(r.length), 70, False),
+    "accession": (lambda r, m: r.accession, 100, False),
+    "verified": (lambda r, m: r.verified or "—", 76, False),
+    "profile": (lambda r, m: m.names[r.profile], 120, False),
+}
+"""Of the columns that hits of every engine have."""
 
 
-def sets_of(columns: tuple[Column, ...], **more: tuple[str, tuple[str, ...]]) -> dict[str, tuple[str, tuple[str, ...]]]:
+def sets_of(columns: tuple[ShownColumn, ...], more: Sets | None = None) -> Sets:
     """Return the sets of columns of a table: those that are shown at first, `more`, and all."""
-    shown = tuple(column.key for column in columns if column.shown)
-    return {"short": ("Short", shown), **more, "all": ("All", tuple(column.key for column in columns))}
+    first = tuple(column.key for column in columns if column.shown)
+    return {"short": ("Short", first), **(more or {}), "all": ("All", tuple(column.key for column in columns))}
 
 
-HIT_TABLE = TableKind(HIT_COLUMNS, sets_of(HIT_COLUMNS))
+_HITS = shown(HITS, {})
+HIT_TABLE = TableKind(_HITS, sets_of(_HITS))

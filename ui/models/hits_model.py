@@ -20,7 +20,7 @@ from clalign.runs.run_file import write_note
 from .. import formatting, theme
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
-from .hit_table import NO_DOMAIN_TIP, Column, TableKind
+from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 from .reader import Reader
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -300,14 +300,14 @@ class HitsModel(QAbstractTableModel):
 
     def tsv(self, rows: list[int], columns: list[int]) -> str:
         """Return some cells as tab-separated text with a header line."""
-        lines = ["\t".join(self.table.columns[c].title for c in columns)]
+        lines = ["\t".join(self.table.columns[c].heading for c in columns)]
         for number in rows:
             row = self.row_at(number)
             if row is not None:
                 lines.append("\t".join(self._plain(row, self.table.columns[c]) for c in columns))
         return "\n".join(lines) + "\n"
 
-    def _plain(self, row: HitRow, column: Column) -> str:
+    def _plain(self, row: HitRow, column: ShownColumn) -> str:
         value = getattr(row, column.key, None)
         if isinstance(value, float) or (value is None and hasattr(row, column.key)):
             return "" if value is None or math.isnan(value) else f"{value:.6g}"
@@ -340,7 +340,7 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
             return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            side = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         if role == ROW_ROLE:
             return row
@@ -362,11 +362,11 @@ class HitsModel(QAbstractTableModel):
             return formatting.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
         column = self.table.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.head or column.title
+            return column.head
         if role == Qt.ItemDataRole.ToolTipRole:
-            title = f"{column.title}: " if column.head else ""
+            title = f"{column.heading}: " if column.short else ""
             return f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side_flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+            side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)
         return None

@@ -29,7 +29,7 @@ from ..desk.commands import (
 from ..engines.register import PARTS, part_of, parts
 
 SORTED = {
-    column.key: column.title.split(" (")[0]
+    column.key: column.heading.split(" (")[0]
     for name in reversed(PARTS)
     for column in part_of(engine_named(name), "run_view").table.columns
     if column.sort
@@ -44,10 +44,10 @@ _COMMANDS = (
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
             "What they are made of stays on disk and in the list of recent files"),
     Command("window.quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
-    Command("hits.copy_hits", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
+    Command("page.hits.table.copy", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
             "The selected hits, or all that are shown, as tab-separated text with a header"),
-    Command("hits.copy_alignment", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
-    Command("hits.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
+    Command("page.hit.copy_text", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
+    Command("page.hit.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
     Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
     Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
     Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
@@ -61,13 +61,14 @@ _COMMANDS = (
     Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
     Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
-    Command("hits.next_hit", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
-    Command("hits.previous_hit", "Previous hit", "View", "P", "arrow-up", no_hits),
+    Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
+    Command("page.step_hit:-1", "Previous hit", "View", "P", "arrow-up", no_hits),
     Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
     Command("toggle_scale", "Logarithmic or linear histogram", "View", "L", "chart-bell-curve"),
-    Command("hits.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit, separator=True),
-    Command("hits.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
-    Command("hits.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
+    Command("page.hit.alignment.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit,
+            separator=True),
+    Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
+    Command("page.hit.alignment.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
     Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
             "Stops after this batch; the results so far are kept"),
     Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
@@ -186,4 +187,5 @@ class Actions:
             return
         name, _, argument = command.id.partition(":")
         method = attrgetter(name)(self._app)
-        method(*([argument] if argument else []))
+        is_number = argument.lstrip("-").isdigit()
+        method(*([int(argument) if is_number else argument] if argument else []))

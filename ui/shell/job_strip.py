@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.parts import ElidedLabel, IconLabel, clear_layout, line, set_role
+from ..views.parts import ElidedLabel, IconLabel, clear_layout, line, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -96,11 +96,7 @@ class JobStrip(QWidget):
         self._box = QVBoxLayout()
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(line())
-        outer.addLayout(self._box)
+        self.setLayout(stacked(line(), self._box, spacing=0))
         queue.job_added.connect(self._add)
         queue.job_changed.connect(self._change)
         queue.job_removed.connect(self._remove)

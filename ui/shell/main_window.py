@@ -24,7 +24,7 @@ from .job_strip import JobStrip
 from .palette import CommandPalette
 
 HIT_MENU = (
-    "show_tab:alignment", "hits.edit_note", "hits.copy_hits", "hits.copy_alignment", "hits.copy_fasta",
+    "show_tab:alignment", "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
     "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
 """Commands that the menu of a row of hits offers."""

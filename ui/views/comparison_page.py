@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QSplitter, QTabWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QTabWidget, QWidget
 
 from .. import formatting
 from ..models import device_words
 from ..models.comparison import ComparisonView
 from ..models.figures import Chart
 from ..models.workspace import Workspace
-from .figure_view import FigureView, scrolled
+from .figure_view import FigureView
 from .lab_page import LabPage, LabTable, whole_number
-from .parts import EmptyPanel, clear_layout, label, notice_row, row
+from .parts import EmptyPanel, clear_layout, label, notice_row, row, scrolled, split
 
 NODES, RESIDUES = 200, 20_000_000
 
@@ -41,11 +41,7 @@ class ComparisonPage(LabPage):
         self.charts.setDocumentMode(True)
         self.charts.addTab(scrolled(self.curves), "Break-even")
         self.charts.addTab(scrolled(self.speeds), "Speed")
-        self.split = QSplitter(Qt.Orientation.Vertical)
-        self.split.setChildrenCollapsible(False)
-        self.split.addWidget(self.table)
-        self.split.addWidget(self.charts)
-        self.split.setSizes([150, 400])
+        self.split = split(self.table, self.charts, sizes=(150, 400))
         self.empty = EmptyPanel("scale-balance", "Nothing compared yet", self.empty_text)
         self._add_setup()
         self.box.addWidget(self.split, 1)

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
 from .hit_card import HitCard
-from .parts import clear_layout, facts_grid, label
+from .parts import ScrolledCard, clear_layout, facts_grid, label
 from .source_card import ProfileCard, SourceCard
 
 
-class FactsCard(QScrollArea):
+class FactsCard(ScrolledCard):
     """A heading, a sentence, and names with their values."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inside = QWidget()
-        self._box = QVBoxLayout(inside)
-        self._box.setContentsMargins(12, 8, 12, 12)
-        self._box.setSpacing(8)
-        self.setWidget(inside)
 
     def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show other facts."""
-        clear_layout(self._box)
-        self._box.addWidget(label(heading, "heading", wrap=True))
+        clear_layout(self.box)
+        self.box.addWidget(label(heading, "heading", wrap=True))
         if text:
-            self._box.addWidget(label(text, "muted", wrap=True))
-        self._box.addWidget(facts_grid(rows))
-        self._box.addStretch(1)
+            self.box.addWidget(label(text, "muted", wrap=True))
+        self.box.addWidget(facts_grid(rows))
+        self.box.addStretch(1)
 
 
 LEAST_WIDTH = 296

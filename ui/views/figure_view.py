@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRectF, QSize
 from PySide6.QtGui import QFont, QHelpEvent, QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from clalign.formats.writers import replaced_file
 
@@ -56,16 +56,6 @@ class FigureView(QWidget):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
             return True
         return super().event(event)
-
-
-def scrolled(view: FigureView) -> QScrollArea:
-    """Return a chart that can be scrolled when it is higher than its place."""
-    made = QScrollArea()
-    made.setWidgetResizable(True)
-    made.setFrameShape(QFrame.Shape.NoFrame)
-    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    made.setWidget(view)
-    return made
 
 
 def save_picture(chart: Chart, path: str, font: QFont) -> None:

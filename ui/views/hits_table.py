@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,7 +18,7 @@ from .. import formatting, theme
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
-from .parts import IconButton, label, row, set_role
+from .parts import IconButton, label, row, set_role, stacked
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -164,10 +163,7 @@ class HitsTable(QTableView):
             header.setSortIndicatorShown(False)
             self.hits.set_order(None, False)
             return
-        # Numbers are first wanted large, E-values small, names from A.
-        large_first = self.kind.columns[place].right or self.kind.columns[place].key in ("status", "domains")
-        large_first = large_first and not self.kind.columns[place].small_first
-        descending = large_first == (clicks == 1)
+        descending = self.kind.columns[place].large_first == (clicks == 1)
         header.setSortIndicatorShown(True)
         header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
         self.hits.set_order(self.kind.columns[place].sort, descending)
@@ -176,7 +172,7 @@ class HitsTable(QTableView):
         """Return the menu that shows and hides columns."""
         menu = QMenu("Columns", self)
         for place, column in enumerate(self.kind.columns):
-            action = menu.addAction(column.title)
+            action = menu.addAction(column.heading)
             action.setCheckable(True)
             action.setChecked(not self.isColumnHidden(place))
             action.setToolTip(column.tip)
@@ -305,12 +301,7 @@ class HitsPanel(QWidget):
         self._quiet = False
         top = row(self.filter_box, self.counts, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(top)
-        box.addWidget(self.none)
-        box.addWidget(self.table, 1)
+        self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
 
     def _filter(self) -> None:
         self._typing.stop()

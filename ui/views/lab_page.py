@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QSplitter,
     QTableView,
@@ -21,7 +20,7 @@ from ..models import device_words
 from ..models.figures import Chart
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
-from .parts import ElidedLabel, IconButton, allow_entry, button, label, set_role
+from .parts import ElidedLabel, IconButton, allow_entry, button, label, row, set_role, stacked, title_label
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
@@ -147,11 +146,6 @@ class LabPage(QWidget):
         self.box.addLayout(self.notices)
 
     def _head(self, import_tip: str) -> QVBoxLayout:
-        title = ElidedLabel(self.title)
-        font = title.font()
-        font.setPointSize(font.pointSize() + 3)
-        font.setBold(True)
-        title.setFont(font)
         ask = self.action_asked.emit
         tips = self._tips = {
             "save": "Save the result as JSON",
@@ -164,17 +158,8 @@ class LabPage(QWidget):
             "copy": IconButton("content-copy", tips["copy"], lambda: ask("copy"), "Copy table"),
             "picture": IconButton("image-outline", tips["picture"], lambda: ask("picture"), "Picture…"),
         }
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(title, 1)
-        for tool in self.tools.values():
-            top.addWidget(tool)
-        box = QVBoxLayout()
-        box.setContentsMargins(12, 8, 8, 6)
-        box.setSpacing(2)
-        box.addLayout(top)
-        box.addWidget(self.summary)
-        return box
+        top = row((title_label(self.title), 1), *self.tools.values())
+        return stacked(top, self.summary, margins=(12, 8, 8, 6), spacing=2)
 
     def add_field(self, name: str, field: QWidget, place: int, column: int = 0, span: int = 1) -> None:
         """Put a field with its name into the setup grid; columns come in pairs."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
@@ -15,7 +16,9 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
+    QSplitter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +27,8 @@ from PySide6.QtWidgets import (
 from clalign.control_characters import escaped
 
 from .. import theme
+
+Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
 
 
 def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -74,29 +79,57 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
     return made
 
 
-def row(*widgets: QWidget | None, spacing: int = 8) -> QHBoxLayout:
-    """Return widgets beside each other; None is where the free space goes."""
-    made = QHBoxLayout()
-    made.setContentsMargins(0, 0, 0, 0)
-    made.setSpacing(spacing)
-    for widget in widgets:
-        if widget is None:
-            made.addStretch(1)
+Part = QWidget | QLayout | None
+"""What stands in a row or a column; None is where the free space goes."""
+
+Margins = tuple[int, int, int, int]
+
+
+def row(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Return parts beside each other, some of them with their share of the free space."""
+    return _filled(QHBoxLayout(), parts, spacing, margins)
+
+
+def stacked(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QVBoxLayout:
+    """Return parts above each other; without margins they are those of the style."""
+    return _filled(QVBoxLayout(), parts, spacing, margins)
+
+
+def _filled(box: Box, parts: Iterable[Part | tuple[Part, int]], spacing: int, margins: Margins | None) -> Box:
+    if margins is not None:
+        box.setContentsMargins(*margins)
+    box.setSpacing(spacing)
+    for part in parts:
+        inside, share = part if isinstance(part, tuple) else (part, 0)
+        if inside is None:
+            box.addStretch(share or 1)
+        elif isinstance(inside, QLayout):
+            box.addLayout(inside, share)
         else:
-            made.addWidget(widget)
+            box.addWidget(inside, share)
+    return box
+
+
+def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
+    """Return something that can be scrolled up and down, in an area of its own or a given one."""
+    made = area or QScrollArea()
+    made.setWidgetResizable(True)
+    made.setFrameShape(QFrame.Shape.NoFrame)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    made.setWidget(inside)
     return made
 
 
-def column(*widgets: QWidget | None, spacing: int = 8, margin: int = 0) -> QVBoxLayout:
-    """Return widgets above each other; None is where the free space goes."""
-    made = QVBoxLayout()
-    made.setContentsMargins(margin, margin, margin, margin)
-    made.setSpacing(spacing)
+def split(*widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = ()) -> QSplitter:
+    """Return widgets above each other, with edges between them that can be dragged."""
+    made = QSplitter(Qt.Orientation.Vertical)
     for widget in widgets:
-        if widget is None:
-            made.addStretch(1)
-        else:
-            made.addWidget(widget)
+        made.addWidget(widget)
+    for place, share in enumerate(shares):
+        made.setStretchFactor(place, share)
+    if sizes:
+        made.setSizes(sizes)
+    made.setChildrenCollapsible(False)
     return made
 
 
@@ -241,6 +274,27 @@ class ElidedLabel(QWidget):
     def shown(self) -> str:
         """Return as much of the text as fits."""
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
+
+
+def title_label(text: str = "") -> ElidedLabel:
+    """Return the heading of a page."""
+    made = ElidedLabel(text)
+    font = made.font()
+    font.setPointSize(font.pointSize() + 3)
+    font.setBold(True)
+    made.setFont(font)
+    return made
+
+
+class ScrolledCard(QScrollArea):
+    """A column of widgets in `box`, which can be scrolled up and down."""
+
+    def __init__(self, margins: Margins = (12, 8, 12, 12), spacing: int = 8) -> None:
+        super().__init__()
+        inside = QWidget()
+        self.box = stacked(margins=margins, spacing=spacing)
+        inside.setLayout(self.box)
+        scrolled(inside, self)
 
 
 class FactsLabel(ElidedLabel):

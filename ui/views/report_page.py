@@ -5,31 +5,24 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from .. import formatting, theme
 from ..models.run_view import STATE_WORDS, RunView
 from ..models.scripts import as_command
-from .parts import button, clear_layout, facts_grid, label, notice_row, row
+from .parts import ScrolledCard, button, clear_layout, facts_grid, label, notice_row, row
 from .source_card import report_parts
 
 
-class ReportPage(QScrollArea):
+class ReportPage(ScrolledCard):
     """A page of sections that scrolls."""
 
     copy_asked = Signal(str)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        inside = QWidget()
-        self._box = QVBoxLayout(inside)
-        self._box.setContentsMargins(16, 12, 16, 16)
-        self._box.setSpacing(6)
-        self.setWidget(inside)
+        super().__init__((16, 12, 16, 16), 6)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._run: RunView | None = None
         self._shown: Any = None
 
@@ -41,7 +34,7 @@ class ReportPage(QScrollArea):
         if not run.cards or self._shown == (run.facts, run.profile):
             return
         self._shown = (run.facts, run.profile)
-        clear_layout(self._box)
+        clear_layout(self.box)
         self._add_run(run)
         self._add_messages(run)
         self._add_command(run)
@@ -49,10 +42,10 @@ class ReportPage(QScrollArea):
             if name in run.facts:
                 self._heading(heading)
                 for part in report_parts(run.facts[name] or {}):
-                    self._box.addWidget(part)
+                    self.box.addWidget(part)
         self._heading("Versions")
-        self._box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
-        self._box.addStretch(1)
+        self.box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
+        self.box.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Make the report, now that somebody looks at it."""
@@ -61,8 +54,8 @@ class ReportPage(QScrollArea):
             self.show_run(self._run)
 
     def _heading(self, text: str) -> None:
-        self._box.addSpacing(10)
-        self._box.addWidget(label(text, "heading"))
+        self.box.addSpacing(10)
+        self.box.addWidget(label(text, "heading"))
 
     def _add_run(self, run: RunView) -> None:
         facts, card = run.facts, run.card
@@ -83,24 +76,24 @@ class ReportPage(QScrollArea):
             rows.append(("Work", f"{formatting.cells(done['cells'])}, {formatting.rate(done['gcups'])}"))
             rows.append(("Time", formatting.duration(done["seconds"])))
         rows += [*run.scoring_rows(), ("Run file", str(run.path))]
-        self._box.addWidget(label("Run", "heading"))
-        self._box.addWidget(facts_grid([(name, value) for name, value in rows if value]))
+        self.box.addWidget(label("Run", "heading"))
+        self.box.addWidget(facts_grid([(name, value) for name, value in rows if value]))
 
     def _add_messages(self, run: RunView) -> None:
         self._heading("Messages")
         messages = run.facts.get("messages") or []
         for _, kind, text in messages:
-            self._box.addWidget(notice_row("stop" if kind == "error" else "caution", text))
+            self.box.addWidget(notice_row("stop" if kind == "error" else "caution", text))
         error = run.facts.get("error")
         if error:
-            self._box.addWidget(notice_row("stop", f"{error['message']} {error['hint']}".strip()))
+            self.box.addWidget(notice_row("stop", f"{error['message']} {error['hint']}".strip()))
         checks = run.facts.get("verifications") or []
         for _, device, checked, differing, details in checks:
             verdict = "all equal" if not differing else f"{formatting.count(differing)} differ. {' '.join(details[:3])}"
             text = f"Checked {formatting.plural(checked, 'hit')} on {device}: {verdict}."
-            self._box.addWidget(notice_row("stop" if differing else "good", text))
+            self.box.addWidget(notice_row("stop" if differing else "good", text))
         if not messages and not error and not checks:
-            self._box.addWidget(label("Nothing out of the ordinary.", "muted"))
+            self.box.addWidget(label("Nothing out of the ordinary.", "muted"))
 
     def _add_command(self, run: RunView) -> None:
         if run.spec is None:
@@ -108,11 +101,11 @@ class ReportPage(QScrollArea):
         self._heading("Command")
         shown = label(as_command(run.spec), wrap=True, selectable=True)
         shown.setFont(theme.mono_font())
-        self._box.addWidget(shown)
+        self.box.addWidget(shown)
         ask = self.copy_asked.emit
         buttons = row(
             button("Copy as command", lambda: ask("copy_command")),
             button("Copy as Python", lambda: ask("copy_python")),
             None,
         )
-        self._box.addLayout(buttons)
+        self.box.addLayout(buttons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..event_loop import defer
 from ..models.hit_pages import ALL_PROFILES
@@ -14,7 +14,7 @@ from .explain_sheet import ExplainSheet
 from .histogram_plot import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row
+from .parts import EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
 
 TABS = {"hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "report": "Report"}
@@ -51,9 +51,7 @@ class ResultsPage(QWidget):
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
         self._no_histogram = EmptyPanel("chart-histogram", "", "")
-        large = QVBoxLayout(self._large_holder)
-        large.setContentsMargins(0, 0, 0, 0)
-        large.addWidget(self._no_histogram)
+        self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
         self.report = ReportPage()
@@ -66,12 +64,7 @@ class ResultsPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(self._head())
-        box.addWidget(self._unfinished())
-        box.addWidget(self._stack, 1)
+        self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
 
@@ -160,21 +153,10 @@ class ResultsPage(QWidget):
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
         self._hits_stack.addWidget(self.empty)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self._hits_stack)
-        splitter.addWidget(self._small_holder)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setSizes([600, 260])
-        splitter.setChildrenCollapsible(False)
-        return splitter
+        return split(self._hits_stack, self._small_holder, shares=(3, 2), sizes=(600, 260))
 
     def _head(self) -> QVBoxLayout:
-        self._title = ElidedLabel("")
-        font = self._title.font()
-        font.setPointSize(font.pointSize() + 3)
-        font.setBold(True)
-        self._title.setFont(font)
+        self._title = title_label()
         self._summary, self._statistics = FactsLabel("", "muted"), FactsLabel("", "muted")
         self.profiles = QComboBox()
         self.profiles.setAccessibleName("Profile or query whose results are shown")
@@ -187,32 +169,17 @@ class ResultsPage(QWidget):
             "shield-check-outline", "Compute a sample of hits again on the reference", lambda: ask("verify"), "Verify"
         )
         export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("export"), "Export…")
-        title = QHBoxLayout()
-        title.setSpacing(8)
-        title.addWidget(self._title, 1)
         self._tools = verify, export
-        for widget in (self.profiles, self._reset, *self._tools):
-            title.addWidget(widget)
-        box = QVBoxLayout()
-        box.setContentsMargins(12, 8, 8, 6)
-        box.setSpacing(2)
-        box.addLayout(title)
-        box.addWidget(self._summary)
-        box.addWidget(self._statistics)
-        return box
+        title = row((self._title, 1), self.profiles, self._reset, *self._tools)
+        return stacked(title, self._summary, self._statistics, margins=(12, 8, 8, 6), spacing=2)
 
     def _unfinished(self) -> QWidget:
         made = QWidget()
         self._unfinished_words = label("", wrap=True)
-        box = row(
-            IconLabel("alert", "caution"),
-            self._unfinished_words,
-            button("Continue", lambda: self.action_asked.emit("resume"), "primary"),
-            button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere")),
-        )
-        box.setContentsMargins(12, 4, 12, 8)
-        box.setStretch(1, 1)
-        made.setLayout(box)
+        goes_on = button("Continue", lambda: self.action_asked.emit("resume"), "primary")
+        elsewhere = button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere"))
+        words = self._unfinished_words
+        made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))
         made.hide()
         self._unfinished_bar = made
         return made

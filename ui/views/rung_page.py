@@ -12,9 +12,9 @@ from .. import formatting
 from ..models.figures import Chart
 from ..models.ladder import FileField, NumberField, RungView
 from ..models.workspace import Workspace
-from .figure_view import FigureView, scrolled
+from .figure_view import FigureView
 from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, whole_number
-from .parts import EmptyPanel, button, clear_layout, notice_row, row, shrinking
+from .parts import EmptyPanel, button, clear_layout, notice_row, row, scrolled, shrinking
 
 NOT_RUN = "This experiment was not run yet. Tick Experiments above and run."
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QVBoxLayout, QWidget
 
 from .. import theme
-from .parts import IconButton, height_for, label, line, row, surface
+from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
 
 ROW_PIXELS = 8
 """Widgets whose tops are no further apart are in one row for the Tab key."""
@@ -29,12 +29,7 @@ class Sheet(QWidget):
         super().__init__()
         self.preferred_width = width
         self.heading = heading
-        self.body = QVBoxLayout()
-        self.body.setContentsMargins(20, 12, 20, 12)
-        self.body.setSpacing(8)
-        self.foot = QVBoxLayout()
-        self.foot.setContentsMargins(20, 10, 20, 14)
-        self.foot.setSpacing(8)
+        self.body, self.foot = stacked(margins=(20, 12, 20, 12)), stacked(margins=(20, 10, 20, 14))
         self._frame(heading)
 
     def _frame(self, heading: str) -> None:
@@ -44,19 +39,9 @@ class Sheet(QWidget):
         inside = QWidget()
         inside.setLayout(self.body)
         self._inside = inside
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(inside)
+        self._scroll = scrolled(inside)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(top)
-        box.addWidget(self._scroll, 1)
-        box.addWidget(line())
-        box.addLayout(self.foot)
+        self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
 
     def preferred_height(self, width: int) -> int:
         """Return the height that shows everything."""

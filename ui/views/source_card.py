@@ -8,13 +8,13 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from clalign.formats.profile_cards import calibration_words, format_words
 
 from .. import formatting, theme
 from ..models.workspace import Offer, Source
-from .parts import EmptyPanel, button, clear_layout, facts_grid, label, notice_row, row
+from .parts import EmptyPanel, ScrolledCard, button, clear_layout, facts_grid, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
 
@@ -106,19 +106,11 @@ def profile_parts(card: dict[str, Any]) -> list[QWidget]:
     return [facts_grid(profile_facts(card)), consensus]
 
 
-class ProfileCard(QScrollArea):
+class ProfileCard(ScrolledCard):
     """The profile of a run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inside = QWidget()
-        self._box = QVBoxLayout(inside)
-        self._box.setContentsMargins(12, 8, 12, 12)
-        self._box.setSpacing(8)
-        self.setWidget(inside)
         self._shown: dict[str, Any] = {}
 
     def show_profile(self, card: dict[str, Any]) -> None:
@@ -126,14 +118,14 @@ class ProfileCard(QScrollArea):
         if not card or card == self._shown:
             return
         self._shown = card
-        clear_layout(self._box)
-        self._box.addWidget(label(f"Profile {card['name']}", "heading", wrap=True))
+        clear_layout(self.box)
+        self.box.addWidget(label(f"Profile {card['name']}", "heading", wrap=True))
         for part in profile_parts(card):
-            self._box.addWidget(part)
-        self._box.addStretch(1)
+            self.box.addWidget(part)
+        self.box.addStretch(1)
 
 
-class SourceCard(QScrollArea):
+class SourceCard(ScrolledCard):
     """The card of one opened file."""
 
     alphabet_chosen = Signal(str, str)
@@ -143,14 +135,6 @@ class SourceCard(QScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        inside = QWidget()
-        self._box = QVBoxLayout(inside)
-        self._box.setContentsMargins(12, 8, 12, 12)
-        self._box.setSpacing(8)
-        self.setWidget(inside)
         self.source: Source | None = None
         self.offers: Callable[[Source], list[Offer]] = lambda source: []
         self.alphabets: QComboBox | None = None
@@ -161,30 +145,30 @@ class SourceCard(QScrollArea):
             return
         self.source = source
         self.alphabets = None
-        clear_layout(self._box)
+        clear_layout(self.box)
         if source is None:
-            self._box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file or a hit."))
+            self.box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file or a hit."))
             return
         title = label(source.name, "heading", wrap=True)
         title.setToolTip(source.path)
-        self._box.addWidget(title)
+        self.box.addWidget(title)
         if source.state == "reading":
-            self._box.addWidget(label("Being read…", "muted"))
+            self.box.addWidget(label("Being read…", "muted"))
         elif source.state == "refused":
-            self._box.addWidget(notice_row("stop", f"{source.problem} {source.hint}".strip()))
+            self.box.addWidget(notice_row("stop", f"{source.problem} {source.hint}".strip()))
         elif source.kind == "sequences":
             self._show_sequences(source)
         elif source.kind == "profiles":
             self._show_profiles(source)
-        self._box.addStretch(1)
+        self.box.addStretch(1)
         self._add_buttons(source)
 
     def _add_buttons(self, source: Source) -> None:
         use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
-        self._box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
+        self.box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         for offer in self._offers(source, "foot"):
-            self._box.insertLayout(self._box.count() - 1, row(self._button(source, offer), None))
+            self.box.insertLayout(self.box.count() - 1, row(self._button(source, offer), None))
 
     def _offers(self, source: Source, place: str) -> list[Offer]:
         return [offer for offer in self.offers(source) if offer.place == place] if source.state == "ready" else []
@@ -199,12 +183,12 @@ class SourceCard(QScrollArea):
             severity, said = offer.said
             ways = [self._button(source, offer)] if offer.text else []
             if severity:
-                self._box.addWidget(notice_row(severity, said, *ways))
+                self.box.addWidget(notice_row(severity, said, *ways))
                 continue
             if said:
-                self._box.addWidget(label(said, wrap=True))
+                self.box.addWidget(label(said, wrap=True))
             for way in ways:
-                self._box.addLayout(row(way, None))
+                self.box.addLayout(row(way, None))
 
     def _show_sequences(self, source: Source) -> None:
         box = QComboBox()
@@ -217,20 +201,20 @@ class SourceCard(QScrollArea):
         self.alphabets = box
         self._add_offers(source)
         for part in report_parts(source.report):
-            self._box.addWidget(part)
-        self._box.addLayout(row(label("Take them as", "muted"), box, None))
+            self.box.addWidget(part)
+        self.box.addLayout(row(label("Take them as", "muted"), box, None))
 
     def _show_profiles(self, source: Source) -> None:
         self._add_offers(source)
         for number, card in enumerate(source.cards[:50]):
             if len(source.cards) > 1:
-                self._box.addWidget(label(card["name"], "heading"))
+                self.box.addWidget(label(card["name"], "heading"))
             for part in profile_parts(card):
-                self._box.addWidget(part)
+                self.box.addWidget(part)
             for offer in self._offers(source, "each"):
-                self._box.addLayout(row(self._button(source, offer, number), None))
+                self.box.addLayout(row(self._button(source, offer, number), None))
         if len(source.cards) > 50:
-            self._box.addWidget(label(f"and {formatting.count(len(source.cards) - 50)} more", "muted"))
+            self.box.addWidget(label(f"and {formatting.count(len(source.cards) - 50)} more", "muted"))
 
 
 def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:

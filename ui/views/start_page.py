@@ -24,7 +24,18 @@ from .. import formatting, theme
 from ..models import device_words
 from ..models.workspace import Workspace
 from ..settings import RecentFile
-from .parts import ElidedButton, ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row
+from .parts import (
+    ElidedButton,
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    button,
+    clear_layout,
+    height_for,
+    label,
+    row,
+    stacked,
+)
 
 COLUMN_WIDTH = 420
 
@@ -114,11 +125,7 @@ class StartPage(QScrollArea):
         across.addStretch(1)
         across.addWidget(block, 100)
         across.addStretch(1)
-        box = QVBoxLayout(inside)
-        box.setContentsMargins(24, 24, 24, 16)
-        box.addStretch(1)
-        box.addLayout(across)
-        box.addStretch(2)
+        inside.setLayout(stacked(None, across, (None, 2), margins=(24, 24, 24, 16), spacing=-1))
 
     def _head(self) -> QHBoxLayout:
         mark = QLabel()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ...views.hit_card import HitCard
-from ...views.parts import IconButton
+from ...views.parts import IconButton, split
 from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
 
 ENOUGH_WIDTH = 1000
 """Pixels for an alignment with a dot plot beside it; in less it is below."""
 
-SIZES = {Qt.Orientation.Horizontal: [600, 400], Qt.Orientation.Vertical: [300, 200]}
+SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (300, 200)}
 """Shares of alignment and dot plot."""
 
 
@@ -34,12 +34,8 @@ class PairCard(HitCard):
     def _main_part(self) -> QWidget:
         self.dots = DotPlotView()
         self.strip.hide()
-        splitter = self._splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.alignment)
-        splitter.addWidget(self.dots)
-        splitter.setSizes(SIZES[Qt.Orientation.Vertical])
-        splitter.setChildrenCollapsible(False)
-        return splitter
+        self._splitter = split(self.alignment, self.dots, sizes=SIZES[Qt.Orientation.Vertical])
+        return self._splitter
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the dot plot beside the alignment where there is room for both."""

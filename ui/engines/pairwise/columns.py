@@ -1,4 +1,4 @@
-"""The columns of the table of a pairwise search: what each says of a target and its best alignment."""
+"""The cells of the hits of sequences: what each column says of a target and its best alignment."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import math
 from collections.abc import Callable
 from itertools import groupby
 
-from clalign.formats.table_columns import meaning_of
+from clalign.engines.pairwise.columns import HITS, SETS
 from clalign.values.hits import PairFacts
 
 from ... import formatting
 from ...models.hit_filter import FilterWords
 from ...models.hit_pages import HitRow, Span
-from ...models.hit_table import NOTE, VERIFIED, Column, Hits, TableKind, sets_of
+from ...models.hit_table import Hits, TableKind, sets_of, shown
 from ...models.pair_values import PAIR_VALUES
-
-RANKING = "½ query % + ¼ identity % + ¼ positives %"
-"""The formula of the ranking."""
 
 _SAM = str.maketrans("ID", "DI")
 
@@ -53,7 +50,7 @@ def query_coverage(row: HitRow, span: Span, model: Hits) -> float:
 
 
 def ranking(row: HitRow, span: Span, pair: PairFacts, model: Hits) -> float:
-    """Return what `RANKING` says, from 0 to 100."""
+    """Return what `clalign.engines.pairwise.columns.RANKING` says, from 0 to 100."""
     return query_coverage(row, span, model) / 2 + identity(span, pair) / 4 + positives(span, pair) / 4
 
 
@@ -99,56 +96,24 @@ PAIR_WORDS = FilterWords(
 )
 """Of the alignments of two sequences: ``cov`` and ``tcov`` are the shares of query and target."""
 
-PAIR_COLUMNS = (
-    Column("name", "Target", "Name of the target", lambda r, m: r.name, "name", False, True, 148),
-    Column("description", "Description", "From the file of the targets", lambda r, m: r.description, "description",
-           False, True, 200),
-    NOTE,
-    Column("evalue", "E-value", "Expected number of targets with this score by chance, in a database of this size",
-           lambda r, m: formatting.evalue(r.evalue), "evalue", True, True, 64, True),
-    Column("bits", "Bits", meaning_of("bits"), _bits,
-           "score", True, True, 48),
-    Column("raw", "Score", "Score in units of the matrix", lambda r, m: formatting.count(r.raw), "raw", True, True, 50),
-    Column("identity", "Identity %", meaning_of("identity"),
-           _share(lambda r, s, p, m: identity(s, p)), "identity", True, True, 46, head="Id. %"),
-    Column("positives", "Positives %", meaning_of("positives"),
-           _share(lambda r, s, p, m: positives(s, p)), "positives", True, False, 52, head="Pos. %"),
-    Column("gaps", "Gaps", meaning_of("gaps"), _said(lambda r, s, p, m: formatting.count(p.n_gaps)), "gaps", True,
-           True, 44, True),
-    Column("query_coverage", "Query %", meaning_of("query_coverage"),
-           _share(lambda r, s, p, m: query_coverage(r, s, m)), "query_coverage", True, True, 64),
-    Column("target_coverage", "Target %", meaning_of("target_coverage"),
-           _share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), "target_coverage", True, True, 68),
-    Column("query_from_to", "Query from–to", "First and last aligned residue of the query",
-           _said(lambda r, s, p, m: _places(s.hmm_start, s.hmm_end)), "query_start", True, False, 110, True),
-    Column("target_from_to", "Target from–to",
-           "First and last aligned residue of the target; on the minus strand the greater number stands first",
-           _said(lambda r, s, p, m: _target_places(s, p)), "target_start", True, False, 110, True),
-    Column("n_columns", "Columns", meaning_of("columns"), _said(lambda r, s, p, m: formatting.count(len(s.states))),
-           "n_columns", True, False, 70),
-    Column("strand", "Strand", meaning_of("strand"),
-           _said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), "strand", False, False, 48),
-    Column("cigar", "CIGAR", meaning_of("cigar"),
-           _said(lambda r, s, p, m: cigar(s)), "", False, False, 160),
-    Column("ranking", "Ranking", f"How alike the two are as a whole: {RANKING}",
-           _said(lambda r, s, p, m: f"{ranking(r, s, p, m):.1f}"), "ranking", True, False, 70),
-    Column("length", "Length", "Residues of the target", lambda r, m: formatting.count(r.length), "length", True, False,
-           70),
-    Column("accession", "Accession", "From the file of the targets", lambda r, m: r.accession, "accession", False,
-           False, 100),
-    VERIFIED,
-    Column("profile", "Query", "Query that the target is a hit of", lambda r, m: m.names[r.profile], "profile", False,
-           False, 130),
-)  # fmt: skip
+PAIR_COLUMNS = shown(HITS, {
+    "name": (lambda r, m: r.name, 148, True),
+    "description": (lambda r, m: r.description, 200, True),
+    "evalue": (lambda r, m: formatting.evalue(r.evalue), 64, True),
+    "bits": (_bits, 48, True),
+    "raw": (lambda r, m: formatting.count(r.raw), 50, True),
+    "identity": (_share(lambda r, s, p, m: identity(s, p)), 46, True),
+    "positives": (_share(lambda r, s, p, m: positives(s, p)), 52, False),
+    "gaps": (_said(lambda r, s, p, m: formatting.count(p.n_gaps)), 44, True),
+    "query_coverage": (_share(lambda r, s, p, m: query_coverage(r, s, m)), 64, True),
+    "target_coverage": (_share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), 68, True),
+    "query_from_to": (_said(lambda r, s, p, m: _places(s.hmm_start, s.hmm_end)), 110, False),
+    "target_from_to": (_said(lambda r, s, p, m: _target_places(s, p)), 110, False),
+    "n_columns": (_said(lambda r, s, p, m: formatting.count(len(s.states))), 70, False),
+    "strand": (_said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), 48, False),
+    "cigar": (_said(lambda r, s, p, m: cigar(s)), 160, False),
+    "ranking": (_said(lambda r, s, p, m: f"{ranking(r, s, p, m):.1f}"), 70, False),
+    "profile": (lambda r, m: m.names[r.profile], 130, False),
+})  # fmt: skip
 
-PAIR_TABLE = TableKind(
-    PAIR_COLUMNS,
-    sets_of(
-        PAIR_COLUMNS,
-        blast=("BLAST", ("profile", "name", "identity", "n_columns", "gaps", "query_from_to", "target_from_to",
-                         "evalue", "bits")),
-    ),
-    PAIR_WORDS,
-    query_first=True,
-    score="raw",
-)  # fmt: skip
+PAIR_TABLE = TableKind(PAIR_COLUMNS, sets_of(PAIR_COLUMNS, SETS), PAIR_WORDS, query_first=True, score="raw")

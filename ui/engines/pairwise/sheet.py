@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
 
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -13,7 +13,7 @@ from clalign.errors import ClalignError
 
 from ... import theme
 from ...models.workspace import Workspace
-from ...views.parts import button, column, label, row, shrinking
+from ...views.parts import button, label, row, shrinking, stacked
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
@@ -67,10 +67,8 @@ class PairSheet(SpecSheet):
         self.use.setEnabled(False)
         self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.toPlainText().strip())))
         self._paste = QWidget()
-        inside = QVBoxLayout(self._paste)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.addLayout(column(self.text))
-        inside.addLayout(row(label("FASTA, or a plain sequence; it is kept as a file.", "muted"), None, self.use))
+        hint = label("FASTA, or a plain sequence; it is kept as a file.", "muted")
+        self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
         self._paste.hide()
         grid.addLayout(row(self.paste_button, None), 2, 1)
         grid.addWidget(self._paste, 3, 1, 1, 2)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSplitter, QStackedWidget, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QStackedWidget, QWidget
 
 from clalign.values.hits import Hit
 
 from ...models.text_table import TextTable
 from ...views.hit_card import HitCard
 from ...views.lab_page import LabTable
+from ...views.parts import split
 from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
 
 
@@ -57,12 +58,9 @@ class DomainCard(HitCard):
         self.tables.domain_chosen.connect(self.alignment.go_to_domain)
 
     def _main_part(self) -> QWidget:
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.tables)
-        splitter.addWidget(self.alignment)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([112, 600])
-        return splitter
+        made = split(self.tables, self.alignment, shares=(0, 1), sizes=(112, 600))
+        made.setChildrenCollapsible(True)
+        return made
 
     def _tools(self) -> QHBoxLayout:
         tools = super()._tools()

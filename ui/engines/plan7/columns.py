@@ -1,15 +1,15 @@
-"""The columns of the hits of profiles: what each says of a sequence and its domains."""
+"""The cells of the hits of profiles: what each column says of a sequence and its domains."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from clalign.formats.table_columns import meaning_of
+from clalign.engines.plan7.columns import HITS, SETS
 
 from ... import formatting
 from ...models.hit_pages import HitRow
-from ...models.hit_table import VERIFIED, Column, TableKind, named, sets_of
+from ...models.hit_table import Cell, TableKind, sets_of, shown
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -31,64 +31,33 @@ def number(value: float | None, digits: int = 1) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "∞" if value > 0 else "−∞"
 
 
-def _hmmer3(key: str, title: str, tip: str, digits: int, width: int = 60, sort: str | None = None) -> Column:
-    order = key if sort is None else sort
-    return Column(
-        key, title, f"{tip} (HMMER3)", lambda r, m: number(getattr(r, key), digits), order, True, False, width
-    )
+def _filter(key: str, digits: int, width: int = 60) -> tuple[Cell, int, bool]:
+    return lambda r, m: number(getattr(r, key), digits), width, False
 
 
-COLUMNS = (
-    Column("status", "Status", "Significant, or only reported", lambda r, m: m.status(r), "score", False, True, 84),
-    *named("name", "description", "note", "evalue"),
-    Column("score", "Score (bits)", "Corrected score of the whole sequence", lambda r, m: formatting.score(r.score),
-           "score", True, True, 84),
-    Column("domains", "Domains", "Domains on the sequence, drawn to scale",
-           lambda r, m: formatting.count(len(r.reported) if r.is_hmmer3 else r.n_domains), "n_domains", False, True,
-           150),
-    Column("bias", "Bias", "What the correction for biased composition took, in bits",
-           lambda r, m: formatting.score(r.bias), "bias", True, False, 60),
-    Column("best_evalue", "Best domain E", meaning_of("best_domain_evalue"),
-           lambda r, m: _optional(r.best_evalue, formatting.evalue), "best_evalue", True, False, 100, True),
-    Column("best_score", "Best domain (bits)", meaning_of("best_domain_score"),
-           lambda r, m: _optional(r.best_score, formatting.score), "best_score", True, False, 120),
-    Column("coverage", "Profile %", "Share of the profile that the domains cover",
-           lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", "coverage", True, False, 76),
-    *named("length", "accession"),
-    Column("from_to", "From–to", "First and last residue of the domains", lambda r, m: _span(r, ""), "start", True,
-           False, 90, True),
-    Column("envelope", "Env from–to", "First and last residue of the envelopes; HMMER2's are the domains",
-           lambda r, m: _span(r, "env_"), "env_start", True, False, 96, True),
-    Column("model", "Model from–to", "First and last node of the profile", lambda r, m: _span(r, "hmm_"), "model_start",
-           True, False, 110, True),
-    VERIFIED,
-    Column("profile", "Profile", "Profile that the hit is of", lambda r, m: m.names[r.profile], "profile", False, False,
-           120),
-    _hmmer3("accuracy", "Accuracy", "Expected share of correctly aligned residues of the best domain", 2, 76),
-    _hmmer3("msv", "MSV", "Score in the MSV filter, in bits; ∞ is more than the filter can count", 1, 64),
-    _hmmer3("bias_filter", "MSV − bias", "The same after the filter for biased composition", 1, 84),
-    _hmmer3("viterbi", "Viterbi", "Score in the Viterbi filter, in bits; a dash: it was not needed", 1, 70),
-    _hmmer3("forward", "Forward", "Score of all alignments together, in bits", 1, 74),
-    _hmmer3("expected", "exp", "Expected number of domains", 1),
-    _hmmer3("n_regions", "reg", "Regions that hold anything", 0, 48),
-    _hmmer3("n_clustered", "clu", "Regions that were resolved by sampling", 0, 48),
-    _hmmer3("n_overlaps", "ov", "Envelopes that overlap the one before", 0, 48),
-    _hmmer3("n_envelopes", "env", "Envelopes", 0, 48),
-    Column("dom", "dom", "Domains that were found", lambda r, m: formatting.count(r.n_domains), "n_domains", True,
-           False, 48),
-    Column("rep", "rep", "Domains that are reported", lambda r, m: formatting.count(len(r.reported)), "", True, False,
-           48),
-    Column("inc", "inc", "Domains that are significant",
-           lambda r, m: formatting.count(sum(s.is_included for s in r.reported)), "", True, False, 48),
-)  # fmt: skip
+COLUMNS = shown(HITS, {
+    "status": (lambda r, m: m.status(r), 84, True),
+    "domains": (lambda r, m: formatting.count(len(r.reported) if r.is_hmmer3 else r.n_domains), 150, True),
+    "bias": (lambda r, m: formatting.score(r.bias), 60, False),
+    "best_evalue": (lambda r, m: _optional(r.best_evalue, formatting.evalue), 100, False),
+    "best_score": (lambda r, m: _optional(r.best_score, formatting.score), 120, False),
+    "coverage": (lambda r, m: f"{100 * r.coverage(m.lengths[r.profile]):.0f}", 76, False),
+    "from_to": (lambda r, m: _span(r, ""), 90, False),
+    "envelope": (lambda r, m: _span(r, "env_"), 96, False),
+    "model": (lambda r, m: _span(r, "hmm_"), 110, False),
+    "accuracy": _filter("accuracy", 2, 76),
+    "msv": _filter("msv", 1, 64),
+    "bias_filter": _filter("bias_filter", 1, 84),
+    "viterbi": _filter("viterbi", 1, 70),
+    "forward": _filter("forward", 1, 74),
+    "expected": _filter("expected", 1),
+    "n_regions": _filter("n_regions", 0, 48),
+    "n_clustered": _filter("n_clustered", 0, 48),
+    "n_overlaps": _filter("n_overlaps", 0, 48),
+    "n_envelopes": _filter("n_envelopes", 0, 48),
+    "dom": (lambda r, m: formatting.count(r.n_domains), 48, False),
+    "rep": (lambda r, m: formatting.count(len(r.reported)), 48, False),
+    "inc": (lambda r, m: formatting.count(sum(s.is_included for s in r.reported)), 48, False),
+})  # fmt: skip
 
-PROFILE_TABLE = TableKind(
-    COLUMNS,
-    sets_of(
-        COLUMNS,
-        hmmer=("HMMER", ("name", "description", "evalue", "score", "bias", "best_evalue", "best_score", "expected",
-                         "n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc")),
-        filters=("Filters", ("status", "name", "description", "evalue", "score", "domains", "msv", "bias_filter",
-                             "viterbi", "forward", "accuracy")),
-    ),
-)  # fmt: skip
+PROFILE_TABLE = TableKind(COLUMNS, sets_of(COLUMNS, SETS))

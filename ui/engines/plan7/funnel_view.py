@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from ... import formatting, theme
 from ...models.text_table import ROW_ROLE, Row
 from ...views.lab_page import LabTable
-from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role
+from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role, split, stacked
 from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
 
 
@@ -54,12 +54,7 @@ class StageRow:
         line, below = 2 * place, 2 * place + 1
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
             grid.addWidget(widget, line, column)
-        said = QHBoxLayout()
-        said.setContentsMargins(0, 0, 0, 6)
-        said.setSpacing(6)
-        for widget in (self.expected, self.mark, self.verdict):
-            said.addWidget(widget)
-        said.addStretch(1)
+        said = row(self.expected, self.mark, self.verdict, None, spacing=6, margins=(0, 0, 0, 6))
         grid.addLayout(said, below, 1, 1, 4)
         self._ask = ask
         self.passed.clicked.connect(lambda: self._list(False))
@@ -117,15 +112,8 @@ class FunnelView(QWidget):
         self.table = SurvivorTable()
         self.sentence = label("", "muted", wrap=True)
         self.empty = EmptyPanel("filter-outline", "", "")
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.addWidget(self._stages())
-        self._splitter.addWidget(self._listed())
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setChildrenCollapsible(False)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(self.empty)
-        box.addWidget(self._splitter)
+        self._splitter = split(self._stages(), self._listed(), shares=(0, 1))
+        self.setLayout(stacked(self.empty, self._splitter, spacing=-1))
         self._splitter.hide()
 
     def _stages(self) -> QWidget:
@@ -138,11 +126,7 @@ class FunnelView(QWidget):
             "filter-check-outline", "Send one sequence of your choice through every filter",
             lambda: self.explain_asked.emit(None), "Explain one sequence…",
         )  # fmt: skip
-        box = QVBoxLayout(made)
-        box.setContentsMargins(16, 10, 16, 8)
-        box.addWidget(self.sentence)
-        box.addLayout(self._grid)
-        box.addLayout(row(explain, None))
+        made.setLayout(stacked(self.sentence, self._grid, row(explain, None), margins=(16, 10, 16, 8), spacing=-1))
         return made
 
     def _listed(self) -> QWidget:
@@ -165,11 +149,7 @@ class FunnelView(QWidget):
         self.view.doubleClicked.connect(lambda _: self._explain())
         self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
         self._clicks = (-1, 0)
-        box = QVBoxLayout(made)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(top)
-        box.addWidget(self.view, 1)
+        made.setLayout(stacked(top, (self.view, 1), spacing=0))
         self._say_nothing_listed()
         return made
 

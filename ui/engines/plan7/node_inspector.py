@@ -6,10 +6,10 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ... import formatting, theme
-from ...views.parts import clear_layout, facts_grid, label
+from ...views.parts import ScrolledCard, clear_layout, facts_grid, label, row, stacked
 from .logo_figure import percents
 from .logo_painter import LogoStyle, letter_color
 from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, node_facts, node_title, statistics_words
@@ -194,23 +194,10 @@ class NodeInspector(QWidget):
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.bars, self.lane = EmissionBars(), Lane()
-        inside = QWidget()
-        self._words = QVBoxLayout(inside)
-        self._words.setContentsMargins(12, 8, 8, 8)
-        self._words.setSpacing(6)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inside)
-        pictures = QVBoxLayout()
-        pictures.setContentsMargins(0, 8, 12, 8)
-        pictures.addWidget(self.bars, 1)
-        pictures.addWidget(self.lane, 1)
-        box = QHBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(scroll, 5)
-        box.addLayout(pictures, 5)
+        scroll = ScrolledCard((12, 8, 8, 8), 6)
+        self._words = scroll.box
+        pictures = stacked((self.bars, 1), (self.lane, 1), spacing=-1, margins=(0, 8, 12, 8))
+        self.setLayout(row((scroll, 5), (pictures, 5), spacing=-1))
 
     def show_node(self, profile: ShownProfile | None, node: int) -> None:
         """Show a node, counted from 1."""

@@ -48,10 +48,12 @@ class ProfileController(Controller):
         """The logo in view: that of a page, or of a run."""
         if self.page is not None:
             return self.page.view
-        from .page import SearchPage
-
         results = self._app.page
-        return results.profile if isinstance(results, SearchPage) and results.tab == "profile" else None
+        if results is None or results.tab != "profile":
+            return None
+        from .page import SearchPage  # results are there, so it was imported before
+
+        return results.profile if isinstance(results, SearchPage) else None
 
     def open_chosen(self) -> None:
         """Show the logo of the profile that the next search uses."""

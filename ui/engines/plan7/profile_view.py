@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
@@ -12,7 +12,7 @@ from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.residue_colors import SCHEMES
 from ...models.text_table import ROW_ROLE, TextColumn, TextTable
 from ...views.lab_page import LabTable
-from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row
+from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
 from ...views.sheet import Sheet
 from .logo_figure import LogoFigure, logo_figure
 from .logo_view import LogoOverview, LogoView
@@ -85,24 +85,11 @@ class ProfileView(QWidget):
         )
         self._title = ElidedLabel("", "muted")
         above = QWidget()
-        box = QVBoxLayout(above)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(self._tools())
-        box.addWidget(self.overview)
-        box.addWidget(self.logo, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(above)
-        splitter.addWidget(self.inspector)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setChildrenCollapsible(False)
+        above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        self._stack.addWidget(splitter)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
+        self._stack.addWidget(split(above, self.inspector, shares=(3, 2)))
+        self.setLayout(stacked(self._stack, spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
         self.setFocusProxy(self.logo)
 
@@ -205,25 +192,10 @@ class ProfilePage(QWidget):
         self.profiles.setVisible(len(names) > 1)
         self.profiles.setMaxVisibleItems(20)
         self.profiles.activated.connect(self.profile_asked)
-        heading = ElidedLabel(title)
-        font = heading.font()
-        font.setPointSize(font.pointSize() + 3)
-        font.setBold(True)
-        heading.setFont(font)
         self._line = ElidedLabel("", "muted")
-        top = QHBoxLayout()
-        top.addWidget(heading, 1)
-        top.addWidget(self.profiles)
-        head = QVBoxLayout()
-        head.setContentsMargins(12, 8, 8, 6)
-        head.setSpacing(2)
-        head.addLayout(top)
-        head.addWidget(self._line)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(head)
-        box.addWidget(self.view, 1)
+        top = row((title_label(title), 1), self.profiles, spacing=-1)
+        head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 6))
+        self.setLayout(stacked(head, (self.view, 1), spacing=0))
         self.setFocusProxy(self.view)
         QTimer.singleShot(0, self.view.logo, self.view.logo.setFocus)
 
