@@ -34,7 +34,6 @@ from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Sequence, SequenceDatabase
-from clalign.values.specs import Spec
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
@@ -355,8 +354,9 @@ def _computed(
     engine = engine_with(name)
     assert engine is not None
     _known(options, engine.spec, name)
-    folder = Scratch()
-    try:
+    with contextlib.ExitStack() as undone:
+        folder = Scratch()
+        undone.callback(folder.remove)
         named = dict(zip(engine.spec.inputs, inputs, strict=True))
         files, given = dict[str, str](), dict[str, list[Any]]()
         for field, value in named.items():
@@ -364,35 +364,25 @@ def _computed(
             given.update({field: objects} if objects else {})
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(run)
-        file = _begun(path, engine, spec) if path.exists() else _new(path, engine, spec)
-        try:
-            if run is None:
-                file.make_temporary()
-            if file.state != "done":
-                engine.compute(Task(file, spec, pick_device, context or QuietContext(), given))
-        except BaseException:
-            file.close()
-            raise
-    except BaseException:
-        folder.remove()
-        raise
+        facts = {"engine": engine.name, "spec": spec.to_dict(), "state": "new"}
+        file = _begun(path, engine, spec) if path.exists() else create_run(path, **facts)
+        undone.callback(file.close)
+        if run is None:
+            file.make_temporary()
+        if file.state != "done":
+            engine.compute(Task(file, spec, pick_device, context or QuietContext(), given))
+        undone.pop_all()
     return Results(file, folder)
-
-
-def _new(path: Path, engine: Engine, spec: Spec) -> RunFile:
-    return create_run(path, engine=engine.name, spec=spec.to_dict(), state="new")
 
 
 def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
-    file = open_file(path, writable=True)
-    try:
+    with contextlib.ExitStack() as undone:
+        file = undone.enter_context(open_file(path, writable=True))
         if engine_of(file).name != engine.name or spec_of(file) != spec:
             raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
         check_inputs(file, QuietContext())
-    except BaseException:
-        file.close()
-        raise
+        undone.pop_all()
     return file
 
 

@@ -13,7 +13,6 @@ from typing import Any, Generic
 from clalign.compute.sessions import Session
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
-from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import BatchResult, PackedScores, RunFile, pack_scores
@@ -57,22 +56,19 @@ class Executor(Generic[Batch]):
         What is beside the device.
     run : RunFile
         To be read in this thread.
-    planner : Planner
     writer : Writer
-        Called by way of `tell` only.
+        Called by way of `tell` only; its planner gives the units.
     tell : callable
     """
 
-    def __init__(
-        self, session: Session, host: Host, run: RunFile, planner: Planner[Batch], writer: Writer, tell: Told
-    ) -> None:
+    def __init__(self, session: Session, host: Host, run: RunFile, writer: Writer[Batch], tell: Told) -> None:
         self.session = session
         self.host = host
         self.run = run
-        self.planner = planner
+        self.planner = writer.planner
         self.writer = writer
         self.tell = tell
-        self.cutter = planner.plan.cutter_for(session.device)
+        self.cutter = self.planner.plan.cutter_for(session.device)
         self._held: list[Unit[Batch]] = []
         self._in_hand: Batch | None = None
         self._waited_since = 0.0

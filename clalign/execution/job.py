@@ -172,7 +172,7 @@ class _Shift:
 
     def __init__(self, task: Task[Any], work: Work, crew: Crew, n_devices: int) -> None:
         self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
-        self._begun: tuple[Planner[Any], Writer] | None = None
+        self._writer: Writer[Any] | None = None
         self._beginning = threading.Event()
         self._devices: dict[str, None] = {}
         self._hosts: dict[str, None] = {}
@@ -183,14 +183,16 @@ class _Shift:
         tell(partial(self._begin, session.device))
         while not self._beginning.wait(LISTEN_SECONDS):
             self._crew.check()
-        assert self._begun is not None
-        planner, writer = self._begun
-        with Host(session, self._task.pick_device, self._crew.check, planner.plan.has_host) as host:
-            Executor(session, host, run, planner, writer, tell).compute()
-            tell(partial(self._end, session, host, session.seconds_by_kernel | host.seconds_by_kernel()))
+        writer = self._writer
+        assert writer is not None
+        with Host(session.device, self._task.pick_device, self._crew.check, writer.planner.plan.has_host) as host:
+            Executor(session, host, run, writer, tell).compute()
+            seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
+            name = host.session.device.name if host.session else None
+        tell(partial(self._end, session.device.name, name, seconds))
 
     def _begin(self, device: Device) -> None:
-        if self._begun is not None:
+        if self._writer is not None:
             return
         task, work, run = self._task, self._work, self._task.run
         facts = work.store()
@@ -200,19 +202,19 @@ class _Shift:
         )  # fmt: skip
         for text in _cautions(run, work, device):
             task.warn(text)
-        planner = Planner(work.plan(), self._n_devices)
-        self._begun = planner, Writer(run, planner, task.context)
+        self._writer = Writer(run, Planner(work.plan(), self._n_devices), task.context)
         self._beginning.set()
 
-    def _end(self, session: Session, host: Host, seconds: dict[str, float]) -> None:
-        self._devices[session.device.name] = None
-        self._hosts.update({host.device.name: None} if host.device else {})
+    def _end(self, device: str, host: str | None, seconds: Mapping[str, float]) -> None:
+        self._devices[device] = None
+        if host is not None:
+            self._hosts[host] = None
         self._seconds.update(seconds)
 
     def summary(self) -> Summary:
         """Return what is known of the speed."""
-        assert self._begun is not None
-        _, writer = self._begun
+        writer = self._writer
+        assert writer is not None
         return {
             "cells": writer.done_cells,
             "device_seconds": writer.device_seconds,

@@ -8,15 +8,13 @@ from collections.abc import Iterable
 from typing import Generic
 
 from clalign.compute.batching import gaps
+from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
 MOST_OUT = 8
 """Units for each executor that are not stored yet: more would only fill the memory."""
-
-LISTEN_SECONDS = 0.1
-"""Who waits for something asks this often whether to stop."""
 
 
 class Planner(Generic[Batch]):

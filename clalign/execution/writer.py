@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic
 
 from clalign.execution.planner import Planner
-from clalign.execution.units import Query, Scored, Storing, Unit
+from clalign.execution.units import Batch, Query, Scored, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.run_file import BatchResult, RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
 
-class Writer:
+class Writer(Generic[Batch]):
     """Writes what executors have computed; works in the thread that opened the run.
 
     Parameters
@@ -28,7 +28,7 @@ class Writer:
         Of the whole run, earlier workers included.
     """
 
-    def __init__(self, run: RunFile, planner: Planner[Any], context: JobContext) -> None:
+    def __init__(self, run: RunFile, planner: Planner[Batch], context: JobContext) -> None:
         self.run = run
         self.planner = planner
         self.context = context
@@ -39,7 +39,7 @@ class Writer:
         """10^9 cells a second, over the whole run."""
         return self.done_cells / max(self.device_seconds, 1e-9) / 1e9
 
-    def store(self, unit: Unit[Any], scored: Scored[Any], result: BatchResult) -> None:
+    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult) -> None:
         """Store what was found in a unit."""
         self.run.add_batch(result, scored.hits_of)
         self.done_cells += result.cells
@@ -55,7 +55,7 @@ class Writer:
         )  # fmt: skip
         self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - query.n_left)
 
-    def conclude(self, unit: Unit[Any], storing: Storing) -> None:
+    def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Store what was computed at the end of a query, and its best target, for one that reports nothing."""
         storing(self.run)
         query = unit.query
@@ -64,7 +64,7 @@ class Writer:
             self.run.set_best(query.number, query.search.described(*best))
         self.planner.stored(unit)
 
-    def _best_of(self, query: Query[Any]) -> tuple[int, int]:
+    def _best_of(self, query: Query[Batch]) -> tuple[int, int]:
         """Look through all scores of a query, of which an earlier worker stored some."""
         best = IMPOSSIBLE, 0
         for first, _, values in self.run.scores(query.number):

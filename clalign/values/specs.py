@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -15,7 +16,7 @@ INPUT = "Input"
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(ABC):
     """The base of what is asked of an engine: the fields of a spec that have a flag come after those that name files.
 
     Attributes
@@ -30,9 +31,9 @@ class Spec:
     more_files: ClassVar[tuple[str, ...]] = ()
 
     @property
+    @abstractmethod
     def command(self) -> str:
         """The sub-command that runs it."""
-        raise NotImplementedError
 
     def check_inputs(self) -> None:
         """Raise `OptionError` if several files are standard input."""

@@ -19,7 +19,7 @@ def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> Host:
         wishes.append(wish)
         return REFERENCE
 
-    return Host(ReferenceSession(device), pick, nothing_to_check, is_needed)
+    return Host(device, pick, nothing_to_check, is_needed)
 
 
 def test_the_processor_is_opened_beside_a_card() -> None:
@@ -29,7 +29,8 @@ def test_the_processor_is_opened_beside_a_card() -> None:
         found = host.session_for(beside)
         assert found is not beside
         assert host.session_for(beside) is found
-        assert host.device == REFERENCE
+        assert host.session is found
+        assert found.device == REFERENCE
     assert wishes == ["cpu"]
 
 
@@ -40,14 +41,14 @@ def test_nothing_is_opened_where_it_is_of_no_use(own: Device, is_needed: bool) -
         beside = ReferenceSession(own)
         assert host.session_for(beside) is beside
     assert wishes == []
-    assert host.device is None
+    assert host.session is None
 
 
 def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
     def pick(wish: str) -> Device:
         raise DeviceError("There is no such device.", "Install one.")
 
-    with Host(ReferenceSession(CARD), pick, nothing_to_check) as host:
+    with Host(CARD, pick, nothing_to_check) as host:
         beside = ReferenceSession(CARD)
         assert host.session_for(beside) is beside
-        assert host.seconds_by_kernel() == {}
+        assert host.session is None
