@@ -49,7 +49,9 @@ def spec_of(engine: str, folder: Path) -> Spec:
         path.write_text("".join(file.read_text() for file in LIBRARIES[engine]))
         return SearchSpec(str(path), str(BUILT), evalue=1000.0, f1=0.2)
     if engine == "pairs":
-        return PairwiseSpec(str(BUILT), str(BUILT), in_step=True)
+        path = folder / "pairs.fa"
+        path.write_text(BUILT.read_text() + BUILT.read_text().replace(">", ">other_"))
+        return PairwiseSpec(str(path), str(path), in_step=True)
     path = folder / "queries.fa"
     path.write_text("".join(f">{record}" for record in BUILT.read_text().split(">")[1:4]))
     statistics: Any = "fitted" if engine == "fitted" else "auto"
