@@ -176,19 +176,36 @@ def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None
     assert event.command_execution_status == cl.command_execution_status.COMPLETE
 
 
+BUSY = """
+__kernel void busy(__global uint *out, const uint n)
+{
+    uint x = 1;
+    for (uint i = 0; i < n; i++) x = x * 69069u + (x >> 16);
+    out[0] = x;
+}
+"""
+
+STEPS = (50_000_000, 500_000_000, 4_000_000_000)
+"""Steps of one work-item, each of which needs the one before: a tenth of a second on an idle machine, then more."""
+
+
 def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession) -> None:
     """Queues may share results, and the one that they were made in may still be busy with something else."""
-    beside, gate = session.second_queue(), cl.UserEvent(session._context)
-    cl.enqueue_marker(session._queue, wait_for=[gate])
-    try:
+    beside = session.second_queue()
+    busy = cl.Program(session._context, BUSY).build().busy
+    for steps in STEPS:
+        holding = busy(session._queue, (1,), (1,), session.allocate(4), np.uint32(steps))
+        session._queue.flush()
         shared = session.results(40)
         waits = session._transfers.pending() or None
         cl.enqueue_fill_buffer(beside._queue, shared, np.array([7], np.int32), 0, 40, wait_for=waits)
         beside.finish()
-    finally:
-        gate.set_status(cl.command_execution_status.COMPLETE)
-    session.finish()
-    assert session.download(shared, 10, np.int32).tolist() == [7] * 10
+        was_busy = holding.command_execution_status != cl.command_execution_status.COMPLETE
+        session.finish()
+        assert session.download(shared, 10, np.int32).tolist() == [7] * 10
+        if was_busy:  # until the other queue was done
+            return
+    pytest.fail("the queue was never busy so long")
 
 
 def test_short_memory_lets_go_what_was_copied_for_a_batch(opened: Device) -> None:
