@@ -21,7 +21,7 @@ from clalign.jobs import Event, Job
 from clalign.labs.ladder_rungs import RUNGS
 from clalign.labs.ladder_tables import text_line
 from clalign.labs.published_ladder import FAMILIES, published_row
-from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
+from clalign.labs.viterbi_ladder import ViterbiLadderSpec, run_ladder
 
 RESULTS = Path(__file__).parent / "results"
 KEPT = ("status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups", "speedup")
@@ -40,7 +40,7 @@ def watched() -> Job:
 def family(name: str, n_sequences: int, options: argparse.Namespace) -> dict[str, Any]:
     """Measure all rungs on a random model of a family's length."""
     names = tuple(rung.name for rung in RUNGS)
-    spec = LadderSpec(
+    spec = ViterbiLadderSpec(
         options.device, variants=names, runs=options.runs, sequences=n_sequences, nodes=FAMILIES[name], reports=False
     )
     document = run_ladder(spec, watched())
@@ -91,7 +91,9 @@ def main() -> None:
         path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
     if results["detail"] is None:
-        spec = LadderSpec(options.device, runs=options.runs, seconds=options.seconds, sequences=options.sequences)
+        spec = ViterbiLadderSpec(
+            options.device, runs=options.runs, seconds=options.seconds, sequences=options.sequences
+        )
         results["detail"] = run_ladder(spec, watched())
         keep()
     n_sequences = options.family_sequences or results["detail"]["database"]["n_sequences"]

@@ -22,9 +22,6 @@ EXAMPLES = (
     "clalign lab ladder sw --device gpu --pairs 1000 --length 512",
 )
 
-OWN = {"viterbi": ("hmm", "db", "sequences", "nodes"), "sw": ("pairs", "length")}
-"""What can be said of one ladder only."""
-
 
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
@@ -36,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("laboratory", choices=("ladder",), metavar="ladder", help="the laboratory")
     parser.add_argument(
-        "engine", choices=tuple(OWN), metavar="viterbi|sw", help="Plan7 Viterbi, or Smith-Waterman of many pairs"
+        "engine", choices=("viterbi", "sw"), metavar="viterbi|sw", help="Plan7 Viterbi, or Smith-Waterman of many pairs"
     )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
@@ -87,53 +84,39 @@ def run(arguments: argparse.Namespace) -> int:
     with in_files(*inputs.values()) as given:
         job |= dict(zip(inputs, given, strict=True))
         finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
-    return _finish(finished[job["job"]], arguments.json)
+    return _finish(finished[job["job"]], arguments.engine, arguments.json)
 
 
 def _job(arguments: argparse.Namespace) -> dict[str, Any]:
     from clalign.errors import OptionError
+    from clalign.labs.ladder import LADDERS
 
-    for engine, names in OWN.items():
-        for name in names:
+    for engine, other in LADDERS.items():
+        for name in other.options:
             if engine != arguments.engine and getattr(arguments, name) is not None:
                 raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
+    ladder = LADDERS[arguments.engine]
     variants = arguments.variants.split(",") if arguments.variants else None
-    names = ("runs", "seed", *OWN[arguments.engine])
-    request = {
-        "device": device_of(arguments),
-        "variants": variants,
-        **{name: getattr(arguments, name) for name in names},
-    }
-    return _viterbi_job(request) if arguments.engine == "viterbi" else _pair_job(request)
-
-
-def _viterbi_job(request: dict[str, Any]) -> dict[str, Any]:
-    from clalign.labs.ladder_rungs import chosen
-
-    chosen(request["variants"])  # a wrong name is told of before a worker starts
-    return {"job": "ladder", **request}
-
-
-def _pair_job(request: dict[str, Any]) -> dict[str, Any]:
-    from clalign.labs.smith_waterman_rungs import chosen_rungs
-
-    chosen_rungs(request["variants"])
-    return {"job": "smith_waterman_ladder", **request}
+    ladder.part("chosen")(variants)  # a wrong name is told of before a worker starts
+    named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}
+    return {"job": ladder.job, "device": device_of(arguments), "variants": variants, **named}
 
 
 def _show_row(row: dict[str, Any], engine: str, is_first: bool) -> None:
-    from clalign.labs.ladder_tables import PAIR_COLUMNS, RUNG_COLUMNS, text_line
+    from clalign.labs.ladder import LADDERS
+    from clalign.labs.ladder_tables import text_line
 
-    columns = RUNG_COLUMNS if engine == "viterbi" else PAIR_COLUMNS
+    columns = LADDERS[engine].part("columns")
     if is_first:
         show(text_line(None, columns))
     show(text_line(row, columns), flush=True)
 
 
-def _finish(document: dict[str, Any], path: str | None) -> int:
+def _finish(document: dict[str, Any], engine: str, path: str | None) -> int:
     """Show what belongs below the rungs, write the document, and tell whether every rung was right."""
     from clalign.formats.writers import whole_file
-    from clalign.labs.ladder_tables import experiment_text, heading, pair_heading
+    from clalign.labs.ladder import LADDERS
+    from clalign.labs.ladder_tables import experiment_text
 
     if path is not None:
         with whole_file(path) as stream:
@@ -141,7 +124,7 @@ def _finish(document: dict[str, Any], path: str | None) -> int:
     experiments = document.get("experiments", {})
     if path != "-":
         below = experiment_text(document) if experiments else ""
-        told = heading(document) if document["kind"] == "ladder" else pair_heading(document)
+        told = LADDERS[engine].part("heading")(document)
         show("\n".join([*([below] if below else []), "", told]))
     measured = [*document["rows"], *(row for rows in experiments.values() for row in rows)]
     wrong = [row for row in measured if row.get("status") == "done" and not row["equal"]]

@@ -272,15 +272,10 @@ def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
+    from clalign.labs.ladder import LADDERS
 
-    return {"ladder": run_ladder(LadderSpec.from_dict(request), job)}
-
-
-def _smith_waterman_ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.labs.smith_waterman_ladder import PairLadderSpec, run_pair_ladder
-
-    return {"smith_waterman_ladder": run_pair_ladder(PairLadderSpec.from_dict(request), job)}
+    ladder = next(ladder for ladder in LADDERS.values() if ladder.job == request["job"])
+    return {ladder.job: ladder.part("run")(ladder.part("spec").from_dict(request), job)}
 
 
 def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -327,6 +322,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "bench": _bench,
     "ladder": _ladder,
-    "smith_waterman_ladder": _smith_waterman_ladder,
+    "smith_waterman_ladder": _ladder,
     "tune": _tune,
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clalign.errors import OptionError
+from clalign.labs.ladder import chosen_of
 from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.stages.plan7.viterbi_ladder import BASIC, LadderChoices
 from clalign.values.profiles import IntegerProfile
@@ -115,20 +115,5 @@ RUNGS = (*_alone(), *_combined(), *_program())
 
 
 def chosen(variants: Sequence[str] | None) -> tuple[list[Rung], list[str]]:
-    """Return the rungs and the experiments that are asked for; all of them by default.
-
-    The basic rung always comes first, because the others are compared with it.
-
-    Raises
-    ------
-    OptionError
-        If one is not known.
-    """
-    if variants is None:
-        return list(RUNGS), list(EXPERIMENTS)
-    known = [rung.name for rung in RUNGS]
-    for name in variants:
-        if name not in known and name not in EXPERIMENTS:
-            raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join([*known, *EXPERIMENTS])}.")
-    rungs = [rung for rung in RUNGS if rung.name in variants or rung.name == "basic"]
-    return rungs, [name for name in EXPERIMENTS if name in variants]
+    """Return the rungs and the experiments that are asked for; see `chosen_of`."""
+    return chosen_of(RUNGS, EXPERIMENTS, variants)

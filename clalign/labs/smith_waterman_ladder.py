@@ -1,22 +1,15 @@
-"""The ladder of Smith-Waterman, measured on a user's device: every alignment is compared, then each rung is timed.
-
-A run makes one document of plain data: a row for each rung, what was published, and what it was measured
-on. Everything that shows or keeps a ladder reads that document.
-"""
+"""The ladder of Smith-Waterman, measured on a user's device: every alignment is compared, then each rung is timed."""
 
 from __future__ import annotations
 
-import datetime
-import platform
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-import clalign
-from clalign.compute.opencl.choice import all_devices, pick_device
-from clalign.errors import DeviceNotFound
+from clalign.compute.opencl.choice import all_devices
 from clalign.jobs import JobContext
+from clalign.labs.ladder import LadderSpec, climb, measurable_device, new_document
 from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.smith_waterman_rungs import (
     LENGTH,
@@ -34,8 +27,6 @@ from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.sequences import SequenceBatch
 
-RUNS = 5
-
 REFERENCE_CELLS = 2**19
 """About so many cells the plain reference computes; it takes a second for them."""
 
@@ -48,40 +39,17 @@ Alignments = list[PairAlignment]
 
 
 @dataclass(frozen=True, slots=True)
-class PairLadderSpec:
+class PairLadderSpec(LadderSpec):
     """What to measure.
 
     Attributes
     ----------
-    device : str
-        In a user's words.
-    variants : tuple of str or None
-        Names of rungs; None for all.
-    runs : int
-        How often each rung is timed.
     pairs, length : int
         How many pairs, and the residues of each sequence.
-    seed : int
-        Of the sequences.
-    reports : bool
-        Whether to ask the driver for registers and memory, which compiles every kernel twice.
     """
 
-    device: str = "auto"
-    variants: tuple[str, ...] | None = None
-    runs: int = RUNS
     pairs: int = PAIRS
     length: int = LENGTH
-    seed: int = 1
-    reports: bool = True
-
-    @classmethod
-    def from_dict(cls, request: dict[str, Any]) -> PairLadderSpec:
-        """Return the spec that a job's request describes; what it leaves out is as usual."""
-        given = {name: request[name] for name in cls.__slots__ if request.get(name) is not None}
-        if "variants" in given:
-            given["variants"] = tuple(given["variants"])
-        return cls(**given)
 
 
 def random_pairs(n: int, length: int, seed: int) -> PairBatch:
@@ -96,48 +64,26 @@ def random_pairs(n: int, length: int, seed: int) -> PairBatch:
 
 
 def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> dict[str, Any]:
-    """Measure the ladder; every row is told as a ``partial`` event as soon as it is done.
-
-    Returns
-    -------
-    dict
-        The document.
+    """Measure the ladder and return its document; see `clalign.labs.ladder.climb`.
 
     Raises
     ------
     DeviceNotFound
         If the device runs no OpenCL.
     """
-    rungs = chosen_rungs(spec.variants)
-    device = pick_device(spec.device)
-    if device.kind == "reference":
-        raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
+    rungs, _ = chosen_rungs(spec.variants)
+    device = measurable_device(spec.device)
     ladder = _Ladder(random_pairs(spec.pairs, spec.length, spec.seed), context)
-    document = _document(spec, device)
-    context.progress("ladder", 0, len(rungs), "rungs")
-    for rung in rungs:
-        row = _row(rung, _device_for(rung, device), ladder, spec)
-        _compare(row, document["rows"])
-        document["rows"].append(row)
-        context.partial(row=row)
-        context.progress("ladder", len(document["rows"]), len(rungs), "rungs")
+    document = new_document(
+        "smith_waterman_ladder", spec, device, pairs=spec.pairs, length=spec.length,
+        scoring={"matrix": SCORING.matrix.name, "gap": SCORING.gaps.first},
+        published={"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
+    )  # fmt: skip
+    climb(
+        document, rungs, lambda rung: _row(rung, _device_for(rung, device), ladder, spec), lambda row: "total_seconds",
+        context,
+    )  # fmt: skip
     return document
-
-
-def _document(spec: PairLadderSpec, device: Device) -> dict[str, Any]:
-    return {
-        "kind": "smith_waterman_ladder",
-        "device": {**device.to_dict(), "extensions": list(device.extensions)},
-        "pairs": spec.pairs,
-        "length": spec.length,
-        "scoring": {"matrix": SCORING.matrix.name, "gap": SCORING.gaps.first},
-        "runs": spec.runs,
-        "seed": spec.seed,
-        "rows": [],
-        "published": {"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
-        "versions": {"clalign": clalign.__version__, "python": platform.python_version(), "numpy": np.__version__},
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
 
 
 def _device_for(rung: PairRung, device: Device) -> Device | None:
@@ -213,10 +159,3 @@ def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
         "speedup": None,
         **known,
     }
-
-
-def _compare(row: Row, rows: list[Row]) -> None:
-    """Fill in the speed-up over the sequential rung, which is the first of the rows; whole times are compared."""
-    sequential = rows[0] if rows else row
-    if row["equal"] and sequential["equal"]:
-        row["speedup"] = sequential["total_seconds"] / max(row["total_seconds"], 1e-9)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.errors import OptionError
+from clalign.labs.ladder import chosen_of
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
@@ -87,18 +87,6 @@ PAIR_RUNGS = (
 )
 
 
-def chosen_rungs(variants: Sequence[str] | None) -> list[PairRung]:
-    """Return the rungs that are asked for; all of them by default.
-
-    The sequential one always comes first, because the others are compared with it.
-
-    Raises
-    ------
-    OptionError
-        If one is not known.
-    """
-    known = [rung.name for rung in PAIR_RUNGS]
-    for name in variants or ():
-        if name not in known:
-            raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
-    return [rung for rung in PAIR_RUNGS if variants is None or rung.name in variants or rung.on_one_core]
+def chosen_rungs(variants: Sequence[str] | None) -> tuple[list[PairRung], list[str]]:
+    """Return the rungs that are asked for, and no experiments; see `chosen_of`."""
+    return chosen_of(PAIR_RUNGS, (), variants)

@@ -1,24 +1,17 @@
-"""The ladder of Plan7 Viterbi, measured on a user's device: each rung is checked first, then timed.
-
-A run makes one document of plain data: a row for each rung, the experiments beside them, what was
-published, and what it was measured on. Everything that shows or keeps a ladder reads that document.
-"""
+"""The ladder of Plan7 Viterbi, measured on a user's device, and its experiments."""
 
 from __future__ import annotations
 
-import datetime
-import platform
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-import clalign
-from clalign.compute.opencl.choice import pick_device
-from clalign.errors import DeviceError, DeviceNotFound
+from clalign.errors import DeviceError
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
+from clalign.labs.ladder import LadderSpec, climb, measurable_device, new_document
 from clalign.labs.ladder_rungs import BEST, Rung, chosen
 from clalign.labs.measuring import Bench, differs, not_run
 from clalign.labs.published_ladder import (
@@ -37,7 +30,6 @@ from clalign.values.synthetic import random_codes
 
 BASIC_SECONDS = 1.0
 
-RUNS = 5
 REFERENCE_SAMPLE = 8
 PROBE_RESIDUES = 64
 GPU_LAUNCHES, OTHER_LAUNCHES = 20_000, 4_000
@@ -49,56 +41,28 @@ Values = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class LadderSpec:
+class ViterbiLadderSpec(LadderSpec):
     """What to measure.
 
     Attributes
     ----------
-    device : str
-        In a user's words.
     hmm, db : str or None
         Files to measure on instead of synthetic data.
-    variants : tuple of str or None
-        Names of rungs and experiments; None for all.
-    runs : int
-        How often each rung is timed.
     sequences, nodes : int or None
         Size of the job; by default what suits the device, and the published family's length.
-    seed : int
-        Of the synthetic data, and of the choice of sequences from a file.
     seconds : float
         Where no size is given, the basic rung gets a job of about this time.
-    reports : bool
-        Whether to ask the driver for registers and memory, which compiles every kernel twice.
     """
 
-    device: str = "auto"
     hmm: str | None = None
     db: str | None = None
-    variants: tuple[str, ...] | None = None
-    runs: int = RUNS
     sequences: int | None = None
     nodes: int | None = None
-    seed: int = 1
     seconds: float = BASIC_SECONDS
-    reports: bool = True
-
-    @classmethod
-    def from_dict(cls, request: dict[str, Any]) -> LadderSpec:
-        """Return the spec that a job's request describes; what it leaves out is as usual."""
-        given = {name: request[name] for name in cls.__slots__ if request.get(name) is not None}
-        if "variants" in given:
-            given["variants"] = tuple(given["variants"])
-        return cls(**given)
 
 
-def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
-    """Measure the ladder; every row is told as a ``partial`` event as soon as it is done.
-
-    Returns
-    -------
-    dict
-        The document.
+def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> dict[str, Any]:
+    """Measure the ladder and return its document; see `clalign.labs.ladder.climb`.
 
     Raises
     ------
@@ -109,27 +73,18 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
     """
     rungs, experiments = chosen(spec.variants)
     model = data.ladder_model(spec.hmm, spec.nodes, spec.seed)
-    device = pick_device(spec.device)
-    if device.kind == "reference":
-        raise DeviceNotFound("The ladder is measured on OpenCL devices.", "See: clalign devices")
+    device = measurable_device(spec.device)
     bench = Bench(device, context, ENTRY, spec.runs, spec.reports)
     try:
         rate = basic_rate(bench, model)
         step = BASIC.group * device.n_compute_units if device.kind == "cpu" else 1
         job = data.ladder_data(model, spec.db, spec.sequences, rate * spec.seconds, step, spec.seed, context)
         document = _document(spec, device, job)
-        total = len(rungs) + len(experiments)
-        context.progress("ladder", 0, total, "rungs")
         expected = expected_scores(bench, job)
-        for rung in rungs:
-            row = _rung(bench, rung, job, expected)
-            _compare(row, document["rows"])
-            document["rows"].append(row)
-            context.partial(row=row)
-            context.progress("ladder", len(document["rows"]), total, "rungs")
+        climb(document, rungs, lambda rung: _rung(bench, rung, job, expected), _compared, context, len(experiments))
         for number, name in enumerate(experiments, 1):
             document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec.seed)
-            context.progress("ladder", len(rungs) + number, total, "rungs")
+            context.progress("ladder", len(rungs) + number, len(rungs) + len(experiments), "rungs")
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         return document
     finally:
@@ -138,25 +93,17 @@ def run_ladder(spec: LadderSpec, context: JobContext) -> dict[str, Any]:
 
 def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> dict[str, Any]:
     lengths = np.diff(job.batch.offsets)
-    return {
-        "kind": "ladder",
-        "engine": "viterbi",
-        "device": {**device.to_dict(), "extensions": list(device.extensions)},
-        "model": {"name": job.model.hmm.name, "length": job.model.length},
-        "database": {
-            "source": job.source,
-            "n_sequences": len(job.batch),
-            "n_residues": int(job.batch.offsets[-1]),
-            "longest": int(lengths.max()),
-        },
-        "runs": spec.runs,
-        "seed": spec.seed,
-        "rows": [],
-        "experiments": {},
-        "published": published_facts(),
-        "versions": {"clalign": clalign.__version__, "python": platform.python_version(), "numpy": np.__version__},
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    database = {
+        "source": job.source,
+        "n_sequences": len(job.batch),
+        "n_residues": int(job.batch.offsets[-1]),
+        "longest": int(lengths.max()),
     }
+    model = {"name": job.model.hmm.name, "length": job.model.length}
+    return new_document(
+        "ladder", spec, device, engine="viterbi", model=model, database=database, experiments={},
+        published=published_facts(),
+    )  # fmt: skip
 
 
 def basic_rate(bench: Bench, model: IntegerProfile) -> float:
@@ -240,16 +187,9 @@ def _measured(
     return bench.attempt(measure)
 
 
-def _compare(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Fill in the speed-up over the basic rung, which is the first of the rows.
-
-    Overlapped copies shorten no kernel, so there whole times are compared.
-    """
-    basic = rows[0] if rows else row
-    if not (row["equal"] and basic["equal"]):
-        return
-    what = "total_seconds" if row["choices"].get("copies") == "overlapped" else "kernel_seconds"
-    row["speedup"] = basic[what] / max(row[what], 1e-9)
+def _compared(row: dict[str, Any]) -> str:
+    """Return which times of a row are compared: overlapped copies shorten no kernel."""
+    return "total_seconds" if row["choices"].get("copies") == "overlapped" else "kernel_seconds"
 
 
 def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, seed: int) -> dict[str, Any]:

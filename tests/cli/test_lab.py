@@ -76,7 +76,7 @@ def test_a_difference_has_its_exit_code(
     document = json.loads(path.read_text())
     document["rows"][0].update(equal=False, reason="The scores of 3 of 20 sequences differ.")
     capsys.readouterr()
-    assert lab._finish(document, "-") == ExitCode.DIFFERENT
+    assert lab._finish(document, ladder[2], "-") == ExitCode.DIFFERENT
 
 
 def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,8 +151,8 @@ def test_the_reference_is_no_device_to_measure() -> None:
 
 
 def test_rungs_are_chosen_by_name() -> None:
-    assert [rung.name for rung in chosen_rungs(["path"])] == ["sequential", "path"]
-    assert chosen_rungs(None) == list(PAIR_RUNGS)
+    assert [rung.name for rung in chosen_rungs(["path"])[0]] == ["sequential", "path"]
+    assert chosen_rungs(None) == (list(PAIR_RUNGS), [])
     with pytest.raises(OptionError, match="no variant texture"):
         chosen_rungs(["texture"])
 

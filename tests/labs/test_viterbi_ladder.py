@@ -15,7 +15,7 @@ from clalign.jobs import Job
 from clalign.labs import viterbi_ladder as lab
 from clalign.labs.ladder_tables import experiment_text, heading, markdown_tables, text_line
 from clalign.labs.measuring import Witness
-from clalign.labs.viterbi_ladder import LadderSpec, run_ladder
+from clalign.labs.viterbi_ladder import ViterbiLadderSpec, run_ladder
 from clalign.stages.plan7.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
 from clalign.values.devices import Device
 from clalign.values.synthetic import random_batch, random_profile
@@ -35,13 +35,13 @@ def measurable(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> Device
     return opencl_device
 
 
-def spec(device: Device, *variants: str, **more: Any) -> LadderSpec:
-    return LadderSpec(
+def spec(device: Device, *variants: str, **more: Any) -> ViterbiLadderSpec:
+    return ViterbiLadderSpec(
         device.id, variants=variants or None, **{"sequences": 40, "nodes": 12, "runs": 2, "seconds": 0.005, **more}
     )
 
 
-def measured(given: LadderSpec) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def measured(given: ViterbiLadderSpec) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     events: list[Any] = []
     document = run_ladder(given, Job(events.append))
     return document, [event.value["row"] for event in events if event.kind == "partial"]
@@ -90,7 +90,7 @@ def test_tables_show_every_rung(measurable: Device) -> None:
 
 
 def test_a_rung_that_cannot_run_says_why(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "pick_device", lambda wish: replace(measurable, local_bytes=16))
+    monkeypatch.setattr(lab, "measurable_device", lambda wish: replace(measurable, local_bytes=16))
     document, _ = measured(spec(measurable, "local-emissions", "local-specials"))
     basic, local, emissions = document["rows"]
     assert basic["equal"]
@@ -146,9 +146,9 @@ def test_cancelled_between_rungs(measurable: Device) -> None:
 
 def test_the_reference_is_no_device_to_measure() -> None:
     with pytest.raises(DeviceNotFound, match="OpenCL devices"):
-        run_ladder(LadderSpec("reference"), Job(lambda event: None))
+        run_ladder(ViterbiLadderSpec("reference"), Job(lambda event: None))
 
 
 def test_requests_leave_out_what_is_usual() -> None:
     request = {"job": "ladder", "device": "0:0", "hmm": None, "db": None, "variants": ["basic"], "runs": None}
-    assert LadderSpec.from_dict(request) == LadderSpec("0:0", variants=("basic",))
+    assert ViterbiLadderSpec.from_dict(request) == ViterbiLadderSpec("0:0", variants=("basic",))
