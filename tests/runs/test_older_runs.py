@@ -1,0 +1,147 @@
+"""Run files that earlier versions wrote: read as they are, brought up to date, continued; see ``older/README.md``."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.cli import main
+from clalign.engines.engine import engine_of
+from clalign.engines.export import export
+from clalign.runs.run_file import SCHEMA_VERSION, open_run, write_note
+from clalign.ui.models.hit_filter import parse_filter
+from clalign.ui.models.hit_pages import ALL_PROFILES, SORTS, HitPages, HitQuery
+
+ARCHIVES = sorted(path.stem for path in Path(__file__).with_name("older").glob("*.zip"))
+
+OLDER = [(name, 3) for name in ARCHIVES] + [("hmmsearch", 2), ("hmmscan", 2), ("hmm2search", 2), ("hmm2search", 1)]
+"""Each kind of run, and versions that lack some columns."""
+
+QUICK = (("hmm2search", 1), ("hmmsearch", 3), ("sw_dna", 3))
+
+ADDED = {
+    3: {
+        "batches": "n_in_16_bits n_in_32_bits",
+        "domains": "strand identical positive gaps gap_residues",
+    },
+    2: {
+        "batches": "survivors n_msv n_bias n_viterbi n_forward",
+        "hits": "sort_key tie log_pvalue included expected n_regions n_clustered n_overlaps n_envelopes msv"
+        " bias_filter viterbi forward",
+        "domains": "log_pvalue accuracy",
+    },
+}
+"""Columns that came with a version."""
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what unpacks the files of a kind of run, as of a version, into the current folder."""
+
+    def unpack(name: str, version: int = 3) -> Path:
+        with zipfile.ZipFile(Path(__file__).parent / "older" / f"{name}.zip") as archive:
+            archive.extractall(tmp_path)
+        for path in tmp_path.glob("*.clalign"):
+            make_older(path, version)
+        return tmp_path
+
+    monkeypatch.chdir(tmp_path)
+    return unpack
+
+
+def make_older(path: Path, version: int) -> None:
+    connection = sqlite3.connect(path)
+    for newer in range(3, version, -1):
+        if newer == 2:
+            connection.execute("DROP INDEX hits_by_row")
+        for table, columns in ADDED[newer].items():
+            for column in columns.split():
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.commit()
+    connection.close()
+
+
+def version_of(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    connection.close()
+    return found
+
+
+def check_exports(path: Path, folder: Path, is_resumed: bool = False) -> None:
+    """Export all that there is, and compare it with what was exported then."""
+    expected = sorted((folder / "exports").iterdir())
+    with open_run(path) as run:
+        assert {one.name for one in expected} == engine_of(run).writers.keys()
+    for one in expected:
+        export(path, one.name, folder / "out")
+        before, now = (
+            re.sub(rb"(?m)^(# )?(Time|Mc/sec|Date): .*$", b"", text) if is_resumed else text
+            for text in (one.read_bytes(), (folder / "out").read_bytes().replace(b" --compute_compo", b""))
+        )
+        assert now == before, one.name
+
+
+def content(path: Path) -> dict[str, Any]:
+    """Return all that a run file and the window's table say of a run."""
+    with open_run(path) as run:
+        queries = range(run.n_profiles())
+        said = {
+            "cards": run.profiles(), "hits": list(run.hits()), "state": run.state, "messages": run.messages(),
+            "checks": run.verifications(), "notes": run.notes(), "work": run.work_done(), "wider": run.n_wider(),
+            "best": [run.best(number) for number in queries], "ranges": [run.finished(number) for number in queries],
+            "funnel": [run.funnel(number) for number in queries], "spec": run.fact("spec"),
+            "survivors": [run.survivors(number, "viterbi") for number in queries],
+            "counts": [np.stack(run.histogram(number)).tolist() for number in queries],
+            "scores": [[scores.tolist() for _, _, scores in run.scores(number)] for number in queries],
+        }  # fmt: skip
+    for query in (ALL_PROFILES, 0):
+        for sort in (None, *SORTS):
+            pages = HitPages(HitQuery(path, query, parse_filter("len>100 -kinase"), sort=sort))
+            said[f"{query} by {sort}"] = pages.rows(0, 1000)
+            pages.close()
+    return said
+
+
+@pytest.mark.parametrize(("name", "version"), OLDER)
+def test_what_an_older_version_wrote_is_read_and_exported(unpacked: Any, name: str, version: int) -> None:
+    folder = unpacked(name, version)
+    before = (folder / "done.clalign").read_bytes()
+    check_exports(folder / "done.clalign", folder)
+    assert (folder / "done.clalign").read_bytes() == before, "reading leaves it alone"
+
+
+@pytest.mark.parametrize(("name", "version"), OLDER)
+def test_it_says_the_same_when_it_is_brought_up_to_date(unpacked: Any, name: str, version: int) -> None:
+    folder = unpacked(name, version)
+    path = folder / "done.clalign"
+    with open_run(path) as run:
+        first = next(run.hits(0))
+    write_note(path, 0, first.row, "from before")
+    before = content(path)
+    assert before["notes"] == {(0, first.row): "from before"}
+    open_run(path, writable=True).close()
+    assert version_of(path) == SCHEMA_VERSION
+    assert content(path) == before
+    write_note(path, 0, first.row, "")
+    check_exports(path, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [case if case in QUICK else pytest.param(*case, marks=pytest.mark.thorough) for case in OLDER],
+)
+def test_it_goes_on(unpacked: Any, name: str, version: int) -> None:
+    folder = unpacked(name, version)
+    path = folder / "half.clalign"
+    export(path, "text", folder / "half")
+    assert main(["resume", "-q", "--device", "reference", "-o", str(folder / "text"), str(path)]) == 0
+    check_exports(path, folder, is_resumed=True)
+    assert main(["verify", "-q", "--sample", "3", str(path)]) == 0
