@@ -15,16 +15,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import create_run
 from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import HitPages, HitQuery
+from clalign.ui.models.hit_pages import HitPages
 
 QUERIES: dict[str, dict[str, Any]] = {
     "original order": {},
     "by E-value": {"sort": "evalue"},
     "by length, descending": {"sort": "length", "descending": True},
     "by name": {"sort": "name"},
-    'E<0.5 len>200 "kinase"': {"filter": parse_filter('E<0.5 len>200 "kinase"')},
+    'E<0.5 len>200 "kinase"': {"conditions": parse_filter('E<0.5 len>200 "kinase"').conditions},
     "threshold": {"least_score": 100.0},
 }
 
@@ -36,11 +37,13 @@ def write_run(path: Path, n_hits: int) -> None:
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)"
-        " INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
-        " raw, n_domains, best_score, best_evalue) SELECT 0, i, i, printf('SEQ_%07d', (i * 7919) % 1000003), '',"
-        " CASE i % 50 WHEN 0 THEN 'protein kinase' ELSE 'another protein' END, 50 + (i * 31) % 2000,"
-        " ((i * 104729) % 1000003) / 4000.0, 0.1, i * 1e-6, i, 1, 10.0, i * 1e-6 FROM n",
+        " INSERT INTO targets SELECT i, printf('SEQ_%07d', (i * 7919) % 1000003), '',"
+        " CASE i % 50 WHEN 0 THEN 'protein kinase' ELSE 'another protein' END, 50 + (i * 31) % 2000 FROM n",
         (n_hits,),
+    )
+    connection.execute(
+        "INSERT INTO hits SELECT row + 1, 0, row, row, ((row * 104729) % 1000003) / 4000.0, 0.1, row * 1e-6, row, 1,"
+        " 10.0, row * 1e-6, '', ((row * 104729) % 1000003) / 4000.0, NULL, NULL, 1 FROM targets"
     )
     connection.commit()
     connection.close()

@@ -17,7 +17,12 @@ if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("clalign", "-mcl
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from clalign import runs as _runs
+
 __version__ = "0.1.0"
+
+# No room below knows the engines, and nobody who opens a run file has to name them.
+_runs.find_declaration = lambda *named: import_module("clalign.engines.engine").declaration_of(*named)
 
 if TYPE_CHECKING:
     from clalign.api import Query as Query

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clalign.engines.export import Choice, Source
     from clalign.execution.job import Task
     from clalign.jobs import JobContext
+    from clalign.runs.declarations import Declaration
     from clalign.runs.run_file import RunFile
     from clalign.values.devices import Device
     from clalign.values.specs import Spec
@@ -59,8 +60,9 @@ class Engine:
     at : mapping of str to str
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
         task), ``source``,
-        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``remarks``, ``explain_files`` where
-        files can be explained without a run, and ``self_test`` of a device.
+        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a `Declaration` of what its
+        runs hold), ``remarks``, ``explain_files`` where files can be explained without a run, and ``self_test`` of a
+        device.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -205,6 +207,21 @@ def engine_for(job: str) -> Engine | None:
     return next((engine for engine in engines() if engine.job == job), None)
 
 
+def declaration_of(name: str, direction: str) -> Declaration:
+    """Return what an engine declares of its runs.
+
+    Raises
+    ------
+    LookupError
+        If there is no such engine.
+    """
+    from clalign.runs.declarations import Declaration
+
+    engine = engine_named(name or _OF_DIRECTION.get(direction or "search", ""))
+    found: Declaration = engine.part("runs") if "runs" in engine.at else Declaration(engine=engine.name)
+    return found
+
+
 def engine_of(run: RunFile) -> Engine:
     """Return the engine that made a run.
 
@@ -213,7 +230,7 @@ def engine_of(run: RunFile) -> Engine:
     OptionError
         If it is not installed.
     """
-    name = run.fact("engine") or _OF_DIRECTION.get((run.fact("spec") or {}).get("direction", "search"), "")
+    name = run.fact("engine", "")
     try:
         return engine_named(name)
     except LookupError:

@@ -1,1 +1,15 @@
-"""The run file: its tables, writing, reading, notes, and where its inputs lie."""
+"""Run files: what was asked, what was read, what is done and what was found."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _unknown(engine: str, direction: str) -> Any:
+    raise LookupError(engine or direction)
+
+
+find_declaration: Callable[[str, str], Any] = _unknown
+"""Returns what an engine declares of its runs, by its name, or where that is empty by the direction of its spec.
+
+The package sets it. Raises LookupError if the engine is not installed.
+"""

@@ -7,17 +7,19 @@ of other types or sizes than their columns have, and questions that take longer 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
-from clalign.runs.notes import TABLE as NOTES
-from clalign.runs.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, added_since
+from clalign.runs import older
+from clalign.runs.declarations import Declaration, declaration_of
+from clalign.runs.kinds import KINDS, Check, checks_of, sql_of
+from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
@@ -40,37 +42,16 @@ NO_DAMAGE = frozenset(
 LONGEST_TOLD = 200
 """Letters of what SQLite says that are repeated."""
 
-LARGEST = 2**53
-LARGEST_PLACE = 2**31 - 1
-LATEST = 4e9
-LARGEST_LOG = 300.0
-
-_ESTIMATES = ("n_regions", "n_clustered", "n_overlaps", "n_envelopes")
-_PAIR = ("identical", "positive", "gaps", "gap_residues")
-_NULLABLE = frozenset(
-    (*_ESTIMATES, *_PAIR, "evalue", "best_score", "best_evalue", "sort_key", "tie",
-     "log_pvalue", "included", "expected", "msv", "bias_filter", "viterbi", "forward", "survivors", "n_msv", "n_bias",
-     "n_viterbi", "n_forward", "n_in_16_bits", "n_in_32_bits", "accuracy", "strand", "note")
-)  # fmt: skip
-"""Columns that may be empty."""
-
-_SIGNED = frozenset(("raw", "bin"))
-
-_PLACES = frozenset(
-    (*_ESTIMATES, *_PAIR, "length", "hmm_start", "hmm_end", "ali_start", "ali_end", "env_start", "env_end", "number",
-     "n_domains", "profile")
-)  # fmt: skip
-"""Numbers that fit 32 bits."""
-
-_ONE_LINE = frozenset(("name", "accession", "description", "tie", "note"))
-
-Check = Callable[[Any], bool]
+CHECKS: dict[str, Check] = {name: check for table, _ in TABLES.values() for name, check in checks_of(table).items()}
+"""By the name of a column, which means the same in every table: whether a value may stand there."""
 
 
 class RunConnection(sqlite3.Connection):
     """A connection to a run file that checks what it reads, and never asks longer than its size allows."""
 
     path: Path
+    declared: Declaration
+    declared_checks: dict[str, Check]
     _n_rows: int | None = None
     _steps_left: float = LEAST_STEPS
     _last_kinds: tuple[Any, tuple[Check | None, ...]] = (None, ())
@@ -88,6 +69,13 @@ class RunConnection(sqlite3.Connection):
         self._steps_left = math.inf
         return super().executemany(*question)
 
+    def declare(self, declared: Declaration) -> None:
+        """Take note of what the engine of the run declares."""
+        self.declared = declared
+        self.declared_checks = {
+            name: check for table in declared.tables for name, check in checks_of(table.all_columns).items()
+        }
+
     def take_steps(self) -> bool:
         """Count what a question takes; return whether it has to end."""
         self._steps_left -= STEPS_AT_ONCE
@@ -104,7 +92,10 @@ class RunConnection(sqlite3.Connection):
         described, checks = self._last_kinds
         if described is not cursor.description:
             described = cursor.description
-            checks = tuple(self._is_row if column[0] == "row" else CHECKS.get(column[0]) for column in described)
+            checks = tuple(
+                self._is_row if column[0] == "row" else self.declared_checks.get(column[0], CHECKS.get(column[0]))
+                for column in described
+            )
             self._last_kinds = described, checks
         for place, check in enumerate(checks):
             if check is not None and not check(row[place]):
@@ -119,7 +110,7 @@ class RunConnection(sqlite3.Connection):
             )
             found = super().execute(known).fetchone()
             self._n_rows = found[0] if found and type(found[0]) is int else None
-        return _is_count(value) and (self._n_rows is None or value < self._n_rows)
+        return KINDS["row"][1](value) and (self._n_rows is None or value < self._n_rows)
 
 
 def _shown(value: Any) -> str:
@@ -160,6 +151,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
         location, uri=True, timeout=patience, check_same_thread=not is_shared, factory=RunConnection
     )
     connection.path = path
+    connection.declare(Declaration(engine=""))
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2**30, max(LONGEST_ROW, size_of(path))))
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
@@ -210,7 +202,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         connection.close()
         raise InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
     try:
-        check_tables(connection, version)
+        connection.declare(check_tables(connection, version))
     except sqlite3.Error as error:
         connection.close()
         raise unreadable(path, error) from error
@@ -265,8 +257,8 @@ def unwritable(path: Path, error: sqlite3.Error) -> ClalignError:
     )
 
 
-def check_tables(connection: RunConnection, version: int) -> None:
-    """Refuse a file that has other tables than clalign makes.
+def check_tables(connection: RunConnection, version: int) -> Declaration:
+    """Refuse a file that has other tables than clalign makes; return what its engine declares.
 
     Raises
     ------
@@ -274,118 +266,51 @@ def check_tables(connection: RunConnection, version: int) -> None:
         If it lacks one, or has another thing or another column.
     """
     listed = connection.execute("SELECT type, name AS called, sql FROM main.sqlite_master LIMIT 100").fetchall()
-    columns: dict[str, list[str]] = {}
+    indexes, tables = older.INDEXES if version <= older.LAST else INDEXES, dict[str, str]()
     for kind, name, sql in listed:
-        if kind == "index" and (sql is None or _one_line(sql) in INDEXES):
+        if kind == "index" and (sql is None or " ".join(sql.split()) in indexes):
             continue
-        if kind != "table" or name not in TABLES or not isinstance(sql, str):
+        if kind != "table" or not isinstance(sql, str):
             raise DamagedRun(connection.path, f"it holds a {_shown(kind)} {_shown(name)}")
-        columns[name] = _columns_of(sql, name)
-    added = added_since(version)
-    for name, known in TABLES.items():
-        newer = set(added.get(name, ()))
-        found, needed = columns.get(name, []), [column for column in known if column not in newer]
-        if not found and name == "notes":
-            continue
-        if sorted(found) not in (sorted(needed), sorted(known)):
-            raise DamagedRun(connection.path, f"its table {name} has not the columns that it should have")
+        tables[name] = " ".join(sql.split())
+    if version <= older.LAST:
+        wrong = older.wrong_table(tables, version)
+        return _declared(connection) if wrong is None else _refuse(connection, wrong)
+    general = {name: sql_of(name, *table) for name, table in TABLES.items()}
+    for name, sql in general.items():
+        if tables.pop(name, None) != sql:
+            _refuse(connection, name)
+    declared = _declared(connection)
+    known = {table.name: table.sql for table in declared.tables}
+    for name, sql in tables.items():
+        is_right = known.get(name) == sql if declared.is_installed else _is_plain(name, sql, declared.engine)
+        if not is_right:
+            _refuse(connection, name)
+    for name in known.keys() - tables.keys():
+        _refuse(connection, name)
+    return declared
 
 
-def _one_line(sql: str) -> str:
-    return " ".join(sql.split())
+def _refuse(connection: RunConnection, table: str) -> NoReturn:
+    raise DamagedRun(connection.path, f"its table {_shown(table)} has not the columns that it should have")
 
 
-def _columns_of(sql: str, table: str) -> list[str]:
-    """Return the definitions in a statement that makes a table; none if it is written otherwise than here."""
-    found = re.fullmatch(rf'CREATE TABLE (?:IF NOT EXISTS )?"?{table}"? ?\((.*)\)', _one_line(sql))
-    return [part.strip() for part in re.split(r",(?![^(]*\))", found[1])] if found else []
+def _is_plain(name: str, sql: str, engine: str) -> bool:
+    """Return whether a table may be one of an engine that is not at hand, which nobody asks."""
+    column = r"\w+ (?:INTEGER|REAL|TEXT|BLOB)(?: PRIMARY KEY)?"
+    pattern = rf"CREATE TABLE {re.escape(name)} \({column}(?:, {column})*(?:, PRIMARY KEY \([\w, ]+\))?\)"
+    return name.startswith(f"{engine}_") and re.fullmatch(pattern, sql) is not None
 
 
-def _known(schema: str) -> tuple[dict[str, list[str]], frozenset[str]]:
-    statements = [_one_line(statement) for statement in schema.split(";")]
-    tables = {
-        statement.split()[2]: _columns_of(statement, statement.split()[2])
-        for statement in statements
-        if statement.startswith("CREATE TABLE")
-    }
-    return tables, frozenset(statement for statement in statements if statement.startswith("CREATE INDEX"))
-
-
-TABLES, INDEXES = _known(f"{SCHEMA};CREATE TABLE {NOTES}")
-"""Definitions of the columns of each table, and the indexes."""
-
-
-def _check_of(name: str, declared: str) -> Check:
-    """Return what tells whether a value may stand in a column."""
-    check = _CHECKS_BY_NAME.get(name) or _CHECKS_BY_TYPE[declared]
-    if name in _SIGNED:
-        check = _is_whole
-    elif name in _PLACES:
-        check = _is_place
-    elif name in _ONE_LINE:
-        check = _is_line
-    return (lambda value: value is None or check(value)) if name in _NULLABLE else check
-
-
-def _is_whole(value: Any) -> bool:
-    return type(value) is int and -LARGEST <= value <= LARGEST
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST
-
-
-def _is_place(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST_PLACE
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (float, int) and -math.inf < value < math.inf
-
-
-def _is_any_number(value: Any) -> bool:
-    return type(value) in (float, int)
-
-
-def _is_positive(value: Any) -> bool:
-    return type(value) in (float, int) and 0 <= value < math.inf
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str
-
-
-def _is_line(value: Any) -> bool:
-    return type(value) is str and not ("\n" in value or "\r" in value or "\0" in value)
-
-
-_CHECKS_BY_TYPE: dict[str, Check] = {
-    "INTEGER": _is_count, "REAL": _is_number, "TEXT": _is_text, "BLOB": lambda value: type(value) is bytes
-}  # fmt: skip
-
-_CHECKS_BY_NAME: dict[str, Check] = {
-    "evalue": _is_positive, "best_evalue": _is_positive, "cells": _is_positive, "expected": _is_positive,
-    "seconds": lambda value: _is_positive(value) and value < LATEST,
-    "log_pvalue": lambda value: _is_any_number(value) and value <= LARGEST_LOG,
-    "accuracy": lambda value: _is_number(value) and 0 <= value <= 1.01,
-    "msv": _is_any_number, "bias_filter": _is_any_number, "viterbi": _is_any_number, "forward": _is_any_number,
-    "sort_key": _is_any_number,
-    "included": lambda value: value in (0, 1) and type(value) is int,
-    "strand": lambda value: value in (-1, 1) and type(value) is int,
-    "verified": lambda value: value in ("", "equal", "differs"),
-    "states": lambda value: type(value) is str and not value.strip("MID"),
-}  # fmt: skip
-
-
-def _checks() -> dict[str, Check]:
-    found = {}
-    for columns in TABLES.values():
-        for column in columns:
-            name, declared, *_ = column.split()
-            if declared in _CHECKS_BY_TYPE:
-                found[name] = _check_of(name, declared)
-    return found
-
-
-CHECKS: dict[str, Check] = _checks()
-"""By the name of a column, which means the same in every table: whether a value may stand there."""
+def _declared(connection: RunConnection) -> Declaration:
+    """Return what the engine of a run declares; of an earlier version the direction of its spec tells which it is."""
+    said = dict(connection.execute("SELECT name, value FROM facts WHERE name IN ('engine', 'spec')").fetchall())
+    try:
+        engine, spec = (json.loads(said.get(name, "null")) for name in ("engine", "spec"))
+    except (ValueError, RecursionError):
+        raise DamagedRun(connection.path, "it does not say which engine made it") from None
+    direction = spec.get("direction") if isinstance(spec, dict) else None
+    name, direction = (word if isinstance(word, str) else "" for word in (engine, direction))
+    if not re.fullmatch(r"[\w-]*", name):
+        raise DamagedRun(connection.path, f"its engine is {_shown(name)}")
+    return declaration_of(name, direction)

@@ -1,6 +1,6 @@
-"""What users write beside hits: a table that a run file has from its first note on.
+"""What users write beside hits.
 
-Notes are kept by profile and row of the target, not with the hit: a job that goes on may write its hits anew.
+Notes are kept by query and row of the target, not with the hit: a job that goes on may write its hits anew.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import sqlite3
 
 from clalign.errors import OptionError
+from clalign.runs import older
 
 LONGEST = 500
 """Letters of a note at most: it is read in a cell of a table."""
 
-TABLE = "notes (profile INTEGER, row INTEGER, text TEXT NOT NULL, PRIMARY KEY (profile, row))"
-
-OF_HIT = "(SELECT text FROM notes WHERE notes.profile = hits.profile AND notes.row = hits.row)"
-"""SQL of the note of a row of ``hits``, NULL if it has none; `show_notes` lets every file answer it."""
+OF_HIT = "(SELECT text FROM notes WHERE notes.query = hits.query AND notes.row = hits.row)"
+"""SQL of the note of a row of ``hits``, NULL if it has none."""
 
 
 def one_line(text: str) -> str:
@@ -32,33 +31,19 @@ def one_line(text: str) -> str:
     return note
 
 
-def write_note(connection: sqlite3.Connection, profile: int, row: int, note: str) -> None:
-    """Write, replace or (if it is empty) remove a note, in a transaction of its own."""
+def write_note(connection: sqlite3.Connection, version: int, query: int, row: int, note: str) -> None:
+    """Write, replace or (if it is empty) remove a note, in a transaction of its own.
+
+    A file of an older version stays one, which has no table of notes before the first one.
+    """
+    column = "profile" if version <= older.LAST else "query"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
+        has_table = connection.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'notes'").fetchone() is not None
+        if note and not has_table:
+            columns = f"{column} INTEGER, row INTEGER, text TEXT NOT NULL, PRIMARY KEY ({column}, row)"
+            connection.execute(f"CREATE TABLE notes ({columns})")
         if note:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
-            connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (profile, row, note))
-        elif _has_table(connection):
-            connection.execute("DELETE FROM notes WHERE profile = ? AND row = ?", (profile, row))
-
-
-def read_notes(connection: sqlite3.Connection) -> dict[tuple[int, int], str]:
-    """Return all notes by profile and row of the target."""
-    if not _has_table(connection):
-        return {}
-    return {(profile, row): note for profile, row, note in connection.execute("SELECT * FROM main.notes")}
-
-
-def show_notes(connection: sqlite3.Connection) -> None:
-    """Let a file without notes look to this connection as if it had an empty table of them; to be called again
-    before each question, for the first note may have come since."""
-    if _has_table(connection):
-        connection.execute("DROP TABLE IF EXISTS temp.notes")
-    else:
-        connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {TABLE}")
-
-
-def _has_table(connection: sqlite3.Connection) -> bool:
-    question = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'notes'"
-    return connection.execute(question).fetchone() is not None
+            connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (query, row, note))
+        elif has_table:
+            connection.execute(f"DELETE FROM notes WHERE {column} = ? AND row = ?", (query, row))

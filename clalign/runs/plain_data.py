@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -106,17 +106,6 @@ class each:  # noqa: N801 - a shape, like the others
         self.shape = shape
 
 
-_GUMBEL = {"mu": finite, "lambda": positive}
-_PAIR = (None, [finite])
-
-_IF_KNOWN = (None, finite)
-
-_STATISTICS = {
-    "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
-    "step": place, "length_adjustment": finite, "query_length": count, "search_space": not_negative, "words": text,
-    "n_fitted": count, "bits_of?": one_of("score", "rounded"),
-}  # fmt: skip
-
 _REPORT = {
     "path?": text, "digest": text, "n_sequences": count, "n_residues": count, "n_empty": count, "format?": text,
     "compression?": text, "line_ends?": text, "alphabet?": text, "alphabet_reason?": text, "shortest?": place,
@@ -130,6 +119,7 @@ FACTS: dict[str, Shape] = {
         "matrix?": path_or_word, "pair_list?": path_or_word,
     },
     "direction": (None, text),
+    "engine": text,
     "state": one_of("new", "running", "stopped", "failed", "done"),
     "database": (None, _REPORT),
     "queries": (None, _REPORT),
@@ -137,14 +127,6 @@ FACTS: dict[str, Shape] = {
     "versions": each(text),
     "n_targets": not_negative,
     "finished": (None, {"n_hits": count, "n_sequences": count, "seconds": finite, "gcups": number, "device": text}),
-    "scoring": (
-        None,
-        {
-            "matrix": path_or_word, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
-            "gap_first": place, "gap_next": place, "gaps_source": text, "mode": text,
-        },
-    ),
-    "strands": [one_of("plus", "minus")],
     "seen_digest": (None, text),
     "profiles_digest": text,
     "created": moment,
@@ -154,40 +136,17 @@ FACTS: dict[str, Shape] = {
 }  # fmt: skip
 """Shapes of the facts of a run."""
 
-_ALPHABET = one_of("amino", "dna", "rna")
+ALPHABET = one_of("amino", "dna", "rna")
 
-_ANY_CARD = {
-    "name": line, "accession": line, "description": line, "length": place, "alphabet": _ALPHABET,
+ANY_CARD = {
+    "name": line, "accession": line, "description": line, "length": place, "alphabet": ALPHABET,
     "origin": line, "report_score?": any_number, "include_score?": any_number,
     "n_targets?": size, "histogram_report_score?": any_number, "histogram_pass_score?": any_number,
     "histogram_bin?": width, "histogram_unit?": positive, "cells_per_residue?": finite,
 }  # fmt: skip
-
-_PROFILE_CARD = _ANY_CARD | {
-    "consensus": text, "reference": (None, text), "structure": (None, text), "facts": each(text),
-    "cutoffs": {"ga?": _PAIR, "tc?": _PAIR, "nc?": _PAIR}, "calibration": (None, _GUMBEL), "left_out?": [count],
-    "left_out_residues?": count,
-}  # fmt: skip
+"""What the card of every query has; others have more, by their origin."""
 
 _ANNOTATIONS = ("consensus", "reference", "structure")
-
-_CARDS: dict[str, Shape] = {
-    "hmmer2": _PROFILE_CARD,
-    "hmmer3": _PROFILE_CARD
-    | {
-        "calibration3": {"msv": _GUMBEL, "viterbi": _GUMBEL, "forward": {"tau": finite, "lambda": positive}},
-        "filter_limits": {"f1": any_number, "f2": any_number, "f3": any_number, "bias": truth},
-        "domain_limits?": {
-            "evalue": any_number, "score?": any_number, "inclusion_evalue": any_number, "inclusion_score?": any_number,
-            "n_targets?": size, "sorts_by_score": truth,
-        },
-    },
-    "pairwise": _ANY_CARD
-    | {
-        "target_alphabet?": _ALPHABET, "strands": [text], "statistics?": _STATISTICS,
-        "fitted?": _STATISTICS, "statistics_words": text, "curve?": {"first": count, "counts": [finite]},
-    },
-}  # fmt: skip
 
 BEST: Shape = (None, {"name": line, "score": number, "evalue": (None, number)})
 DETAILS: Shape = [text]
@@ -223,16 +182,16 @@ def _check_depth(data: Any) -> None:
     raise ValueError(f"there are more than {DEEPEST} lists within lists")
 
 
-def parsed_card(value: Any, path: Path) -> dict[str, Any]:
-    """Return the card of a profile, or query.
+def parsed_card(value: Any, path: Path, shapes: Mapping[str, Shape]) -> dict[str, Any]:
+    """Return the card of a query; `shapes` are those that its engine declares.
 
     Raises
     ------
     DamagedRun
         If it is none.
     """
-    data: dict[str, Any] = parsed(value, "a card", path, _ANY_CARD)
-    wrong = misfit(data, _CARDS.get(data["origin"], _ANY_CARD), "a card") or _odd_length(data)
+    data: dict[str, Any] = parsed(value, "a card", path, ANY_CARD)
+    wrong = misfit(data, shapes.get(data["origin"], ANY_CARD), "a card") or _odd_length(data)
     if wrong is not None:
         raise DamagedRun(path, f"{wrong} is not what it should be")
     return data

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.runs.connection import RunConnection
+from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
 
-ORDER = "sort_key DESC, tie, input_index"
-"""How the hits of a query stand, best first."""
+_NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
 
 _CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
 
@@ -54,12 +54,12 @@ class HitQueries:
 
     def of_query(self, number: int) -> list[HitKey]:
         """Return the hits of a query, best first."""
-        found = self._all(f"SELECT id FROM hits WHERE profile = ? AND {self._is_chosen} ORDER BY {ORDER}", number)
+        found = self._all(f"SELECT id FROM hits WHERE query = ? AND {self._is_chosen} ORDER BY {ORDER}", number)
         return [HitKey(key, number) for (key,) in found]
 
     def by_input(self) -> list[HitKey]:
         """Return all hits in the order of the targets' file."""
-        found = self._all(f"SELECT id, profile FROM hits WHERE {self._is_chosen} ORDER BY input_index")
+        found = self._all(f"SELECT id, query FROM hits WHERE {self._is_chosen} ORDER BY input_index")
         return [HitKey(*row) for row in found]
 
     def by_target(self, by_rank: bool) -> Iterator[tuple[int, list[HitKey]]]:
@@ -70,11 +70,11 @@ class HitQueries:
         by_rank : bool
             Whether hits of a target stand as those of a query, equal ones by the query's name; else by E-value.
         """
-        order = "sort_key DESC, profiles.name, profile" if by_rank else "evalue, score DESC, profile"
+        order = "sort_key DESC, queries.name, query" if by_rank else "evalue, score DESC, query"
         keys: list[HitKey] = []
         last = -1
         for key, number, row in self._all(
-            "SELECT hits.id, profile, row FROM hits JOIN profiles ON profiles.id = hits.profile"
+            "SELECT hits.id, query, row FROM hits JOIN queries ON queries.id = hits.query"
             f" WHERE {self._is_chosen} ORDER BY input_index, {order}"
         ):
             if row != last and keys:
@@ -88,31 +88,30 @@ class HitQueries:
     def parts_by_score(self, number: int) -> list[tuple[int, int]]:
         """Return hit id and number of each domain of a query, the highest score first."""
         found = self._all(
-            "SELECT domains.hit, domains.number FROM domains JOIN hits ON hits.id = domains.hit"
-            f" WHERE hits.profile = ? AND {self._is_chosen}"
-            " ORDER BY domains.score DESC, hits.input_index, domains.number",
+            "SELECT parts.hit, parts.number FROM parts JOIN hits ON hits.id = parts.hit"
+            f" WHERE query = ? AND {self._is_chosen} ORDER BY parts.score DESC, input_index, parts.number",
             number,
         )
         return [(key, place) for key, place in found]
 
     def widths(self, number: int | None = None) -> tuple[int, int]:
         """Return the longest name and the longest accession among the targets of a query, or of all hits."""
-        where = "1" if number is None else f"profile = {int(number)} AND {self._is_chosen}"
+        where = "1" if number is None else f"query = {int(number)} AND {self._is_chosen}"
         name, accession = self._one(
-            f"SELECT coalesce(max(length(name)), 0), coalesce(max(length(accession)), 0) FROM hits WHERE {where}"
+            f"SELECT coalesce(max(length(name)), 0), coalesce(max(length(accession)), 0) FROM {_NAMED} WHERE {where}"
         )
         return name, accession
 
     def targets(self) -> Iterator[tuple[str, int]]:
         """Yield name and length of each target that has a hit, in the order of their file."""
         return iter(self._all(
-            f"SELECT name, min(length) AS length FROM hits WHERE {self._is_chosen} GROUP BY name"
+            f"SELECT name, min(length) AS length FROM {_NAMED} WHERE {self._is_chosen} GROUP BY name"
             " ORDER BY min(input_index)"
         ))  # fmt: skip
 
     def queries_with_hits(self, least: int = 1) -> list[tuple[int, int]]:
         """Return number of each query with at least so many hits, and how many they are."""
-        question = "SELECT profile, count(*) FROM hits GROUP BY profile HAVING count(*) >= ? ORDER BY profile"
+        question = "SELECT query, count(*) FROM hits GROUP BY query HAVING count(*) >= ? ORDER BY query"
         return [(number, n) for number, n in self._all(question, least)]
 
     def within(self, evalue: float | None, score: float | None, is_raw: bool) -> list[int]:
@@ -127,32 +126,31 @@ class HitQueries:
 
     def table(self, number: int | None) -> HitTable:
         """Return the hits of a query, or of all, as columns."""
-        where = "1" if number is None else f"profile = {int(number)}"
-        order = ", ".join(f"hits.{part}" for part in ORDER.split(", "))
+        where = "1" if number is None else f"query = {int(number)}"
         return HitTable.from_rows(self._all(
-            "SELECT profiles.name AS name, hits.name, hits.accession, hits.description, hits.length, score, bias,"
-            " evalue, raw, n_domains, row FROM hits JOIN profiles ON profiles.id = profile"
-            f" WHERE {where} AND {self._is_chosen} ORDER BY profile, {order}"
+            "SELECT queries.name AS name, targets.name, targets.accession, targets.description, targets.length, score,"
+            f" bias, evalue, raw, n_parts, hits.row FROM {_NAMED} JOIN queries ON queries.id = query"
+            f" WHERE {where} AND {self._is_chosen} ORDER BY query, {ORDER}"
         ))  # fmt: skip
 
     def rows(self, number: int) -> npt.NDArray[np.int64]:
         """Return the rows (int64[n]) of the targets that a query hit."""
-        return np.array([row for (row,) in self._all("SELECT row FROM hits WHERE profile = ?", number)], np.int64)
+        return np.array([row for (row,) in self._all("SELECT row FROM hits WHERE query = ?", number)], np.int64)
 
     def place(self, key: int) -> tuple[int, int, int, int]:
         """Return number of the query, row and length of the target, and number of domains of a hit."""
-        number, row, length, n = self._one("SELECT profile, row, length, n_domains FROM hits WHERE id = ?", key)
+        number, row, length, n = self._one(f"SELECT query, hits.row, length, n_parts FROM {_NAMED} WHERE id = ?", key)
         return int(number), int(row), int(length), int(n)
 
     def work_of(self, number: int) -> tuple[int, float, float]:
         """Return how many targets a query was compared with, the cells, and the seconds of the device."""
         rows, cells, seconds = self._one(
             "SELECT coalesce(sum(last - first), 0) AS count, total(cells) AS cells, total(seconds) AS seconds"
-            " FROM batches WHERE profile = ?",
+            " FROM batches WHERE query = ?",
             number,
         )
         return rows, cells, seconds
 
     def cells_per_residue(self) -> float:
         """Return how many cells of all queries together are computed for each residue of the targets."""
-        return float(self._one(f"SELECT total({_CELLS}) AS cells FROM profiles")[0])
+        return float(self._one(f"SELECT total({_CELLS}) AS cells FROM queries")[0])

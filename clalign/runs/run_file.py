@@ -13,6 +13,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -20,16 +21,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import DamagedRun, OutputError
-from clalign.jobs import JobContext
-from clalign.runs import funnel, notes
+from clalign.errors import DamagedRun, OptionError, OutputError
+from clalign.runs import notes, older
+from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
+from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.ownership import owned, taken
 from clalign.runs.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
-from clalign.runs.schema import APPLICATION_ID, SCHEMA_VERSION, make_tables, show_as_new, upgrade
-from clalign.runs.targets import HeaderReader
+from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.values.hits import Hit
 
 __all__ = [
@@ -55,8 +56,8 @@ class RunFile:
         self.path = path
         self.connection = connection
         self.is_temporary = False
+        self._shapes = {**FACTS, **connection.declared.facts}
         self._hits = HitRows(connection)
-        self._headers: HeaderReader | None = None
 
     def __enter__(self) -> RunFile:
         return self
@@ -91,7 +92,7 @@ class RunFile:
         found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         if found is None:
             return default
-        return parsed(found[0], f"its {name}", self.path, FACTS.get(name, object))
+        return parsed(found[0], f"its {name}", self.path, self._shapes.get(name, object))
 
     def spec(self, kind: type[Kind]) -> Kind:
         """Return what was asked for, as the spec of an engine.
@@ -122,31 +123,29 @@ class RunFile:
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
             for i, card in enumerate(cards)
         )
-        self._hits.forget_limits()
+        self._hits.forget_cards()
         with self._transaction():
-            self.connection.execute("DELETE FROM profiles")
-            self.connection.executemany(
-                "INSERT INTO profiles (id, name, accession, description, length, card) VALUES (?, ?, ?, ?, ?, ?)", rows
-            )
+            self.connection.execute("DELETE FROM queries")
+            self.connection.executemany("INSERT INTO queries VALUES (?, ?, ?, ?, ?, ?, 'null')", rows)
 
     def n_profiles(self) -> int:
         """Return the number of profiles, or queries."""
-        return int(self.connection.execute("SELECT count(*) FROM profiles").fetchone()[0])
+        return int(self.connection.execute("SELECT count(*) FROM queries").fetchone()[0])
 
     def profiles(self) -> list[dict[str, Any]]:
         """Return the cards of the profiles."""
-        return list(self._cards("SELECT id, card FROM profiles ORDER BY id"))
+        return list(self._cards("SELECT id, card FROM queries ORDER BY id"))
 
     def _cards(self, question: str) -> Iterator[dict[str, Any]]:
         """Yield cards, whose numbers must have no gap."""
         for place, (number, card) in enumerate(self.connection.execute(question)):
             if place != number:
                 raise DamagedRun(self.path, f"its profile {place} is missing")
-            yield parsed_card(card, self.path)
+            yield parsed_card(card, self.path, self.connection.declared.cards)
 
     def profiles_without_curves(self) -> list[dict[str, Any]]:
         """Return the cards of queries without the curves of their scores, which are long."""
-        return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM profiles ORDER BY id"))
+        return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM queries ORDER BY id"))
 
     def card(self, profile: int) -> dict[str, Any]:
         """Return the card of one profile, or query."""
@@ -154,24 +153,24 @@ class RunFile:
 
     def set_card(self, profile: int, card: dict[str, Any]) -> None:
         """Store the card of one profile, or query, anew."""
-        self._hits.forget_limits()
+        self._hits.forget_cards()
         with self._transaction():
-            self.connection.execute("UPDATE profiles SET card = ? WHERE id = ?", (json.dumps(card), profile))
+            self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), profile))
 
     def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
         """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
         with self._transaction():
-            self.connection.execute("UPDATE profiles SET best = ? WHERE id = ?", (json.dumps(best), profile))
+            self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), profile))
 
     def best(self, profile: int) -> dict[str, Any] | None:
         """Return the best target of a profile, if it is known already."""
-        found = self.connection.execute("SELECT best FROM profiles WHERE id = ?", (profile,)).fetchone()
+        found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (profile,)).fetchone()
         best: dict[str, Any] | None = parsed(found[0], "a best target", self.path, BEST) if found else None
         return best
 
     def finished(self, profile: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a profile, in order."""
-        rows = self.connection.execute("SELECT first, last FROM batches WHERE profile = ? ORDER BY first", (profile,))
+        rows = self.connection.execute("SELECT first, last FROM batches WHERE query = ? ORDER BY first", (profile,))
         found = rows.fetchall()
         if any(first >= last for first, last in found) or any(a[1] > b[0] for a, b in itertools.pairwise(found)):
             raise DamagedRun(self.path, "its batches overlap")
@@ -186,12 +185,18 @@ class RunFile:
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
         """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
         packed = result.packed or pack_scores(result.scores.values, result.survivors)
+        result = replace(result, packed=packed)
         with self._transaction():
             self.connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob,
-                 packed.survivors, *(packed.n_passed or (None,) * 4), *result.n_wider),
-            )  # fmt: skip
+                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob),
+            )
+            for table in self.connection.declared.needed().of("batches"):
+                if (values := table.row(result)) is not None:
+                    marks = ", ".join("?" * len(values))
+                    self.connection.execute(
+                        f"INSERT INTO {table.name} VALUES (?, ?, {marks})", (result.profile, result.first, *values)
+                    )
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
@@ -211,11 +216,46 @@ class RunFile:
         with self._transaction():
             self._hits.keep_best(profile, n)
 
-    def n_wider(self) -> tuple[int, int]:
-        """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
-        sums = "SELECT sum(n_in_16_bits) AS n_in_16_bits, sum(n_in_32_bits) AS n_in_32_bits FROM batches"
-        found = self.connection.execute(sums).fetchone()
-        return found[0] or 0, found[1] or 0
+    def _own(self, name: str) -> EngineTable:
+        return {table.name: table for table in self.connection.declared.needed().tables}[name]
+
+    def own_batches(self, table: str, query: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield what a table of the engine says of the batches of a query, or of all: first and last row, its values.
+
+        Batches of which it says nothing are left out.
+        """
+        names = ", ".join(f"own.{name}" for name in self._own(table).names)
+        return iter(self.connection.execute(
+            f"SELECT first, last, {names} FROM batches JOIN {table} AS own USING (query, first)"
+            f" WHERE {'1' if query is None else f'query = {int(query)}'} ORDER BY query, first"
+        ))  # fmt: skip
+
+    def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""
+        names = self._own(table).names
+        with self._transaction():
+            self.connection.executemany(
+                f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows
+            )
+
+    def own(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of such a table."""
+        return self.connection.execute(
+            f"SELECT {', '.join(self._own(table).names)} FROM {table} ORDER BY number"
+        ).fetchall()
+
+    def add_alignment(self, name: str, facts: dict[str, Any], rows: Iterable[StoredRow]) -> int:
+        """Store an alignment of many rows, with plain data about it, and return its id."""
+        with self._transaction():
+            return write_alignment(self.connection, name, facts, rows)
+
+    def alignments(self) -> list[StoredAlignment]:
+        """Return the alignments of many rows, without their rows."""
+        return read_alignments(self.connection)
+
+    def alignment_rows(self, alignment: int) -> list[StoredRow]:
+        """Return the rows of an alignment by its id."""
+        return read_rows(self.connection, alignment)
 
     def make_temporary(self) -> None:
         """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
@@ -241,7 +281,7 @@ class RunFile:
     def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
         for first, last, packed in self.connection.execute(
-            "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
+            "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (profile,)
         ):
             yield first, last, unpack_scores(packed, first, last, self.path)
 
@@ -251,7 +291,7 @@ class RunFile:
         In bits, or in the unit that the card of a query names: the score of a pairwise search.
         """
         rows = self.connection.execute(
-            "SELECT bin, count FROM histogram WHERE profile = ? ORDER BY bin", (profile,)
+            "SELECT bin, count FROM histogram WHERE query = ? ORDER BY bin", (profile,)
         ).fetchall()
         table = np.array(rows, np.int64).reshape(-1, 2)
         card = self._hits.card(profile)
@@ -260,12 +300,12 @@ class RunFile:
 
     def n_hits(self, profile: int | None = None) -> int:
         """Return the number of reported hits, of one profile or of all."""
-        where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
+        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
     def rows_named(self, profile: int, name: str) -> list[int]:
         """Return the rows of the hits of a profile, or query, that have a name."""
-        question = "SELECT row FROM hits WHERE profile = ? AND name = ? ORDER BY row"
+        question = "SELECT hits.row FROM hits JOIN targets USING (row) WHERE query = ? AND name = ? ORDER BY hits.row"
         return [row for (row,) in self.connection.execute(question, (profile, name))]
 
     def hits(self, profile: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
@@ -275,9 +315,9 @@ class RunFile:
         P-value (falling score if scores decide what is significant), name, begin of the first domain and
         place in the input.
         """
-        where, values = ("WHERE profile = ?", (profile,)) if profile is not None else ("", ())
+        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
         ids = self.connection.execute(
-            f"SELECT id FROM hits {where} ORDER BY profile, sort_key DESC, tie, input_index LIMIT ? OFFSET ?",
+            f"SELECT id FROM hits {where} ORDER BY query, {ORDER} LIMIT ? OFFSET ?",
             (*values, limit, offset),
         ).fetchall()
         return self.hits_at([number for (number,) in ids])
@@ -294,36 +334,11 @@ class RunFile:
         """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
         return self._hits.n_reported(profile, row)
 
-    def funnel(self, profile: int) -> list[dict[str, Any]]:
-        """Return how many targets passed each stage so far: ``stage``, ``label``, ``passed``, ``expected``,
-        ``limit`` (P-value) and ``ran``."""
-        return funnel.funnel_of(self.connection, profile, self._hits.card(profile))
-
-    def survivors(
-        self,
-        profile: int,
-        stage: str,
-        rejected: bool = False,
-        limit: int = 1000,
-        offset: int = 0,
-        context: JobContext | None = None,
-    ) -> list[dict[str, Any]]:
-        """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
-
-        Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
-        ``pvalue`` and ``limit``. Names come from the sequence file; they are empty when it is not at hand any more.
-        """
-        card = self._hits.card(profile)
-        if card.get("origin") != "hmmer3":
-            return []
-        chosen = funnel.page(funnel.targets_at(self.connection, profile, card, stage, rejected), limit, offset)
-        if self._headers is None:
-            self._headers = HeaderReader(self, context)
-        return funnel.listed(card, stage, chosen, self._headers)
-
     def notes(self) -> dict[tuple[int, int], str]:
         """Return what users have written beside hits, by profile and row of the target."""
-        return notes.read_notes(self.connection)
+        older.show_first_note(self.connection)
+        found = self.connection.execute("SELECT query, row, text FROM notes")
+        return {(query, row): note for query, row, note in found}
 
     def add_message(self, kind: str, text: str) -> None:
         """Keep a warning or an error with the run."""
@@ -381,11 +396,13 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     try:
         connection = connect(path, "rwc", PATIENCE)
         connection.execute("PRAGMA journal_mode = WAL")
-        make_tables(connection)
+        spec = facts.get("spec") or {}
+        connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
+        make_tables(connection, connection.declared)
     except sqlite3.OperationalError as error:
         raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
     run = RunFile(path, connection)
-    run.set_facts(created=time.time(), **facts)
+    run.set_facts(**{"created": time.time(), "engine": connection.declared.engine, **facts})
     return run
 
 
@@ -409,14 +426,17 @@ def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -
     if version >= SCHEMA_VERSION:
         return
     try:
-        (upgrade if writable else show_as_new)(connection)
+        (older.upgrade if writable else older.show_as_new)(connection, connection.declared.needed())
+    except OptionError:
+        connection.close()
+        raise
     except sqlite3.Error as error:
         connection.close()
         raise (unwritable if writable else unreadable)(connection.path, error) from error
 
 
-def open_connection(path: Path) -> tuple[RunConnection, int]:
-    """Return a connection that one thread after the other may read with, and the version of the file.
+def open_connection(path: Path) -> RunConnection:
+    """Return a connection that one thread after the other may read with.
 
     Files of older versions look like new ones to it.
 
@@ -427,7 +447,7 @@ def open_connection(path: Path) -> tuple[RunConnection, int]:
     """
     connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
     _bring_up_to_date(connection, version, writable=False)
-    return connection, version
+    return connection
 
 
 def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
@@ -464,9 +484,9 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
         If the file cannot be written.
     """
     note = notes.one_line(text)
-    connection, _ = open_checked(path, "rw", patience)
+    connection, version = open_checked(path, "rw", patience)
     try:
-        notes.write_note(connection, profile, row, note)
+        notes.write_note(connection, version, profile, row, note)
     except sqlite3.DatabaseError as error:
         raise unwritable(path, error) from error
     finally:

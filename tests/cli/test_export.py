@@ -226,7 +226,7 @@ def test_outputs_that_cannot_be_are_refused(small_run: Path) -> None:
 def test_no_export_for_people_passes_control_characters_on(small_run: Path, what: str) -> None:
     name = "a\x1b[31mb\x9b\u202e\x07"
     with open_run(small_run, writable=True) as run, run.connection:
-        run.connection.execute("UPDATE hits SET name = ?1, accession = ?1, description = ?1", (name,))
+        run.connection.execute("UPDATE targets SET name = ?1, accession = ?1, description = ?1", (name,))
         run.set_card(0, {**run.card(0), "name": name, "accession": name, "description": name})
     text = written(small_run, what)
     assert escaped(text) == text
@@ -235,7 +235,7 @@ def test_no_export_for_people_passes_control_characters_on(small_run: Path, what
 
 def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
     with open_run(small_run, writable=True) as run, run.connection:
-        run.connection.execute("UPDATE hits SET name = '=1+2', accession = '-', description = '@SUM(A1)'")
+        run.connection.execute("UPDATE targets SET name = '=1+2', accession = '-', description = '@SUM(A1)'")
     plain, safe = written(small_run, "tsv").splitlines(), written(small_run, "tsv", safe_cells=True).splitlines()
     texts = ("target", "target_accession", "description")
     cells = [

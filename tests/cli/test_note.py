@@ -50,7 +50,7 @@ def test_what_makes_no_sense_is_told(small_run: Path, capsys: Told, words: list[
 
 def test_hits_of_one_name_are_not_mixed_up(small_run: Path, capsys: Told) -> None:
     with open_run(small_run, writable=True) as found:
-        found.connection.execute("UPDATE hits SET name = 'seq1'")
+        found.connection.execute("UPDATE targets SET name = 'seq1'")
         found.connection.commit()
     assert main(["note", str(small_run), "seq1", "x"]) == ExitCode.INPUT
     assert "2 hits are named seq1." in capsys.readouterr().err

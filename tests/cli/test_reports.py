@@ -60,7 +60,9 @@ def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytes
     assert main(["verify", str(kept_run)]) == 0
     assert "all equal" in capsys.readouterr().out
     with open_run(kept_run, writable=True) as run, run.connection:
-        run.connection.execute("UPDATE hits SET score = score + 0.001 WHERE name = 's3'")
+        run.connection.execute(
+            "UPDATE hits SET score = score + 0.001 WHERE row = (SELECT row FROM targets WHERE name = 's3')"
+        )
     assert main(["verify", "--sample", "100", str(kept_run)]) == ExitCode.DIFFERENT
     told = capsys.readouterr().out
     assert "1 difference." in told

@@ -462,4 +462,4 @@ def test_only_queries_that_were_searched_are_unmapped_in_sam(inputs: tuple[str, 
         records = [line.split("\t") for line in sam.read_text().splitlines() if line[0] != "@"]
         assert [record[:2] for record in records] == [[query, "4"] for query in queries]
         with open_run(run, writable=True) as found, found.connection:
-            found.connection.execute("DELETE FROM batches WHERE profile = 1")
+            found.connection.execute("DELETE FROM batches WHERE query = 1")

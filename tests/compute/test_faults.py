@@ -26,6 +26,7 @@ from clalign.databases.examples import load_examples
 from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7.funnel import survivors_at
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
@@ -199,7 +200,7 @@ class Listening(QuietContext):
 def content(run: RunFile) -> list[Any]:
     """Return everything that a run found."""
     scores = [score for _, _, values in run.scores(0) for score in values.tolist()]
-    return [scores, run.survivors(0, "all"), list(run.hits())]
+    return [scores, survivors_at(run, 0, "all"), list(run.hits())]
 
 
 Outcome = tuple[list[Any] | ClalignError, list[str], Counter[str]]

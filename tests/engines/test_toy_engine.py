@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from clalign.databases.loading import load_database
+from clalign.errors import DamagedRun, OptionError
 from clalign.runs.run_file import open_run
 
 TOY = Path(__file__).parent / "toy"
@@ -69,6 +74,40 @@ def test_a_run_is_continued(counted: Path) -> None:
     done = clalign("resume", str(counted))
     assert done.returncode == 0
     assert "complete already" in done.stderr
+
+
+OWN = """
+import sys, clalign
+from pathlib import Path
+from clalign.runs.run_file import open_run
+with open_run(Path(sys.argv[1])) as run:
+    for times, sequences in run.own("motif_times"):
+        print(times, sequences)
+"""
+
+
+def test_a_run_has_a_table_of_its_own(counted: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(TOY)}
+    command = [sys.executable, "-P", "-c", OWN, str(counted)]
+    said = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
+    found = Counter(expected().values())
+    assert {int(n): int(m) for n, m in (line.split() for line in said.splitlines()) if n != "0"} == found
+    with open_run(counted) as run, pytest.raises(OptionError, match="the engine motif, which is not installed"):
+        run.own("motif_times")
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["CREATE TABLE other_times (times INTEGER)", "CREATE TABLE motif_more (times INTEGER DEFAULT (random()))",
+     "CREATE VIEW motif_view AS SELECT 1", "CREATE TABLE motif_two (a INTEGER, b INTEGER AS (a * 2))"],
+)  # fmt: skip
+def test_a_table_that_no_engine_makes_is_refused(counted: Path, tmp_path: Path, script: str) -> None:
+    path = Path(shutil.copy(counted, tmp_path))
+    open_run(path).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(script)
+    with pytest.raises(DamagedRun):
+        open_run(path)
 
 
 def test_what_it_cannot_do_is_said(counted: Path) -> None:

@@ -20,6 +20,7 @@ from clalign.engines.engine import engine_named
 from clalign.engines.export import export
 from clalign.engines.pairwise import lists
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.execution import pace
@@ -197,7 +198,11 @@ def content(path: Path) -> dict[str, Any]:
     """Return what a run holds, apart from the ids of hits, the pieces and the times of its units."""
     with open_run(path) as run:
         numbers = range(run.n_profiles())
-        return {
+        of_filters = {}
+        if run.fact("engine") == "plan7":
+            of_filters["funnel"] = [funnel_of(run, number) for number in numbers]
+            of_filters["survivors"] = [survivors_at(run, number, "msv") for number in numbers]
+        return of_filters | {
             "cards": run.profiles(),
             "best": [run.best(number) for number in numbers],
             "hits": [repr(list(run.hits(number))) for number in numbers],
@@ -205,8 +210,6 @@ def content(path: Path) -> dict[str, Any]:
                 [v for _, _, values in run.scores(number) for v in values.tolist()] for number in (-1, *numbers)
             ],
             "histogram": [[part.tolist() for part in run.histogram(number)] for number in numbers],
-            "funnel": [run.funnel(number) for number in numbers],
-            "survivors": [run.survivors(number, "msv") for number in numbers],
             "cells": run.work_done()[0],
             "state": run.state,
         }

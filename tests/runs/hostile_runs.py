@@ -24,11 +24,12 @@ from typing import Any
 
 import clalign
 from clalign.databases.examples import load_examples
-from clalign.engines.engine import explain_in_run
+from clalign.engines.engine import engine_of, explain_in_run
 from clalign.engines.export import export, writers_of
 from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
+from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
@@ -44,7 +45,11 @@ VALUES: tuple[Any, ...] = (
     b"\x00\xff", "[" * 3000, BOMB, "9" * 5000,
 )  # fmt: skip
 
-TABLES = ("facts", "profiles", "batches", "histogram", "hits", "domains", "messages", "verifications")
+TABLES = (
+    "facts", "queries", "targets", "batches", "histogram", "hits", "parts", "messages", "verifications", "notes",
+    "alignments", "alignment_rows", "plan7_hits", "plan7_domains", "plan7_batches", "pairwise_alignments",
+    "pairwise_batches",
+)  # fmt: skip
 
 JSON_VALUES: tuple[Any, ...] = (
     None, "text", -5, 2**70, 1e308, float("nan"), float("inf"), True, [], [1, "a"], {}, {"a": {}}, "/dev/zero", "a\nb",
@@ -55,26 +60,26 @@ SCRIPTS = (
     " value FROM n) SELECT * FROM n",
     "DROP TABLE hits; CREATE VIEW hits AS SELECT 1 AS id",
     "DROP TABLE messages",
-    "DROP TABLE domains; CREATE VIRTUAL TABLE domains USING fts5(hit, number)",
-    "CREATE TRIGGER t AFTER UPDATE ON hits BEGIN DELETE FROM domains; END",
+    "DROP TABLE parts; CREATE VIRTUAL TABLE parts USING fts5(hit, number)",
+    "CREATE TRIGGER t AFTER UPDATE ON hits BEGIN DELETE FROM parts; END",
     "CREATE TABLE extra (a)",
     "ALTER TABLE hits ADD COLUMN more TEXT",
-    "ALTER TABLE hits ADD COLUMN twice INTEGER GENERATED ALWAYS AS (length * 2)",
+    "ALTER TABLE hits ADD COLUMN twice INTEGER GENERATED ALWAYS AS (score * 2)",
     "CREATE INDEX odd ON hits (abs(score))",
     "UPDATE batches SET last = last + 1000000000000",
     "UPDATE batches SET first = first - 1",
-    "INSERT INTO batches SELECT profile, first + 1, last, cells, seconds, device, scores, survivors, n_msv, n_bias,"
-    " n_viterbi, n_forward, n_in_16_bits, n_in_32_bits FROM batches LIMIT 1",
-    "UPDATE hits SET profile = profile + 5",
+    "INSERT INTO batches SELECT query, first + 1, last, cells, seconds, device, scores FROM batches LIMIT 1",
+    "UPDATE hits SET query = query + 5",
     "UPDATE hits SET row = row + 1000000",
-    "DELETE FROM profiles",
-    "UPDATE profiles SET id = id + 3",
-    "DELETE FROM domains",
+    "DELETE FROM queries",
+    "UPDATE queries SET id = id + 3",
+    "DELETE FROM parts",
     "DELETE FROM facts",
-    "UPDATE domains SET ali_start = ali_end + 5",
-    "UPDATE domains SET model = model || 'A'",
-    "UPDATE domains SET states = ''",
-    "UPDATE domains SET hmm_end = 2000000000",
+    "DELETE FROM targets",
+    "UPDATE parts SET target_start = target_end + 5",
+    "UPDATE parts SET query_text = query_text || 'A'",
+    "UPDATE parts SET states = ''",
+    "UPDATE parts SET query_end = 2000000000",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = -7",
 )
@@ -176,7 +181,7 @@ def cases(path: Path, n_flipped: int = 60) -> list[Case]:
                 words = f"UPDATE OR REPLACE {table} SET {column} = ?"
                 found.append(Case(f"{table}.{column} = {str(value)[:20]!r}", sql(words, value)))
     documents = [("facts", "value", "name", *row) for row in connection.execute("SELECT name, value FROM facts")]
-    documents += [("profiles", "card", "id", *row) for row in connection.execute("SELECT id, card FROM profiles")][:1]
+    documents += [("queries", "card", "id", *row) for row in connection.execute("SELECT id, card FROM queries")][:1]
     connection.close()
     for table, column, key, number, text in documents:
         words = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"
@@ -196,9 +201,12 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     def each_hit() -> None:
         with open_run(path) as run:
             for number in range(len(run.profiles())):
-                list(run.hits(number)), run.histogram(number), run.funnel(number), run.best(number)
-                list(run.scores(number)), run.survivors(number, "msv", True)
-            run.messages(), run.verifications(), run.notes(), run.work_done(), run.n_wider()
+                list(run.hits(number)), run.histogram(number), run.best(number), list(run.scores(number))
+                if engine_of(run).name == "plan7":
+                    funnel_of(run, number), survivors_at(run, number, "msv", True)
+            for alignment in run.alignments():
+                run.alignment_rows(alignment.id)
+            run.messages(), run.verifications(), run.notes(), run.work_done()
 
     def verify() -> None:
         with open_run(path, writable=True) as run:
@@ -207,7 +215,8 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
     def resume() -> None:
         with open_run(path, writable=True) as run:
-            for table in ("batches", "histogram", "hits", "domains"):
+            declared = [table.name for table in run.connection.declared.tables]
+            for table in ("batches", "histogram", "targets", "hits", "parts", *declared):
                 run.connection.execute(f"DELETE FROM {table}")
             run.connection.commit()
             if "queries" in (run.fact("spec") or {}):

@@ -117,10 +117,10 @@ def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: py
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("hits", "score", "many"), ("hits", "length", -1), ("hits", "description", None),
-        ("hits", "name", None), ("hits", "name", "a\nb"),
-        ("hits", "evalue", float("inf")), ("domains", "ali_end", 2**40), ("domains", "states", "MXM"),
-        ("domains", "model", b"\xff"), ("profiles", "card", "[" * 100_000), ("profiles", "card", "{}"),
+        ("hits", "score", "many"), ("targets", "length", -1), ("targets", "description", None),
+        ("targets", "name", None), ("targets", "name", "a\nb"),
+        ("hits", "evalue", float("inf")), ("parts", "target_end", 2**40), ("parts", "states", "MXM"),
+        ("parts", "query_text", b"\xff"), ("queries", "card", "[" * 100_000), ("queries", "card", "{}"),
     ],
 )  # fmt: skip
 def test_values_of_another_kind_are_told(
@@ -137,14 +137,14 @@ def test_values_of_another_kind_are_told(
 @pytest.mark.parametrize("annotation", ["consensus", "reference", "structure"])
 def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path], annotation: str) -> None:
     path = copied("hmmer3")
-    HOSTILE.sql(f"UPDATE profiles SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
+    HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
     with pytest.raises(DamagedRun, match=f"{annotation} of a card"), open_run(path) as run:
         run.profiles()
 
 
 def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path = copied("pairwise")
-    HOSTILE.sql("UPDATE domains SET hit = hit + 1000")(path)
+    HOSTILE.sql("UPDATE parts SET hit = hit + 1000")(path)
     with pytest.raises(DamagedRun, match="no alignment"):
         export(path, "text", tmp_path / "out")
 
@@ -153,7 +153,7 @@ def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_pat
 def test_what_a_card_may_lack_may_be_null(copied: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     path = copied(kind)
     for key in ("bin", "unit", "report_score"):
-        HOSTILE.sql(f"UPDATE profiles SET card = json_set(card, '$.histogram_{key}', NULL)")(path)
+        HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.histogram_{key}', NULL)")(path)
     with open_run(path) as run:
         assert run.histogram(0)[1].sum() > 0
     export(path, "text", tmp_path / "out")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clalign.errors import InputError, OptionError, OutputError, RunBusy
 from clalign.runs import connection as door
-from clalign.runs.notes import LONGEST, OF_HIT, show_notes
+from clalign.runs.notes import LONGEST, OF_HIT
 from clalign.runs.run_file import SCHEMA_VERSION, create_run, open_run, write_note
 
 
@@ -22,7 +23,8 @@ def tables(path: Path) -> set[str]:
 
 
 def put_hit(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO hits (profile, row, name, score) VALUES (0, 7, 'seven', 1.0)")
+    connection.execute("INSERT INTO targets VALUES (7, 'seven', '', '', 30)")
+    connection.execute("INSERT INTO hits (query, row, score) VALUES (0, 7, 1.0)")
     connection.commit()
 
 
@@ -40,7 +42,16 @@ def notes_of(path: Path) -> dict[tuple[int, int], str]:
         return run.notes()
 
 
-def test_the_table_comes_with_the_first_note(path: Path) -> None:
+def test_a_note_comes_and_no_words_are_none(path: Path) -> None:
+    assert notes_of(path) == {}
+    assert write_note(path, 0, 7, "") == ""
+    assert notes_of(path) == {}
+    write_note(path, 0, 7, "a fragment")
+    assert notes_of(path) == {(0, 7): "a fragment"}
+
+
+def test_the_table_comes_with_the_first_note_of_an_older_version(older_run: Callable[..., Path]) -> None:
+    path = older_run("sw_dna") / "done.clalign"
     assert "notes" not in tables(path)
     assert notes_of(path) == {}
     assert write_note(path, 0, 7, "") == ""
@@ -75,19 +86,25 @@ def test_a_note_that_is_too_long_changes_nothing(path: Path) -> None:
 def test_readers_that_were_open_before_see_it(path: Path) -> None:
     with open_run(path) as run:
         assert run.notes() == {}
-        show_notes(run.connection)
         assert run.connection.execute(f"SELECT {OF_HIT} FROM hits").fetchall() == [(None,)]
         write_note(path, 0, 7, "new")
         assert run.notes() == {(0, 7): "new"}
-        show_notes(run.connection)
         assert run.connection.execute(f"SELECT {OF_HIT} FROM hits").fetchall() == [("new",)]
 
 
+def test_readers_of_an_older_version_that_were_open_before_see_it(older_run: Callable[..., Path]) -> None:
+    path = older_run("sw_dna") / "done.clalign"
+    with open_run(path) as run:
+        assert run.notes() == {}
+        write_note(path, 0, 7, "new")
+        assert run.notes() == {(0, 7): "new"}
+
+
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
-def test_a_file_of_an_older_version_keeps_it(path: Path, version: int) -> None:
+def test_a_file_of_an_older_version_keeps_it(older_run: Callable[..., Path], version: int) -> None:
     """Nothing of the note depends on what later versions added, so the program that made it still reads the file."""
+    path = older_run("hmm2search", version) / "done.clalign"
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {version}")
     before = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'hits'").fetchone()
     connection.close()
     write_note(path, 0, 7, "old, but good")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,12 @@ import pytest
 from clalign.cli import main
 from clalign.engines.engine import engine_of
 from clalign.engines.export import export
+from clalign.engines.pairwise.tables import n_wider
+from clalign.engines.plan7.funnel import funnel_of, survivors_at
+from clalign.runs.pages import HitQuery, sort_keys
 from clalign.runs.run_file import SCHEMA_VERSION, open_run, write_note
 from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import ALL_PROFILES, SORTS, HitPages, HitQuery
+from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
 
 ARCHIVES = sorted(path.stem for path in Path(__file__).with_name("older").glob("*.zip"))
 
@@ -25,47 +27,12 @@ OLDER = [(name, 3) for name in ARCHIVES] + [("hmmsearch", 2), ("hmmscan", 2), ("
 
 QUICK = (("hmm2search", 1), ("hmmsearch", 3), ("sw_dna", 3))
 
-ADDED = {
-    3: {
-        "batches": "n_in_16_bits n_in_32_bits",
-        "domains": "strand identical positive gaps gap_residues",
-    },
-    2: {
-        "batches": "survivors n_msv n_bias n_viterbi n_forward",
-        "hits": "sort_key tie log_pvalue included expected n_regions n_clustered n_overlaps n_envelopes msv"
-        " bias_filter viterbi forward",
-        "domains": "log_pvalue accuracy",
-    },
-}
-"""Columns that came with a version."""
-
 
 @pytest.fixture
-def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def unpacked(older_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what unpacks the files of a kind of run, as of a version, into the current folder."""
-
-    def unpack(name: str, version: int = 3) -> Path:
-        with zipfile.ZipFile(Path(__file__).parent / "older" / f"{name}.zip") as archive:
-            archive.extractall(tmp_path)
-        for path in tmp_path.glob("*.clalign"):
-            make_older(path, version)
-        return tmp_path
-
     monkeypatch.chdir(tmp_path)
-    return unpack
-
-
-def make_older(path: Path, version: int) -> None:
-    connection = sqlite3.connect(path)
-    for newer in range(3, version, -1):
-        if newer == 2:
-            connection.execute("DROP INDEX hits_by_row")
-        for table, columns in ADDED[newer].items():
-            for column in columns.split():
-                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.commit()
-    connection.close()
+    return older_run
 
 
 def version_of(path: Path) -> int:
@@ -95,16 +62,21 @@ def content(path: Path) -> dict[str, Any]:
         queries = range(run.n_profiles())
         said = {
             "cards": run.profiles(), "hits": list(run.hits()), "state": run.state, "messages": run.messages(),
-            "checks": run.verifications(), "notes": run.notes(), "work": run.work_done(), "wider": run.n_wider(),
+            "checks": run.verifications(), "notes": run.notes(), "work": run.work_done(),
             "best": [run.best(number) for number in queries], "ranges": [run.finished(number) for number in queries],
-            "funnel": [run.funnel(number) for number in queries], "spec": run.fact("spec"),
-            "survivors": [run.survivors(number, "viterbi") for number in queries],
+             "spec": run.fact("spec"),
             "counts": [np.stack(run.histogram(number)).tolist() for number in queries],
             "scores": [[scores.tolist() for _, _, scores in run.scores(number)] for number in queries],
         }  # fmt: skip
+        if engine_of(run).name == "pairwise":
+            said["wider"] = n_wider(run)
+        else:
+            said["funnel"] = [funnel_of(run, number) for number in queries]
+            said["survivors"] = [survivors_at(run, number, "viterbi") for number in queries]
+    conditions = parse_filter("len>100 -kinase").conditions
     for query in (ALL_PROFILES, 0):
-        for sort in (None, *SORTS):
-            pages = HitPages(HitQuery(path, query, parse_filter("len>100 -kinase"), sort=sort))
+        for sort in (None, *sort_keys(path)):
+            pages = HitPages(HitQuery(path, query, conditions, sort=sort))
             said[f"{query} by {sort}"] = pages.rows(0, 1000)
             pages.close()
     return said

@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from clalign.databases.cache import lock_folder
+from clalign.engines.pairwise.tables import n_wider
+from clalign.engines.plan7.domain_limits import DomainLimits
+from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
+from clalign.runs.alignments import StoredAlignment, StoredRow
 from clalign.runs.batches import unpack_survivors
 from clalign.runs.hit_rows import HITS_AT_ONCE
-from clalign.runs.limits import DomainLimits
 from clalign.runs.run_file import (
     APPLICATION_ID,
     SCHEMA_VERSION,
@@ -27,7 +30,6 @@ from clalign.runs.run_file import (
     open_run,
     pack_scores,
 )
-from clalign.runs.schema import _ADDED
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, PairFacts, Scores, Survivors
 from clalign.values.profiles import IMPOSSIBLE
@@ -238,8 +240,8 @@ def test_a_run_of_version_1_is_read(old_run: Path) -> None:
     with open_run(old_run) as run:
         assert list(run.hits()) == expected
         assert [values.tolist() for _, _, values in run.scores(0)] == [[5000, 7000, IMPOSSIBLE]]
-        assert [stage["stage"] for stage in run.funnel(0)] == ["all", "reported"]
-        assert run.survivors(0, "msv") == []
+        assert [stage["stage"] for stage in funnel_of(run, 0)] == ["all", "reported"]
+        assert survivors_at(run, 0, "msv") == []
     assert old_run.read_bytes() == before, "reading leaves it alone"
 
 
@@ -249,10 +251,8 @@ def test_the_cards_of_version_1_are_read_once(old_run: Path) -> None:
         run.connection.set_trace_callback(asked.append)
         assert [found.is_included for found in run.hits_at([1, 2, 1])] == [False, True, False]
         assert [found.is_included for found in run.hits_at([2])] == [True]
-        assert 1 <= sum("card FROM profiles" in question for question in asked) <= 2, "whatever the number of hits"
+        assert 1 <= sum("card FROM" in question for question in asked) <= 2, "whatever the number of hits"
         run.connection.set_trace_callback(None)
-        run.set_card(0, {**run.card(0), "include_score": 8.0})
-        assert [found.is_included for found in run.hits_at([1, 2])] == [False, False]
 
 
 def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
@@ -266,32 +266,54 @@ def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
         assert run.n_reported(0, 0) == 3
 
 
-@pytest.fixture
-def run_of_version_2(run: RunFile) -> Path:
-    """A run file as version 2 wrote it: without what is known of pairs."""
-    run.add_batch(batch(0, [5000, 7000], (hit(0, 5.0, 9), hit(1, 7.0, 3))))
-    for table, columns in _ADDED[3].items():
-        for column in columns:
-            run.connection.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
-    run.connection.execute("PRAGMA user_version = 2")
-    run.connection.commit()
-    return run.path
-
-
-def test_a_run_of_version_2_is_read_and_goes_on(run_of_version_2: Path) -> None:
-    with open_run(run_of_version_2) as again:
-        assert list(again.hits()) == [hit(1, 7.0, 3), hit(0, 5.0, 9)]
-        assert again.n_wider() == (0, 0)
+def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     pair = PairFacts(-1, 2, 3, 1, 4)
-    aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(replace(DOMAIN, states="MMIDD", pair=pair),))
-    with open_run(run_of_version_2, writable=True) as again:
-        again.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
-        found = next(again.hits())
-        assert found.domains == aligned.domains
+    part = replace(DOMAIN, states="MMIDD", evalue=math.nan, pair=pair)
+    aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
+    with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
+        card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
+        run.set_profiles([card | {"origin": "pairwise", "strands": ["plus"], "statistics_words": ""}])
+        run.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
+        found = next(run.hits())
+        assert found.domains[0].pair == pair
         assert found.domains[0].cigar == "2M1D2I"
         assert math.isnan(found.evalue)
-        assert again.n_wider() == (3, 1)
-        assert again.connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+        assert n_wider(run) == (3, 1)
+
+
+def test_alignments_of_many_rows_come_back(run: RunFile) -> None:
+    rows = [StoredRow("a", 3, 6, "A-CG"), StoredRow("b", 0, 4, "ACCG"), StoredRow("a", 9, 10, "--C-")]
+    first = run.add_alignment("globins", {"score": 1.5, "method": "annealed"}, rows)
+    second = run.add_alignment("nothing", {}, [])
+    with open_run(run.path) as again:
+        assert again.alignments() == [
+            StoredAlignment(first, "globins", {"score": 1.5, "method": "annealed"}),
+            StoredAlignment(second, "nothing", {}),
+        ]
+        assert again.alignment_rows(first) == rows
+        assert again.alignment_rows(second) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["DELETE FROM alignment_rows WHERE number = 0", "UPDATE alignment_rows SET text = 'A' WHERE number = 1",
+     "UPDATE alignment_rows SET start = 7", "UPDATE alignment_rows SET name = NULL"],
+)  # fmt: skip
+def test_a_damaged_alignment_of_many_rows_is_told(run: RunFile, damage: str) -> None:
+    number = run.add_alignment("two", {}, [StoredRow("a", 0, 2, "AC"), StoredRow("b", 1, 3, "CA")])
+    run.connection.execute(damage)
+    with pytest.raises(DamagedRun):
+        run.alignment_rows(number)
+
+
+def test_targets_are_kept_once_and_go_with_their_last_hit(run: RunFile) -> None:
+    run.set_profiles([CARD, CARD])
+    run.add_batch(batch(0, [5000, 7000], (hit(0, 5.0, 9), hit(1, 7.0, 3))), [(1, hit(1, 6.0, 3))])
+    question = "SELECT row, name FROM targets ORDER BY row"
+    assert run.connection.execute(question).fetchall() == [(0, "s0"), (1, "s1")]
+    run.keep_best(0, 0)
+    assert run.connection.execute(question).fetchall() == [(1, "s1")]
+    assert [found.name for found in run.hits()] == ["s1"]
 
 
 def test_the_first_hits_are_kept_and_others_take_their_place(run: RunFile) -> None:
@@ -300,7 +322,7 @@ def test_the_first_hits_are_kept_and_others_take_their_place(run: RunFile) -> No
     assert [found.name for found in run.hits()] == ["s2", "s1"]
     run.set_hits(0, (hit(0, 5.0, 9),))
     assert list(run.hits()) == [hit(0, 5.0, 9)]
-    assert run.connection.execute("SELECT count(*) FROM domains").fetchone()[0] == 1
+    assert run.connection.execute("SELECT count(*) FROM parts").fetchone()[0] == 1
 
 
 def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
@@ -340,7 +362,7 @@ def test_survivors_come_back(run: RunFile) -> None:
     )
     run.add_batch(replace(batch(0, [1, 2, 3]), survivors=kept))
     blob, *counts = run.connection.execute(
-        "SELECT survivors, n_msv, n_bias, n_viterbi, n_forward FROM batches"
+        "SELECT survivors, n_msv, n_bias, n_viterbi, n_forward FROM plan7_batches"
     ).fetchone()
     again = unpack_survivors(blob, 0, 2**28, run.path)
     for name in ("rows", "msv", "bias", "viterbi", "forward", "reached"):

@@ -15,6 +15,7 @@ from clalign.cli import parser_of
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.engines.engine import engine_named
+from clalign.engines.plan7.funnel import funnel_of
 from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
@@ -123,7 +124,7 @@ def check(case: Path, device: Device, tmp_path: Path) -> None:
     files = profile_path(stored["profile"]), sequence_path(stored["sequences"])
     with searched(tmp_path / "run.clalign", stored["options"], files, device) as run:
         hits = list(run.hits(0))
-        funnel = [stage["passed"] for stage in run.funnel(0)]
+        funnel = [stage["passed"] for stage in funnel_of(run, 0)]
     assert [hit.name for hit in hits] == [row[0] for row in stored["hits"]]
     wrong = [(hit.name, hit_differences(hit, row[1:])) for hit, row in zip(hits, stored["hits"], strict=True)]
     assert [found for found in wrong if found[1]] == []

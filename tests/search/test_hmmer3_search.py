@@ -23,6 +23,7 @@ from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
+from clalign.engines.plan7.funnel import funnel_of, pvalues_of, survivors_at
 from clalign.engines.plan7.hmmer3_search import _demand_agreement
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.profile_search import run_search
@@ -34,7 +35,6 @@ from clalign.errors import Cancelled, DeviceError, InputError, OptionError, Work
 from clalign.execution import pace
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
-from clalign.runs.funnel import pvalues_of
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.stages.hmmer3.filters import FILTERS
 from clalign.values.alphabets import AMINO, encode
@@ -78,8 +78,8 @@ def content(run: RunFile, profile: int = 0) -> dict[str, Any]:
         "hits": list(run.hits(profile)),
         "scores": [int(v) for _, _, values in run.scores(profile) for v in values],
         "histogram": [list(part) for part in run.histogram(profile)],
-        "funnel": run.funnel(profile),
-        "survivors": run.survivors(profile, "msv"),
+        "funnel": funnel_of(run, profile),
+        "survivors": survivors_at(run, profile, "msv"),
         "best": run.best(profile),
     }
 
@@ -142,13 +142,16 @@ def test_stopped_and_continued(
 def test_the_survivors_are_those_of_the_funnel(tmp_path: Path) -> None:
     spec = SearchSpec(str(GLOBINS), str(ODD), f1=0.3, f2=0.2, f3=0.05, evalue=1e-40)
     with searched(tmp_path / "run.clalign", spec) as run:
-        funnel = {stage["stage"]: stage for stage in run.funnel(0)}
+        funnel = {stage["stage"]: stage for stage in funnel_of(run, 0)}
         stages = list(funnel)
         assert stages == ["all", "msv", "bias", "viterbi", "forward", "reported"]
         for before, stage in itertools.pairwise(stages):
-            passed, rejected = run.survivors(0, stage, limit=-1), run.survivors(0, stage, rejected=True, limit=-1)
+            passed, rejected = (
+                survivors_at(run, 0, stage, limit=-1),
+                survivors_at(run, 0, stage, rejected=True, limit=-1),
+            )
             assert len(passed) == funnel[stage]["passed"]
-            scored = len(run.survivors(0, "all", limit=-1)) if before == "all" else funnel[before]["passed"]
+            scored = len(survivors_at(run, 0, "all", limit=-1)) if before == "all" else funnel[before]["passed"]
             assert len(passed) + len(rejected) == scored
             if stage != "reported":
                 assert all(target["pvalue"] <= target["limit"] for target in passed)
@@ -156,10 +159,10 @@ def test_the_survivors_are_those_of_the_funnel(tmp_path: Path) -> None:
             assert all(target["name"] and target["length"] for target in [*passed, *rejected])
         assert funnel["all"]["passed"] == 28, "records without residues are counted"
         assert funnel["msv"]["expected"] == pytest.approx(0.3 * 28)
-        scores = [target["msv"] for target in run.survivors(0, "msv")]
+        scores = [target["msv"] for target in survivors_at(run, 0, "msv")]
         assert scores == sorted(scores, reverse=True)
-        assert run.survivors(0, "msv", limit=2, offset=1) == run.survivors(0, "msv")[1:3]
-        assert run.survivors(0, "all", rejected=True) == []
+        assert survivors_at(run, 0, "msv", limit=2, offset=1) == survivors_at(run, 0, "msv")[1:3]
+        assert survivors_at(run, 0, "all", rejected=True) == []
 
 
 def test_names_of_survivors_are_gone_with_the_sequences(tmp_path: Path) -> None:
@@ -167,7 +170,7 @@ def test_names_of_survivors_are_gone_with_the_sequences(tmp_path: Path) -> None:
     targets.write_text(BUILT.read_text())
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets))) as run:
         targets.write_text(">other\nMKV\n")
-        gone = run.survivors(0, "msv")
+        gone = survivors_at(run, 0, "msv")
         assert gone
         assert all((target["name"], target["length"]) == ("", None) for target in gone)
 
@@ -195,7 +198,7 @@ def test_records_that_hmmer3_refuses(tmp_path: Path) -> None:
     assert "--skip_bad" in refused.value.hint
     context = Watching()
     with searched(tmp_path / "skipped.clalign", replace(spec, skip_bad=True), context) as run:
-        assert run.funnel(0)[0]["passed"] == run.fact("n_targets") == 5
+        assert funnel_of(run, 0)[0]["passed"] == run.fact("n_targets") == 5
         assert not {"bad", "other"} & {hit.name for hit in run.hits(0)}
         assert len([text for text in context.warnings if "bad" in text and "other" in text]) == 1
     targets.write_text(f"{good}>dots are fine\nMK.V_L~*\n>same length\nMKVLLAW\n")
@@ -225,7 +228,7 @@ def test_digits_are_left_out_with_a_warning(tmp_path: Path) -> None:
     context = Watching()
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets)), context) as run:
         assert [text for text in context.warnings if "Digits" in text and "HMMER3" in text]
-        assert run.funnel(0)[0]["passed"] == 28
+        assert funnel_of(run, 0)[0]["passed"] == 28
 
 
 def test_a_target_that_is_too_long_is_left_out(tmp_path: Path) -> None:
@@ -253,7 +256,7 @@ def test_a_target_of_stops_is_no_hit(device: Device, tmp_path: Path) -> None:
     with create_run(tmp_path / "run.clalign") as run:
         run_search(run, spec, lambda wish: device, QuietContext())
         assert {hit.name for hit in run.hits(0)} <= {"ends"}
-        assert run.funnel(0)[1]["passed"] == 4
+        assert funnel_of(run, 0)[1]["passed"] == 4
 
 
 def test_profiles_that_lack_something(tmp_path: Path) -> None:
@@ -332,7 +335,7 @@ def test_verify_on_the_reference(tmp_path: Path) -> None:
         assert result["differing"] == 0
         assert result["checked"] == 4
         run.connection.execute("UPDATE hits SET raw = raw + 1 WHERE id = 1")
-        run.connection.execute("UPDATE domains SET ali_start = ali_start + 1 WHERE hit = 2")
+        run.connection.execute("UPDATE parts SET target_start = target_start + 1 WHERE hit = 2")
         result = verify_run(run, [1, 2, 3], 0, REFERENCE, QuietContext())
         assert (result["checked"], result["differing"]) == (3, 2)
 
@@ -340,7 +343,7 @@ def test_verify_on_the_reference(tmp_path: Path) -> None:
 @pytest.mark.parametrize("f1", [0.0, 1e-40])
 def test_verify_knows_that_an_overflow_passes_every_limit(tmp_path: Path, f1: float) -> None:
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(BUILT), f1=f1)) as run:
-        assert np.isposinf([row["msv"] for row in run.survivors(0, "msv")]).any()
+        assert np.isposinf([row["msv"] for row in survivors_at(run, 0, "msv")]).any()
         assert verify_run(run, None, 2, pick_device("cpu"), QuietContext())["details"] == []
 
 
@@ -449,7 +452,7 @@ def test_without_a_target_to_score_there_is_an_empty_answer(
     path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)
     with searched(path, spec) as run:
         assert list(run.hits()) == []
-        assert [step["passed"] for step in run.funnel(0)] == [0] * len(run.funnel(0))
+        assert [step["passed"] for step in funnel_of(run, 0)] == [0] * len(funnel_of(run, 0))
     export(path, "text", tmp_path / "text")
     text = (tmp_path / "text").read_text()
     assert text.count("[No hits detected that satisfy reporting thresholds]") == (1 if direction == "search" else 2)

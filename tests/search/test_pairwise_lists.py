@@ -59,7 +59,9 @@ def test_listed_pairs(bases: tuple[Path, Path], tmp_path: Path) -> None:
     listed.write_text("# query, target\nq2\trelated2\nq0\tother\n\nq0\trelated0\nq0\tother\n")
     context = Watching()
     with search(bases, tmp_path / "a.clalign", context=context, pair_list=str(listed), strand="both") as run:
-        rows = run.connection.execute("SELECT profile, name, input_index FROM hits ORDER BY input_index").fetchall()
+        rows = run.connection.execute(
+            "SELECT query, name, input_index FROM hits JOIN targets USING (row) ORDER BY input_index"
+        ).fetchall()
         assert rows == [(2, "related2", 0), (0, "other", 1), (0, "related0", 2)]
         strands = {hit.name: hit.domains[0].pair.strand for hit in run.hits() if hit.domains[0].pair}
         assert strands == {"related2": 1, "related0": 1, "other": -1}

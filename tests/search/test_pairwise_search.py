@@ -301,8 +301,8 @@ def test_verify_finds_equal_and_wrong_numbers(bases: tuple[Path, Path], device: 
         value = verify_pairwise(run, None, 1000, REFERENCE, QuietContext())
         assert (value["checked"], value["differing"]) == (3 * run.fact("n_targets"), 0)  # no pair is computed twice
         with run.connection:
-            run.connection.execute("UPDATE domains SET raw = raw + 1 WHERE hit = 1")
-            run.connection.execute("UPDATE domains SET states = 'M' || states WHERE hit = 2")
+            run.connection.execute("UPDATE parts SET raw = raw + 1 WHERE hit = 1")
+            run.connection.execute("UPDATE parts SET states = 'M' || states WHERE hit = 2")
         value = verify_pairwise(run, [1, 2, 3], 0, REFERENCE, QuietContext())
         assert (value["checked"], value["differing"]) == (3, 2)
         assert "computed again" in value["details"][0]

@@ -60,8 +60,8 @@ def test_everything_equal(run: RunFile) -> None:
     [
         "UPDATE hits SET raw = raw + 1 WHERE id = 1",
         "UPDATE hits SET score = score + 0.001 WHERE id = 1",
-        "UPDATE domains SET ali_end = ali_end - 1 WHERE hit = 1",
-        "UPDATE domains SET states = 'I' || states WHERE hit = 1",
+        "UPDATE parts SET target_end = target_end - 1 WHERE hit = 1",
+        "UPDATE parts SET states = 'I' || states WHERE hit = 1",
     ],
 )
 def test_a_planted_difference_is_found(run: RunFile, damage: str) -> None:
@@ -200,7 +200,7 @@ def test_the_command_says_that_the_user_stopped_it(
 def test_nothing_checked_is_no_success(
     run: RunFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for table in ("hits", "domains", "batches", "histogram"):
+    for table in ("hits", "parts", "batches", "histogram"):
         run.connection.execute(f"DELETE FROM {table}")
     run.set_facts(state="stopped")
     value = verify_run(run, None, 50, REFERENCE, QuietContext())
@@ -246,13 +246,13 @@ def cpu() -> Device:
 
 
 LOSSES = {
-    "a hit": ("DELETE FROM hits WHERE id = 1", "DELETE FROM domains WHERE hit = 1"),
-    "all hits": ("DELETE FROM hits", "DELETE FROM domains"),
-    "a counter": ("UPDATE batches SET n_forward = n_forward - 1",),
+    "a hit": ("DELETE FROM hits WHERE id = 1", "DELETE FROM parts WHERE hit = 1"),
+    "all hits": ("DELETE FROM hits", "DELETE FROM parts"),
+    "a counter": ("UPDATE plan7_batches SET n_forward = n_forward - 1",),
     "the histogram": ("UPDATE histogram SET count = count + 1 WHERE rowid = 1",),
-    "a name": ("UPDATE hits SET name = 'other' WHERE id = 2",),
+    "a name": ("UPDATE targets SET name = 'other' WHERE row = (SELECT row FROM hits WHERE id = 2)",),
     "an E-value": ("UPDATE hits SET evalue = evalue * 2 WHERE id = 2",),
-    "a path": ("UPDATE domains SET states = 'I' || states WHERE hit = 2",),
+    "a path": ("UPDATE parts SET states = 'I' || states WHERE hit = 2",),
 }
 
 
@@ -275,11 +275,12 @@ def test_lost_survivors_are_found(copied: RunFile, cpu: Device, what: str) -> No
     _, _, values = next(copied.scores(0))
     values = np.where(values > IMPOSSIBLE, np.minimum(values, -5000), values) if "scores" in what else values
     none = Survivors(np.empty(0, np.int64), *[np.empty(0, np.float32)] * 4, np.empty(0, np.uint8))
+    scores, *passed = stored(values, none)
+    copied.connection.execute("UPDATE batches SET scores = ?", (scores,))
     copied.connection.execute(
-        "UPDATE batches SET scores = ?, survivors = ?, n_msv = ?, n_bias = ?, n_viterbi = ?, n_forward = ?",
-        stored(values, none),
+        "UPDATE plan7_batches SET survivors = ?, n_msv = ?, n_bias = ?, n_viterbi = ?, n_forward = ?", passed
     )
-    for table in ("hits", "domains", "histogram"):
+    for table in ("hits", "parts", "histogram"):
         copied.connection.execute(f"DELETE FROM {table}")
     copied.connection.executemany("INSERT INTO histogram VALUES (0, ?, ?)", pack_scores(values, none).bins)
     copied.connection.commit()

@@ -89,7 +89,7 @@ def test_a_run_that_numbered_them_goes_on_as_it_began(
         assert [card["number"] for card in cards[2:]] == [2, 3, 4, 5, 6]
         assert run.n_hits(0) == 0
         assert run.n_hits(1) > 0
-        run.connection.execute("DELETE FROM profiles WHERE id = 6")
+        run.connection.execute("DELETE FROM queries WHERE id = 6")
         with pytest.raises(DamagedRun, match="it has 6 queries"):
             verify_pairwise(run, None, 9, REFERENCE, QuietContext())
 

@@ -123,7 +123,7 @@ def test_the_funnel_follows_a_running_search(
     qtbot: Any, funnel: FunnelView, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_run(page.run.path, writable=True) as run:
-        run.connection.execute("UPDATE batches SET n_msv = 29")
+        run.connection.execute("UPDATE plan7_batches SET n_msv = 29")
         run.connection.commit()
     page.run.note_change()
     qtbot.waitUntil(lambda: funnel.rows[1].passed.text() == "29", timeout=30000)

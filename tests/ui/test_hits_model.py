@@ -8,10 +8,11 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from clalign.runs.pages import HitQuery, sort_keys
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import SORTS, HitPages, HitQuery
+from clalign.ui.models.hit_pages import HitPages
 from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.views.hits_table import HitsTable
@@ -38,6 +39,12 @@ def model(unwatched_model: HitsModel) -> Iterator[HitsModel]:
     tester.deleteLater()
 
 
+CARD = {
+    "name": "p", "accession": "", "description": "", "length": 3, "alphabet": "amino", "origin": "hmmer2",
+    "consensus": "acg", "reference": "", "structure": "", "cutoffs": {}, "calibration": None, "facts": {},
+}  # fmt: skip
+
+
 def scores(model: HitsModel) -> list[float]:
     return [model.row_at(place).score for place in range(model.n_shown)]
 
@@ -53,7 +60,7 @@ def test_the_first_order_is_by_falling_score(model: HitsModel) -> None:
 def test_every_order_sorts_all_rows(qtbot: Any, unwatched_model: HitsModel) -> None:
     model = unwatched_model
     ids = {model.row_at(place).id for place in range(200)}
-    for key in sorted(SORTS):
+    for key in sort_keys(model.query.path):
         model.set_order(key, False)
         settled(qtbot, model)
         first = [model.row_at(place) for place in range(200)]
@@ -129,16 +136,19 @@ def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "many.clalign"
-    create_run(path, spec={}).close()
+    with create_run(path, spec={}) as run:
+        run.set_profiles([CARD])
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(
         f"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {MANY})"
-        " INSERT INTO hits (profile, row, input_index, name, accession, description, length, score, bias, evalue,"
-        " raw, n_domains, best_score, best_evalue)"
-        " SELECT 0, i, i, printf('SEQ_%07d', (i * 7919) % 1000003), printf('A%07d', i),"
-        " CASE i % 50 WHEN 0 THEN 'protein kinase' ELSE 'a protein of some other family' END, 50 + (i * 31) % 2000,"
-        " ((i * 104729) % 1000003) / 4000.0, 0.1, i * 1e-6, i, 1, 10.0, i * 1e-6 FROM n"
+        " INSERT INTO targets SELECT i, printf('SEQ_%07d', (i * 7919) % 1000003), printf('A%07d', i),"
+        " CASE i % 50 WHEN 0 THEN 'protein kinase' ELSE 'a protein of some other family' END, 50 + (i * 31) % 2000"
+        " FROM n"
+    )
+    connection.execute(
+        "INSERT INTO hits SELECT row + 1, 0, row, row, ((row * 104729) % 1000003) / 4000.0, 0.1, row * 1e-6, row, 1,"
+        " 10.0, row * 1e-6, '', ((row * 104729) % 1000003) / 4000.0, NULL, NULL, 1 FROM targets"
     )
     connection.commit()
     connection.close()
@@ -153,7 +163,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"sort": "evalue"},
         {"sort": "length", "descending": True},
         {"sort": "name"},
-        {"filter": parse_filter('E<0.5 len>200 "kinase"')},
+        {"conditions": parse_filter('E<0.5 len>200 "kinase"').conditions},
         {"least_score": 100.0},
     ],
     ids=["plain", "evalue", "length", "name", "filter", "threshold"],
@@ -170,7 +180,7 @@ def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
     descending = query.get("descending", column == "score")
     assert values == sorted(values, reverse=descending)
     assert 0 < n_rows <= MANY
-    assert (n_rows < MANY) == bool({"filter", "least_score"} & set(query))
+    assert (n_rows < MANY) == bool({"conditions", "least_score"} & set(query))
 
 
 def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:

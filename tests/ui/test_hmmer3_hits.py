@@ -9,13 +9,14 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 
+from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import open_run
 from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.engines.plan7.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from clalign.ui.engines.plan7.layout import as_fasta, lay_out
 from clalign.ui.models.alignment_layout import Line, as_text, confidence, node_at
-from clalign.ui.models.hit_pages import HitPages, HitQuery
+from clalign.ui.models.hit_pages import HitPages
 from clalign.ui.models.hit_table import NO_DOMAIN
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader

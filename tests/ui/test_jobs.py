@@ -26,7 +26,7 @@ def search_job(folder: Path, name: str = "run") -> dict[str, Any]:
 
 def hits_of(path: str) -> list[tuple[Any, ...]]:
     with open_run(Path(path)) as run:
-        return run.connection.execute("SELECT row, score, evalue, n_domains FROM hits ORDER BY row").fetchall()
+        return run.connection.execute("SELECT row, score, evalue, n_parts FROM hits ORDER BY row").fetchall()
 
 
 def test_a_job_ends_with_what_it_found(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:

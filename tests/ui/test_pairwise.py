@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import PairRow
+from clalign.runs.pages import HitQuery
 from clalign.ui.engines.pairwise import dot_plot, histogram
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
@@ -20,7 +21,7 @@ from clalign.ui.engines.pairwise.layout import lay_out_pair, pair_fasta
 from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, reason_not_to_compare
 from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment_layout import as_text
-from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages, HitQuery
+from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.scripts import as_command, as_python

@@ -39,8 +39,8 @@ def hostile(tmp_path: Path, made_run: Callable[..., Path]) -> Path:
     with open_run(path, writable=True) as run, run.connection:
         card = run.card(0)
         run.set_card(0, {**card, "name": image, "accession": image, "description": image})
-        run.connection.execute("UPDATE hits SET name = ?, accession = ?, description = ?", (image,) * 3)
-        run.connection.execute("UPDATE profiles SET name = ?", (image,))
+        run.connection.execute("UPDATE targets SET name = ?, accession = ?, description = ?", (image,) * 3)
+        run.connection.execute("UPDATE queries SET name = ?", (image,))
     return path
 
 

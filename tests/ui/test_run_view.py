@@ -28,7 +28,7 @@ def view(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
 
 def test_the_summary_counts_what_is_significant(qtbot: Any, view: RunView) -> None:
     with open_run(view.path) as run:
-        n = run.connection.execute("SELECT count(*) FROM hits WHERE profile = 0 AND score >= 10").fetchone()[0]
+        n = run.connection.execute("SELECT count(*) FROM hits WHERE query = 0 AND score >= 10").fetchone()[0]
     assert view.summary().startswith(f"{n} significant · {200 - n} more reported")
     assert "Made-up GPU" in view.summary()
     assert view.title == "made x made"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from clalign.runs.notes import OF_HIT
+from clalign.runs.pages import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class FilterWords:
     Attributes
     ----------
     fields : dict
-        Words of the filter box and the SQL that they mean.
+        Words of the filter box and the keys of the values that they mean, see `clalign.runs.pages`.
     known : str
         The words, for people.
     hint : str
@@ -44,8 +45,6 @@ HIT_WORDS = FilterWords(
     'Filter: text, "a phrase", -without, E<1e-5, score>20, domains>1, note:word',
 )
 
-TEXT_COLUMNS = ("description", "name", "accession")
-
 _TERM = re.compile(
     r"""\s*(?:
         (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
@@ -59,24 +58,23 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HitFilter:
-    """A filter as SQL.
+    """What the filter box lets through.
 
     Attributes
     ----------
-    where : str
-        Condition on the columns of ``hits``; empty if everything passes.
-    values : tuple
-        For its question marks.
+    conditions : tuple of Condition
+        All must hold.
     problem : str
         What could not be understood; empty if everything was.
     """
 
-    where: str = ""
-    values: tuple[float | str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     problem: str = ""
 
 
-PROFILE_COLUMN = "(SELECT name FROM profiles WHERE profiles.id = hits.profile)"
+_OPERATORS: dict[str, Literal["<", "<=", "=", ">=", ">"]] = {
+    "<": "<", "<=": "<=", "≤": "<=", "=": "=", ">=": ">=", "≥": ">=", ">": ">"
+}  # fmt: skip
 
 
 def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HIT_WORDS) -> HitFilter:
@@ -92,13 +90,11 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
         They are looked for in the name of the profile too.
     words : FilterWords
     """
-    columns = (*TEXT_COLUMNS, PROFILE_COLUMN) if with_profiles else TEXT_COLUMNS
-    conditions: list[str] = []
-    values: list[float | str] = []
+    conditions: list[Condition] = []
     for term in _TERM.finditer(text.strip()):
         if term["field"]:
-            column = words.fields.get(term["field"].lower())
-            if column is None:
+            key = words.fields.get(term["field"].lower())
+            if key is None:
                 return HitFilter(problem=f"“{term['field']}” is not known here. Known: {words.known}.")
             try:
                 number = float(term["number"])
@@ -106,21 +102,15 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
                     raise ValueError
             except ValueError:
                 return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
-            operator = {"≤": "<=", "≥": ">="}.get(term["op"], term["op"])
-            conditions.append(f"{column} {operator} ?")
-            values.append(number)
-            continue
-        if term["not_noted"] is not None:
+            conditions.append(Condition(key, _OPERATORS[term["op"]], number))
+        elif term["not_noted"] is not None:
             noted = term["noted_phrase"] or term["noted"] or ""
-            conditions.append(f"{'NOT ' * bool(term['not_noted'])}(coalesce({OF_HIT}, '') LIKE ? ESCAPE '\\')")
-            values.append(f"%{_escaped(noted)}%" if noted else "_%")
-            continue
-        phrase, negated = _phrase(term)
-        if phrase:
-            anywhere = " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns)
-            conditions.append(f"{'NOT ' * negated}({anywhere})")
-            values += [f"%{_escaped(phrase)}%"] * len(columns)
-    return HitFilter(" AND ".join(conditions), tuple(values))
+            conditions.append(Condition("note", "has", noted, bool(term["not_noted"])))
+        else:
+            phrase, is_negated = _phrase(term)
+            if phrase:
+                conditions.append(Condition("any text" if with_profiles else "text", "has", phrase, is_negated))
+    return HitFilter(tuple(conditions))
 
 
 def _phrase(term: re.Match[str]) -> tuple[str, bool]:
@@ -128,7 +118,3 @@ def _phrase(term: re.Match[str]) -> tuple[str, bool]:
         return term["quoted"], bool(term["minus"])
     word = term["word"] or ""
     return (word[1:], True) if len(word) > 1 and word.startswith("-") else (word, False)
-
-
-def _escaped(phrase: str) -> str:
-    return re.sub(r"([\\%_])", r"\\\1", phrase)

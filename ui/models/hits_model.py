@@ -15,11 +15,12 @@ from PySide6.QtGui import QColor
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import unreadable
+from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitQuery, HitRow
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 from .reader import Reader
 
@@ -83,7 +84,7 @@ class HitsModel(QAbstractTableModel):
     @property
     def is_filtered(self) -> bool:
         """Whether a filter or a threshold hides hits."""
-        return bool(self.query.filter.where) or self.query.least_score is not None
+        return bool(self.query.conditions) or self.query.least_score is not None
 
     @property
     def is_busy(self) -> bool:
@@ -113,7 +114,7 @@ class HitsModel(QAbstractTableModel):
         """Filter by the text of the filter box; what cannot be understood changes nothing."""
         parsed = parse_filter(text, self.query.profile == ALL_PROFILES, self.table.words)
         if not parsed.problem:
-            self._ask(replace(self.query, filter=parsed))
+            self._ask(replace(self.query, conditions=parsed.conditions))
         return parsed
 
     def set_least_score(self, score: float | None) -> None:
@@ -122,7 +123,7 @@ class HitsModel(QAbstractTableModel):
             self._ask(replace(self.query, least_score=score))
 
     def set_order(self, sort: str | None, descending: bool) -> None:
-        """Sort by a key of `hit_pages.SORTS`, or by None for the original order."""
+        """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
         self._ask(replace(self.query, sort=sort, descending=descending))
 
     def refresh(self) -> None:

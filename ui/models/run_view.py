@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
+from clalign.runs.pages import count_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.specs import Spec
@@ -22,7 +23,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from .alignment_layout import Layout
 from .histogram import Histogram, finite, read_histogram
-from .hit_pages import ALL_PROFILES, HitRow, count_hits
+from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 from .reader import Reader

@@ -12,6 +12,7 @@ ENGINE = Engine(
         "commands": "clalign.engines.pairwise.commands:COMMANDS",
         "spec": "clalign.engines.pairwise.spec:PairwiseSpec",
         "load": "clalign.engines.pairwise.search:PairwiseWork.loaded",
+        "runs": "clalign.engines.pairwise.tables:RUNS",
         "source": "clalign.engines.pairwise.export:PairSource",
         "writers": "clalign.engines.pairwise.export:WRITERS",
         "verify": "clalign.engines.pairwise.verify:verify_pairwise",

@@ -15,6 +15,7 @@ from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import n_wider
 from clalign.errors import ClalignError, InputError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats.pairwise_rows import PairRow
@@ -109,7 +110,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         write_lines(stream, ["//"])
     if not spec.is_pairs:
         n_targets = len(source.cards) * run.fact("n_targets")
-        wider = run.n_wider()
+        wider = n_wider(run)
         write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.origin.partial, spec.top))
     write_lines(stream, [PARTIAL if source.origin.partial else "# [ok]"])
     return count

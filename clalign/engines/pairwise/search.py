@@ -36,6 +36,7 @@ from clalign.engines.pairwise.query import (
     statistics_at_end,
 )
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import n_wider
 from clalign.execution.job import Task, compute_run
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
@@ -153,7 +154,7 @@ class PairwiseWork:
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""
-        in_16_bits, in_32_bits = self.task.run.n_wider()
+        in_16_bits, in_32_bits = n_wider(self.task.run)
         return {
             "n_queries": len(self.inputs.query_rows), "n_in_16_bits": in_16_bits, "n_in_32_bits": in_32_bits,
         }  # fmt: skip

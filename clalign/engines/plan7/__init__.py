@@ -17,6 +17,7 @@ ENGINE = Engine(
         "commands": "clalign.engines.plan7.commands:COMMANDS",
         "spec": "clalign.engines.plan7.spec:SearchSpec",
         "load": "clalign.engines.plan7.profile_search:ProfileWork.loaded",
+        "runs": "clalign.engines.plan7.tables:RUNS",
         "source": "clalign.engines.plan7.export_source:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
         "verify": "clalign.engines.plan7.verify:verify_run",

@@ -13,6 +13,7 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
+from clalign.engines.plan7.funnel import STAGES, in_sentence
 from clalign.engines.plan7.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.hmmer3_search import Candidate, Hmmer3Search
@@ -23,7 +24,6 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import LONGEST, targets_of
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
-from clalign.runs.funnel import STAGES, in_sentence
 from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_text as text
 from clalign.engines.plan7.export_source import Query, Source, hits, queries, sides, target_widths
+from clalign.engines.plan7.funnel import FILTERS, funnel_of, survivors_of
 from clalign.formats.tables import Card
-from clalign.runs.funnel import FILTERS, survivors_of
 from clalign.values.hits import Hit
 
 FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
@@ -27,7 +27,7 @@ def write_hmmer3_head(source: Source, stream: TextIO) -> None:
 def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
     count = _write_hits(source, stream, query)
-    found = {row["stage"]: row for row in source.run.funnel(query.number)}
+    found = {row["stage"]: row for row in funnel_of(source.run, query.number)}
     report = source.run.fact("database") or {}
     _, cells, seconds = source.keys.work_of(query.number)
     n_residues = report.get("n_residues", 0) - source.cards[query.number].get("left_out_residues", 0)
@@ -46,7 +46,7 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
     write_hmmer3_head(source, stream)
     passed = _passed_by_row(source)
     n_nodes = sum(card["length"] for card in source.cards)
-    limits = [next((row["limit"] for row in source.run.funnel(0) if row["stage"] == s), None) for s in FILTERS]
+    limits = [next((row["limit"] for row in funnel_of(source.run, 0) if row["stage"] == s), None) for s in FILTERS]
     count = 0
     for query in queries(source, every=True):
         count += _write_hits(source, stream, query)
@@ -112,7 +112,7 @@ def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:
     counts = np.zeros((len(FILTERS), report.get("n_sequences", 0)), np.int32)
     for number, card in enumerate(source.cards):
         if card["origin"] == "hmmer3":
-            table = survivors_of(source.run.connection, number)
+            table = survivors_of(source.run, number)
             for stage in range(len(FILTERS)):
                 counts[stage, table.rows[table.reached > stage]] += 1
     return counts

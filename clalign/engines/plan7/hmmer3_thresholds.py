@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clalign.engines.plan7.domain_limits import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
-from clalign.runs.limits import DomainLimits
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import FilterLimits
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings

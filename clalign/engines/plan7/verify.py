@@ -20,6 +20,8 @@ from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, read_again
+from clalign.engines.plan7.contradictions import of_filters
+from clalign.engines.plan7.funnel import FILTERS, survivors_of
 from clalign.engines.plan7.hmmer2_search import Hmmer2Search
 from clalign.engines.plan7.hmmer3_search import FORWARD_SHARE, Hmmer3Search
 from clalign.engines.plan7.preparing import prepare_search
@@ -30,7 +32,6 @@ from clalign.errors import Cancelled, OptionError
 from clalign.execution.units import Scored
 from clalign.jobs import JobContext, building
 from clalign.runs.contradictions import contradictions
-from clalign.runs.funnel import FILTERS, survivors_of
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -176,7 +177,9 @@ def _contradictions(
     yield from other_copy(database, reread)
     for number in range(n_profiles):
         is_done = run.state == "done"
-        yield from contradictions(run.connection, number, run.card(number), len(database), is_done, context.check)
+        yield from contradictions(
+            run.connection, number, run.card(number), len(database), is_done, context.check, of_filters(run, number)
+        )
 
 
 def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
@@ -226,7 +229,7 @@ def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
     every, values = every[values > IMPOSSIBLE], values[values > IMPOSSIBLE]
     near = every[np.argsort(-values.astype(np.int64), kind="stable")]
     if run.card(number).get("origin") == "hmmer3":
-        passed = survivors_of(run.connection, number)
+        passed = survivors_of(run, number)
         near = passed.rows[np.lexsort([-np.nan_to_num(passed.forward, nan=-np.inf), -passed.reached.astype(int)])]
     return drawn_rows(run, number, near, every, sample)
 
@@ -293,7 +296,7 @@ def _check_others(
 ) -> Iterator[tuple[int, list[str]]]:
     """Compute sequences that are no hits again, all the way; yield how many were checked, and what differs."""
     kept = dict(_kept_scores(run, number, rows))
-    passed = survivors_of(run.connection, number) if isinstance(search, Hmmer3Search) else None
+    passed = survivors_of(run, number) if isinstance(search, Hmmer3Search) else None
     at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
     for start in range(0, len(rows), at_once):
         context.check()

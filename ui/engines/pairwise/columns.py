@@ -13,7 +13,6 @@ from ... import formatting
 from ...models.hit_filter import FilterWords
 from ...models.hit_pages import HitRow, Span
 from ...models.hit_table import Hits, TableKind, sets_of, shown
-from ...models.pair_values import PAIR_VALUES
 
 _SAM = str.maketrans("ID", "DI")
 
@@ -84,12 +83,12 @@ PAIR_WORDS = FilterWords(
         "score": "raw",
         "len": "length",
         "length": "length",
-        "id": PAIR_VALUES["identity"],
-        "identity": PAIR_VALUES["identity"],
-        "pos": PAIR_VALUES["positives"],
-        "gaps": PAIR_VALUES["gaps"],
-        "cov": PAIR_VALUES["query_coverage"],
-        "tcov": PAIR_VALUES["target_coverage"],
+        "id": "identity",
+        "identity": "identity",
+        "pos": "positives",
+        "gaps": "gaps",
+        "cov": "query_coverage",
+        "tcov": "target_coverage",
     },
     "E, bits, score, id, pos, gaps, cov, tcov, len",
     'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, cov>80, tcov>80, len>200, note:word',

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clalign.engines.plan7.funnel import funnel_of, in_sentence, survivors_at
 from clalign.jobs import JobContext
-from clalign.runs.funnel import in_sentence
 from clalign.runs.run_file import open_run
 
 from ... import formatting
@@ -76,7 +76,7 @@ TIPS = {
 def read_funnel(path: Path, profile: int) -> list[FunnelStep]:
     """Read how many sequences passed each stage so far."""
     with open_run(path) as run:
-        return funnel_steps(run.funnel(profile))
+        return funnel_steps(funnel_of(run, profile))
 
 
 def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
@@ -199,4 +199,4 @@ def read_survivors(
 ) -> list[Row]:
     """Read the sequences that passed a stage, or that it rejected, the best first."""
     with open_run(path) as run:
-        return run.survivors(profile, stage, rejected, MOST_ROWS, context=context)
+        return survivors_at(run, profile, stage, rejected, MOST_ROWS, context=context)

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from clalign.engines.plan7.funnel import calibration_of as filter_calibration
+from clalign.engines.plan7.funnel import survivors_of
 from clalign.runs.batches import BIN
-from clalign.runs.funnel import calibration_of as filter_calibration
-from clalign.runs.funnel import survivors_of
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.evalues import (
     GumbelFit,
@@ -184,7 +184,7 @@ def _hmmer3_histogram(run: RunFile, profile: int, card: dict[str, Any], kind: Sc
     n_all = int(bins.sum())
     calibration = filter_calibration(card, kind)
     if kind == "forward":
-        scores = survivors_of(run.connection, profile).forward
+        scores = survivors_of(run, profile).forward
         places, bins = np.unique(np.floor(scores[np.isfinite(scores)] * 1000 / BIN), return_counts=True)
         left = places * (BIN / 1000)
         limit = hmmer3_tail_score(card["filter_limits"]["f3"], calibration)

@@ -12,6 +12,7 @@ ENGINE = Engine(
         "commands": "motif_engine.counting:COMMANDS",
         "spec": "motif_engine.counting:MotifSpec",
         "load": "motif_engine.counting:MotifWork.loaded",
+        "runs": "motif_engine.counting:RUNS",
         "source": "motif_engine.counting:MotifSource",
         "writers": "motif_engine.counting:WRITERS",
     },

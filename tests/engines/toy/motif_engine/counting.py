@@ -20,12 +20,19 @@ from clalign.errors import OptionError
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored
+from clalign.runs.declarations import Declaration, EngineTable
 from clalign.values.alphabets import encode
 from clalign.values.hits import Hit, Scores
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 from clalign.values.specs import INPUT, REPORT, Spec, option
 
 Codes = npt.NDArray[np.uint8]
+
+
+TIMES = EngineTable(name="motif_times", columns="times place, sequences count")
+"""How many sequences have the motif so many times."""
+
+RUNS = Declaration(engine="motif", tables=(TIMES,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,11 @@ class MotifWork:
         )  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
-        """Nothing more."""
+        """Count how often each count is, in a table of the engine; nothing more is told."""
+        run = self.task.run
+        if not run.own(TIMES.name):
+            times, sequences = run.histogram(0)
+            run.add_own(TIMES.name, zip(times.astype(int).tolist(), sequences.tolist(), strict=True))
         return {}
 
 

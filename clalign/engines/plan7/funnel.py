@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.runs.batches import unpack_scores, unpack_survivors
-from clalign.runs.connection import RunConnection
+from clalign.engines.plan7.tables import BATCHES
+from clalign.jobs import JobContext
+from clalign.runs.batches import unpack_survivors
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.runs.targets import HeaderReader
 from clalign.values.evalues import LEAST_NORMAL, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Survivors
 from clalign.values.profiles import IMPOSSIBLE, Calibration
@@ -62,20 +66,18 @@ def limit_of(card: Card, stage: str) -> float:
     return float(limits[{"msv": "f1", "bias": "f1", "viterbi": "f2", "forward": "f3"}[stage]])
 
 
-def funnel_of(connection: RunConnection, profile: int, card: Card) -> list[dict[str, Any]]:
-    """Return for each stage how many targets passed it so far and how many are expected to by chance.
+def funnel_of(run: RunFile, profile: int) -> list[dict[str, Any]]:
+    """Return how many targets of a profile passed each stage so far: ``stage``, ``label``, ``passed``, ``expected`` (by
+    chance), ``limit`` (P-value) and ``ran``.
 
     HMMER2 has no filters.
     """
-    found = connection.execute(
-        "SELECT coalesce(sum(last - first), 0) AS count, coalesce(sum(n_msv), 0) AS n_msv,"
-        " coalesce(sum(n_bias), 0) AS n_bias, coalesce(sum(n_viterbi), 0) AS n_viterbi,"
-        " coalesce(sum(n_forward), 0) AS n_forward FROM batches WHERE profile = ?",
-        (profile,),
-    ).fetchone()
-    n_reported = connection.execute("SELECT count(*) FROM hits WHERE profile = ?", (profile,)).fetchone()[0]
-    n_all = found[0] - n_left_out(connection, profile, card)
-    passed = dict(zip(STAGES, (n_all, *found[1:], n_reported), strict=True))
+    card = run.card(profile)
+    n_passed = np.zeros(len(FILTERS), np.int64)
+    for _, _, _, *counts in run.own_batches(BATCHES.name, profile):
+        n_passed += counts
+    n_all = sum(last - first for first, last in run.finished(profile)) - n_left_out(run, profile, card)
+    passed = dict(zip(STAGES, (n_all, *n_passed.tolist(), run.n_hits(profile)), strict=True))
     rows = []
     for stage, label in STAGES.items():
         is_filter = stage in FILTERS
@@ -102,20 +104,16 @@ def was_run(card: Card, stage: str) -> bool:
     return stage != "viterbi" or card["filter_limits"]["f2"] < 1.0
 
 
-def n_left_out(connection: RunConnection, profile: int, card: Card) -> int:
+def n_left_out(run: RunFile, profile: int, card: Card) -> int:
     """Return how many finished targets HMMER3 cannot search."""
     rows = np.sort(np.array(card.get("left_out") or [], np.int64))
-    ranges = connection.execute("SELECT first, last FROM batches WHERE profile = ?", (profile,)).fetchall()
-    return sum(int(np.searchsorted(rows, last) - np.searchsorted(rows, first)) for first, last in ranges)
+    return sum(int(np.searchsorted(rows, last) - np.searchsorted(rows, first)) for first, last in run.finished(profile))
 
 
-def survivors_of(connection: RunConnection, profile: int) -> Survivors:
+def survivors_of(run: RunFile, profile: int) -> Survivors:
     """Return what passed the first filter in all finished batches."""
-    blobs = connection.execute(
-        "SELECT first, last, survivors FROM batches WHERE profile = ? AND survivors IS NOT NULL ORDER BY first",
-        (profile,),
-    )
-    parts = [unpack_survivors(blob, first, last, connection.path) for first, last, blob in blobs]
+    blobs = run.own_batches(BATCHES.name, profile)
+    parts = [unpack_survivors(blob, first, last, run.path) for first, last, blob, *_ in blobs]
     kinds = (np.int64, np.float32, np.float32, np.float32, np.float32, np.uint8)
     names = ("rows", *FILTERS, "reached")
     columns = [
@@ -125,19 +123,18 @@ def survivors_of(connection: RunConnection, profile: int) -> Survivors:
     return Survivors(*columns)
 
 
-def targets_at(connection: RunConnection, profile: int, card: Card, stage: str, rejected: bool) -> Survivors:
+def targets_at(run: RunFile, profile: int, stage: str, rejected: bool) -> Survivors:
     """Return the targets that passed a stage, or came to it and were rejected, in falling order of their scores.
 
     Those that did not pass the first filter have a score in it and nothing else.
     """
-    table = survivors_of(connection, profile)
+    table = survivors_of(run, profile)
     if stage in ("all", "msv") and (rejected or stage == "all"):
-        others = _stopped_at_once(connection, profile, table.rows)
+        others = _stopped_at_once(run, profile, table.rows)
         table = others if stage == "msv" else _joined(table, others)
         chosen = np.full(len(table.rows), stage == "msv" or not rejected)
     elif stage == "reported":
-        hits = connection.execute("SELECT row FROM hits WHERE profile = ?", (profile,))
-        is_hit = np.isin(table.rows, np.fromiter((row for (row,) in hits), np.int64))
+        is_hit = np.isin(table.rows, HitQueries(run.connection).rows(profile))
         chosen = ~is_hit & (table.reached == len(FILTERS)) if rejected else is_hit
     else:
         level = FILTERS.index(stage) + 1
@@ -155,13 +152,10 @@ def _ranks(table: Survivors, stage: str) -> list[npt.NDArray[np.float32]]:
     return [getattr(table, "forward" if stage == "reported" else stage)]
 
 
-def _stopped_at_once(connection: RunConnection, profile: int, passed: npt.NDArray[np.int64]) -> Survivors:
+def _stopped_at_once(run: RunFile, profile: int, passed: npt.NDArray[np.int64]) -> Survivors:
     """Return the targets that did not pass the first filter."""
     rows, scores = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-    for first, last, blob in connection.execute(
-        "SELECT first, last, scores FROM batches WHERE profile = ? ORDER BY first", (profile,)
-    ):
-        values = unpack_scores(blob, first, last, connection.path)
+    for first, _, values in run.scores(profile):
         scored = np.flatnonzero(values > IMPOSSIBLE)
         rows.append(scored + first)
         scores.append((values[scored] / 1000.0).astype(np.float32))
@@ -201,6 +195,27 @@ def listed(card: Card, stage: str, table: Survivors, header: Header) -> list[dic
             | {"pvalue": None if np.isnan(pvalues[place]) else float(pvalues[place]), "limit": float(limits[place])}
         )
     return rows
+
+
+def survivors_at(
+    run: RunFile,
+    profile: int,
+    stage: str,
+    rejected: bool = False,
+    limit: int = 1000,
+    offset: int = 0,
+    context: JobContext | None = None,
+) -> list[dict[str, Any]]:
+    """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
+
+    Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
+    ``pvalue`` and ``limit``. Names come from the sequence file; they are empty when it is not at hand any more.
+    """
+    card = run.card(profile)
+    if card.get("origin") != "hmmer3":
+        return []
+    chosen = page(targets_at(run, profile, stage, rejected), limit, offset)
+    return listed(card, stage, chosen, HeaderReader(run, context))
 
 
 def page(table: Survivors, limit: int, offset: int) -> Survivors:

@@ -1,0 +1,140 @@
+"""What a run of pairs holds beside what every run does: what is known of an alignment besides its path; its cards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from clalign.runs.batches import BatchResult
+from clalign.runs.declarations import Card, Declaration, EngineTable
+from clalign.runs.plain_data import (
+    ALPHABET,
+    ANY_CARD,
+    count,
+    finite,
+    line,
+    not_negative,
+    one_of,
+    path_or_word,
+    place,
+    positive,
+    text,
+    truth,
+)
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Domain, Hit, PairFacts
+
+
+def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
+    pair = alignment.pair
+    if pair is None:
+        return None
+    return pair.strand, pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues
+
+
+def _read_alignment(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
+    if values[0] is not None:
+        fields["pair"] = PairFacts(*values)
+
+
+def _of_batch(result: BatchResult) -> tuple[Any, ...] | None:
+    return result.n_wider if any(result.n_wider) else None
+
+
+def order(card: Card, hit: Hit) -> tuple[float, str | None]:
+    """Put hits in the order of raw scores, unless these count for more in one pair than in another."""
+    return hit.score if card.get("is_adjusted") or not hit.domains else float(hit.raw), None
+
+
+def unsound(card: Card, hit: Hit) -> str | None:
+    """Return in words what a hit of a pair cannot lack; None if there is nothing."""
+    del card
+    if not hit.domains:
+        return "no alignment"
+    if any(math.isnan(hit.evalue) != math.isnan(alignment.evalue) for alignment in hit.domains):
+        return "E-values of some of its alignments only"
+    for pair in (alignment.pair for alignment in hit.domains):
+        if pair is None:
+            return "an alignment of a profile"
+        if None in (pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues):
+            return "an alignment of which not all is known"
+    return None
+
+
+def n_wider(run: RunFile) -> tuple[int, int]:
+    """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
+    found = [counts for _, _, *counts in run.own_batches(BATCHES.name)]
+    return sum(n for n, _ in found), sum(n for _, n in found)
+
+
+_IF_KNOWN = (None, finite)
+
+_STATISTICS = {
+    "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
+    "step": place, "length_adjustment": finite, "query_length": count, "search_space": not_negative, "words": text,
+    "n_fitted": count, "bits_of?": one_of("score", "rounded"),
+}  # fmt: skip
+
+_CARD = ANY_CARD | {
+    "target_alphabet?": ALPHABET, "strands": [text], "statistics?": _STATISTICS, "fitted?": _STATISTICS,
+    "statistics_words": text, "curve?": {"first": count, "counts": [finite]},
+}  # fmt: skip
+
+_SCORING = {
+    "matrix": path_or_word, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
+    "gap_first": place, "gap_next": place, "gaps_source": text, "mode": text,
+}  # fmt: skip
+
+ALIGNMENTS = EngineTable(
+    name="pairwise_alignments",
+    of="parts",
+    columns="strand sign?, identical place?, positive place?, gaps place?, gap_residues place?",
+    row=_of_alignment,
+    read=_read_alignment,
+    older="SELECT hit, number, strand, identical, positive, gaps, gap_residues FROM {domains} WHERE strand IS NOT NULL",
+)
+
+BATCHES = EngineTable(
+    name="pairwise_batches",
+    of="batches",
+    columns="n_in_16_bits count, n_in_32_bits count",
+    row=_of_batch,
+    older="SELECT profile AS query, first, n_in_16_bits, n_in_32_bits FROM {batches}"
+    " WHERE n_in_16_bits > 0 OR n_in_32_bits > 0",
+)
+
+
+def _best(expression: str) -> str:
+    """Return the SQL of a value of the best alignment of a hit."""
+    return (
+        f"(SELECT {expression} FROM parts JOIN pairwise_alignments USING (hit, number)"
+        " WHERE hit = hits.id AND number = 1)"
+    )
+
+
+_QUERY_LENGTH = "(SELECT length FROM queries WHERE queries.id = hits.query)"
+_IDENTITY = "100.0 * identical / length(states)"
+_POSITIVES = "100.0 * positive / length(states)"
+_QUERY_COVERAGE = f"100.0 * (query_end - query_start) / {_QUERY_LENGTH}"
+
+RUNS = Declaration(
+    engine="pairwise",
+    tables=(ALIGNMENTS, BATCHES),
+    cards={"pairwise": _CARD},
+    facts={"scoring": (None, _SCORING), "strands": [one_of("plus", "minus")]},
+    order=order,
+    unsound=unsound,
+    values={
+        "identity": _best(_IDENTITY),
+        "positives": _best(_POSITIVES),
+        "gaps": _best("gaps"),
+        "query_coverage": _best(_QUERY_COVERAGE),
+        "target_coverage": _best("100.0 * (target_end - target_start) / targets.length"),
+        "query_start": _best("query_start"),
+        "target_start": _best("target_start"),
+        "strand": _best("strand"),
+        "n_columns": _best("length(states)"),
+        "ranking": _best(f"{_QUERY_COVERAGE} / 2 + {_IDENTITY} / 4 + {_POSITIVES} / 4"),
+    },
+)
+"""The values are of the best alignment; shares are percents."""

@@ -1,0 +1,146 @@
+"""What a run of profiles holds beside what every run does: HMMER3's filters, estimates, envelopes; shapes of cards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from clalign.engines.plan7.domain_limits import DomainLimits
+from clalign.runs.batches import BatchResult
+from clalign.runs.declarations import Card, Declaration, EngineTable
+from clalign.runs.plain_data import ANY_CARD, any_number, count, each, finite, positive, size, text, truth
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
+
+_ESTIMATES = ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
+_FILTERS = ("msv", "bias_filter", "viterbi", "forward")
+
+
+def _of_hit(hit: Hit) -> tuple[Any, ...] | None:
+    said, scores = hit.estimates, hit.filters
+    if said is None and scores is None:
+        return None
+    estimates = (said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said else None
+    filters = (scores.msv, scores.bias, scores.viterbi, scores.forward) if scores else None
+    return *(estimates or (None,) * 5), *(filters or (None,) * 4)
+
+
+def _read_hit(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
+    said, filters = values[: len(_ESTIMATES)], values[len(_ESTIMATES) :]
+    fields["estimates"] = DomainEstimates(*said) if said[0] is not None else None
+    fields["filters"] = FilterScores(*filters) if filters[0] is not None else None
+
+
+def _of_domain(domain: Domain) -> tuple[Any, ...] | None:
+    if domain.accuracy is None and not domain.text.posterior and domain.envelope == domain.target_range:
+        return None  # HMMER2's
+    return *domain.envelope, domain.text.posterior, domain.accuracy
+
+
+def _read_domain(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
+    start, end, posterior, fields["accuracy"] = values
+    if start is not None and end is not None:
+        fields["envelope"] = start, end
+    fields["text"] = replace(fields["text"], posterior=posterior or "")
+
+
+def _of_batch(result: BatchResult) -> tuple[Any, ...] | None:
+    packed = result.packed
+    return (packed.survivors, *packed.n_passed) if packed is not None and packed.survivors is not None else None
+
+
+def order(card: Card, hit: Hit) -> tuple[float, str | None]:
+    """Put hits in the order of their scores, those of HMMER3 by P-value, unless scores decide what is significant."""
+    limits = DomainLimits.from_card(card)
+    if limits is None:
+        return hit.score, None
+    is_by_score = limits.sorts_by_score or hit.log_pvalue is None
+    return hit.score if is_by_score else -(hit.log_pvalue or 0.0), _tie(hit)
+
+
+def _tie(hit: Hit) -> str:
+    """Return what HMMER3 puts equal hits in order by: the name, then where the first domain begins.
+
+    A domain of a single residue comes last, as HMMER takes it for one of the other strand. No name holds a tabulator.
+    """
+    if not hit.domains:
+        return hit.name
+    start, end = hit.domains[0].target_range
+    return f"{hit.name}\t{int(end - start < 2)}{start:010d}"
+
+
+def unsound(card: Card, hit: Hit) -> str | None:
+    """Return in words what a hit of a profile cannot lack; None if there is nothing: all of it is written."""
+    said, is_hmmer3 = hit.estimates, card["origin"] == "hmmer3"
+    if is_hmmer3 and (hit.log_pvalue is None or said is None):
+        return "no P-value, or no estimates of its domains"
+    if said is not None and None in (said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes):
+        return "half of the estimates of its domains"
+    if is_hmmer3 and any(domain.log_pvalue is None or domain.accuracy is None for domain in hit.domains):
+        return "a domain without a P-value"
+    return None
+
+
+_GUMBEL = {"mu": finite, "lambda": positive}
+_PAIR = (None, [finite])
+
+_PROFILE = ANY_CARD | {
+    "consensus": text, "reference": (None, text), "structure": (None, text), "facts": each(text),
+    "cutoffs": {"ga?": _PAIR, "tc?": _PAIR, "nc?": _PAIR}, "calibration": (None, _GUMBEL), "left_out?": [count],
+    "left_out_residues?": count,
+}  # fmt: skip
+
+_HMMER3_PROFILE = _PROFILE | {
+    "calibration3": {"msv": _GUMBEL, "viterbi": _GUMBEL, "forward": {"tau": finite, "lambda": positive}},
+    "filter_limits": {"f1": any_number, "f2": any_number, "f3": any_number, "bias": truth},
+    "domain_limits?": {
+        "evalue": any_number, "score?": any_number, "inclusion_evalue": any_number, "inclusion_score?": any_number,
+        "n_targets?": size, "sorts_by_score": truth,
+    },
+}  # fmt: skip
+
+HITS = EngineTable(
+    name="plan7_hits",
+    of="hits",
+    columns="expected positive?, n_regions place?, n_clustered place?, n_overlaps place?, n_envelopes place?,"
+    " msv number?, bias_filter number?, viterbi number?, forward number?",
+    row=_of_hit,
+    read=_read_hit,
+    older=f"SELECT id AS hit, {', '.join((*_ESTIMATES, *_FILTERS))} FROM {{hits}}"
+    " WHERE expected IS NOT NULL OR msv IS NOT NULL",
+)
+
+DOMAINS = EngineTable(
+    name="plan7_domains",
+    of="parts",
+    columns="env_start place?, env_end place?, posterior text?, accuracy share?",
+    row=_of_domain,
+    read=_read_domain,
+    older="SELECT hit, number, env_start, env_end, posterior, accuracy FROM {domains}"
+    " WHERE accuracy IS NOT NULL OR posterior <> '' OR env_start <> ali_start OR env_end <> ali_end",
+)
+
+BATCHES = EngineTable(
+    name="plan7_batches",
+    of="batches",
+    columns="survivors blob, n_msv count, n_bias count, n_viterbi count, n_forward count",
+    row=_of_batch,
+    older="SELECT profile AS query, first, survivors, n_msv, n_bias, n_viterbi, n_forward FROM {batches}"
+    " WHERE survivors IS NOT NULL",
+)
+"""What passed the filters."""
+
+_OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit = hits.id"
+
+RUNS = Declaration(
+    engine="plan7",
+    tables=(HITS, DOMAINS, BATCHES),
+    cards={"hmmer2": _PROFILE, "hmmer3": _HMMER3_PROFILE},
+    order=order,
+    judge=DomainLimits.from_card,
+    unsound=unsound,
+    values={
+        **{name: name for name in (*_ESTIMATES, *_FILTERS)},
+        "env_start": f"(SELECT min(coalesce(env_start, target_start)) {_OF_DOMAINS})",
+        "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
+    },
+)

@@ -1,0 +1,79 @@
+"""Alignments of many rows in a run file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from clalign.errors import DamagedRun
+from clalign.runs.connection import RunConnection
+from clalign.runs.plain_data import parsed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One row of an alignment.
+
+    Attributes
+    ----------
+    name : str
+        Of the sequence.
+    start, stop : int
+        The part of the sequence that is aligned, 0-based and half open.
+    text : str
+        Its residues and gaps.
+    """
+
+    name: str
+    start: int
+    stop: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAlignment:
+    """An alignment of many rows; `facts` are plain data that the engine keeps with it."""
+
+    id: int
+    name: str
+    facts: dict[str, Any]
+
+
+def write_alignment(connection: RunConnection, name: str, facts: dict[str, Any], rows: Iterable[StoredRow]) -> int:
+    """Write an alignment, and return its id; the caller has opened a transaction."""
+    found = connection.execute("INSERT INTO alignments (name, facts) VALUES (?, ?)", (name, json.dumps(facts)))
+    number = int(found.lastrowid or 0)
+    connection.executemany(
+        "INSERT INTO alignment_rows VALUES (?, ?, ?, ?, ?, ?)",
+        ((number, place, row.name, row.start, row.stop, row.text) for place, row in enumerate(rows)),
+    )
+    return number
+
+
+def read_alignments(connection: RunConnection) -> list[StoredAlignment]:
+    """Return all alignments, without their rows."""
+    found = connection.execute("SELECT id, name, facts FROM alignments ORDER BY id")
+    return [StoredAlignment(n, name, parsed(facts, "an alignment", connection.path, dict)) for n, name, facts in found]
+
+
+def read_rows(connection: RunConnection, alignment: int) -> list[StoredRow]:
+    """Return the rows of an alignment, in their order.
+
+    Raises
+    ------
+    DamagedRun
+        If one is missing, ends before it begins, or has another length than the first.
+    """
+    rows = []
+    for place, (number, *said) in enumerate(
+        connection.execute(
+            "SELECT number, name, start, stop, text FROM alignment_rows WHERE alignment = ? ORDER BY number",
+            (alignment,),
+        )
+    ):
+        rows.append(row := StoredRow(*said))
+        if number != place or row.start > row.stop or len(row.text) != len(rows[0].text):
+            raise DamagedRun(connection.path, f"row {place + 1} of its alignment {alignment} is not whole")
+    return rows

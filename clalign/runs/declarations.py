@@ -1,0 +1,146 @@
+"""What an engine declares of its runs: tables of its own, shapes of its cards, the order of its hits.
+
+Rooms above tell where that is found (`clalign.runs.find_declaration`); here no engine is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from clalign import runs
+from clalign.errors import OptionError
+from clalign.runs.kinds import columns_of, sql_of
+from clalign.values.hits import Hit
+
+Card = dict[str, Any]
+
+KEYS = {"hits": "hit", "parts": "hit, number", "batches": "query, first", "": "number"}
+"""What a row of an engine's table is of, and the key that the row has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineTable:
+    """A table of an engine beside the others: for each hit, part or batch it has one row, or none.
+
+    Attributes
+    ----------
+    name : str
+        Begins with the name of the engine.
+    of : str
+        What its rows are of: ``hits``, ``parts``, ``batches``; empty where they are only numbered.
+    columns : str
+        Those besides its key, see `clalign.runs.kinds`; those of hits and parts may be missing.
+    row : callable
+        Returns the values that are written of a `Hit`, `Domain` or `BatchResult`; None for no row.
+    read : callable
+        Takes the fields of a `Hit` or `Domain` that is read, and the values; sets what they say.
+    older : str
+        SQL of the same rows, keys included, in the tables of version 3.
+    """
+
+    name: str
+    columns: str
+    of: Literal["hits", "parts", "batches", ""] = ""
+    row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
+    read: Callable[[dict[str, Any], tuple[Any, ...]], None] = lambda fields, values: None
+    older: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns besides its key."""
+        return list(columns_of(self.columns))
+
+    @property
+    def all_columns(self) -> str:
+        """Its columns with their kinds, the key first."""
+        return f"{', '.join(f'{column} count' for column in KEYS[self.of].split(', '))}, {self.columns}"
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes it."""
+        return sql_of(self.name, self.all_columns, KEYS[self.of])
+
+
+class Judge(Protocol):
+    """What lets a part of a hit be reported."""
+
+    @property
+    def n_targets(self) -> float | None:
+        """What conditional E-values count; None for the targets that are reported."""
+
+    def judgment(
+        self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool
+    ) -> tuple[float, bool, bool]:
+        """Return conditional E-value, whether a part is reported, and whether it is significant."""
+
+
+def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
+    """Put hits in the order of their scores."""
+    del card
+    return hit.score, None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What an engine declares of its runs.
+
+    Attributes
+    ----------
+    engine : str
+        Its name.
+    is_installed : bool
+        Whether it is at hand; of one that is not only the name is known, and its runs say what every run does.
+    tables : tuple of EngineTable
+    cards : mapping of str to object
+        Shapes of its cards by their ``origin``, see `clalign.runs.plain_data`.
+    facts : mapping of str to object
+        Shapes of facts that only its runs have.
+    order : callable
+        Returns of a card and a hit what hits stand in falling order of, and what equal ones stand in rising order of.
+    judge : callable
+        Returns of a card the `Judge` of the parts of its hits; None where they are judged when they are found.
+    unsound : callable
+        Returns in words what a hit cannot have or lack, given the card of its query; None if there is nothing.
+    values : mapping of str to str
+        SQL of what its hits can be sorted and filtered by, over its own tables and the others.
+    """
+
+    engine: str
+    is_installed: bool = True
+    tables: tuple[EngineTable, ...] = ()
+    cards: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
+    judge: Callable[[Card], Judge | None] = lambda card: None
+    unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, thing: str) -> list[EngineTable]:
+        """Return the tables whose rows are of hits, parts or batches."""
+        return [table for table in self.tables if table.of == thing]
+
+    def needed(self) -> Declaration:
+        """Return this, if the engine is at hand.
+
+        Raises
+        ------
+        OptionError
+            If it is not.
+        """
+        if not self.is_installed:
+            raise OptionError(
+                f"The run was made by the engine {self.engine}, which is not installed.",
+                "Install the package that has it.",
+            )
+        return self
+
+
+def declaration_of(engine: str, direction: str) -> Declaration:
+    """Return what the engine of a run declares; if it is not named, the direction of its spec tells which it is."""
+    try:
+        found: Declaration = runs.find_declaration(engine, direction)
+    except LookupError:
+        return Declaration(engine=engine, is_installed=False)
+    return found

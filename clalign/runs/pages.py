@@ -1,0 +1,192 @@
+"""Hits in a chosen order, paged: which of them a filter lets through, and how they are sorted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from clalign.runs.hit_rows import HitRows, joined
+from clalign.runs.notes import OF_HIT
+from clalign.runs.older import show_first_note
+from clalign.runs.run_file import open_connection, open_run
+from clalign.runs.schema import ORDER
+from clalign.values.hits import Hit
+
+ALL_QUERIES = -1
+"""In place of the number of a query: the hits of all of them, one sequence after the other."""
+
+QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
+TEXTS = ("description", "name", "accession")
+
+VALUES = {
+    **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
+    "n_domains": "n_parts",
+    **{name: f"{name} COLLATE NOCASE" for name in TEXTS},
+    "profile": f"{QUERY_NAME} COLLATE NOCASE",
+    "start": "(SELECT min(target_start) FROM parts WHERE parts.hit = hits.id)",
+    "model_start": "(SELECT min(query_start) FROM parts WHERE parts.hit = hits.id)",
+    "coverage": "(SELECT sum(query_end - query_start) FROM parts WHERE parts.hit = hits.id)",
+    "note": f"{OF_HIT} IS NULL, {OF_HIT} COLLATE NOCASE",
+}
+"""SQL of what the hits of every engine are sorted and filtered by; those without a note stand last in both orders."""
+
+NEARLY_UNIQUE = ("name", "accession")
+"""Orders with so few ties that what decides them does not matter."""
+
+
+class Condition(NamedTuple):
+    """What a hit must fulfill.
+
+    Attributes
+    ----------
+    key : str
+        A value that the hit has, ``note``, or ``text`` for name, accession and description; ``any text`` is in the
+        name of the query, too.
+    operator : str
+        ``has`` looks for a text within others, whatever its case; an empty one is in every note.
+    is_negated : bool
+    """
+
+    key: str
+    operator: Literal["<", "<=", "=", ">=", ">", "has"]
+    value: float | str
+    is_negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HitQuery:
+    """What shall be listed.
+
+    Attributes
+    ----------
+    profile : int
+        Number of the query, or `ALL_QUERIES`.
+    conditions : tuple of Condition
+        All must hold.
+    least_score : float or None
+        Only hits with at least this score.
+    sort : str or None
+        The key of a value; None is the original order, see `RunFile.hits`.
+    score : str
+        The score that thresholds are for: ``score``, or ``raw``.
+    by_query : bool
+        Whether in the original order of all queries the hits of each stand together, not those of each sequence.
+    """
+
+    path: Path
+    profile: int
+    conditions: tuple[Condition, ...] = ()
+    least_score: float | None = None
+    sort: str | None = None
+    descending: bool = False
+    score: str = "score"
+    by_query: bool = False
+
+
+class ListedHit(NamedTuple):
+    """A hit with what stands beside it."""
+
+    id: int
+    query: int
+    verified: str
+    note: str
+    hit: Hit
+
+
+def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, list[Any]]:
+    """Return the SQL of a condition and its values; `sql` is that of what is compared, by its key."""
+    key, operator, value, is_negated = condition
+    if operator != "has":
+        return f"{sql[key]} {operator} ?", [value]
+    escaped = re.sub(r"([\\%_])", r"\\\1", str(value))
+    wanted = "_%" if key == "note" and not value else f"%{escaped}%"
+    places = [f"coalesce({OF_HIT}, '')"] if key == "note" else [*TEXTS, *[QUERY_NAME] * (key == "any text")]
+    anywhere = " OR ".join(rf"{place} LIKE ? ESCAPE '\'" for place in places)
+    return f"{'NOT ' * is_negated}({anywhere})", [wanted] * len(places)
+
+
+class HitPages:
+    """The answer to a `HitQuery`: an ordered list of hit ids in a temporary table of its own connection.
+
+    Only the ids are kept, by SQLite; hits are read a page at a time. It may be made in one thread and then used by
+    another one, never by both at once.
+    """
+
+    def __init__(self, query: HitQuery, keep: int | None = None) -> None:
+        self.query = query
+        self._connection = open_connection(query.path)
+        declared = self._connection.declared
+        self._hits = HitRows(self._connection)
+        values = {**VALUES, **declared.values}
+        where = [condition_sql(condition, values) for condition in query.conditions]
+        # The index holds the order and the score; for anything else it would fetch a million rows out of their order.
+        column = "query" if query.sort is None and not where else "+query"
+        if query.least_score is not None:
+            where.append((f"{VALUES[query.score]} >= ?", [query.least_score]))
+        is_of_one = query.profile != ALL_QUERIES
+        if is_of_one:
+            where.append((f"{column} = ?", [query.profile]))
+        order = ORDER if is_of_one else f"query, {ORDER}" if query.by_query else "input_index, sort_key DESC, query"
+        if query.sort is not None:
+            ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
+            order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
+        tables = f"hits LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"
+        self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
+        self._connection.execute(
+            f"INSERT INTO shown (id) SELECT hits.id FROM {tables}"
+            f" WHERE {' AND '.join(f'({one})' for one, _ in where) or 1} ORDER BY {order}",
+            [value for _, given in where for value in given],
+        )
+        self._connection.commit()
+        self.n_rows = self._count("SELECT count(*) FROM shown")
+        of_one = (" WHERE query = ?", (query.profile,)) if is_of_one else ("", ())
+        self.n_all = self._count(f"SELECT count(*) FROM hits{of_one[0]}", of_one[1])
+        self.keep = keep
+        self.kept = self.place_of(keep) if keep is not None else None
+
+    def _count(self, question: str, values: tuple[int, ...] = ()) -> int:
+        return int(self._connection.execute(question, values).fetchone()[0])
+
+    def place_of(self, hit: int) -> int | None:
+        """Return the row of a hit, from 0, or None if it is not shown."""
+        found = self._connection.execute("SELECT place FROM shown WHERE id = ?", (hit,)).fetchone()
+        return int(found[0]) - 1 if found else None
+
+    def ids(self) -> list[int]:
+        """Return the ids of all rows shown, in order."""
+        return [row[0] for row in self._connection.execute("SELECT id FROM shown ORDER BY place")]
+
+    def listed(self, first: int, n_rows: int) -> list[ListedHit]:
+        """Return some rows; those that the search has dropped meanwhile are left out."""
+        show_first_note(self._connection)
+        found = self._connection.execute(
+            f"SELECT hits.id, query, verified, {OF_HIT} AS note FROM shown JOIN hits ON hits.id = shown.id"
+            " WHERE place > ? AND place <= ? ORDER BY place",
+            (first, first + n_rows),
+        ).fetchall()
+        hits = self._hits.found([row[0] for row in found])
+        return [
+            ListedHit(key, query, verified, note or "", hits[key])
+            for key, query, verified, note in found
+            if key in hits
+        ]
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._connection.close()
+
+
+def count_hits(path: Path, limits: list[list[tuple[int, float]]], score: str = "score") -> list[int]:
+    """Return for each list of queries and least scores how many hits there are; `score` is the column compared."""
+    question = f"SELECT count(*) FROM hits WHERE query = ? AND {VALUES[score]} >= ?"
+    with open_run(path) as run:
+        return [sum(run.connection.execute(question, limit).fetchone()[0] for limit in wanted) for wanted in limits]
+
+
+def sort_keys(path: Path) -> list[str]:
+    """Return the keys of all values by which the hits of a run can be sorted."""
+    with open_run(path) as run:
+        return [*VALUES, *run.connection.declared.values]
