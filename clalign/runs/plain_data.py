@@ -116,7 +116,7 @@ _REPORT = {
 FACTS: dict[str, Shape] = {
     "spec": {
         "direction?": text, "profiles?": path_or_word, "queries?": path_or_word, "targets?": path_or_word,
-        "matrix?": path_or_word, "pair_list?": path_or_word,
+        "matrix?": path_or_word, "pair_list?": path_or_word, "alphabet?": text, "sequence_format?": text,
     },
     "direction": (None, text),
     "engine": text,

@@ -268,7 +268,8 @@ def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
 
 def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     pair = PairFacts(-1, 2, 3, 1, 4)
-    part = replace(DOMAIN, states="MMIDD", evalue=math.nan, pair=pair)
+    text = AlignmentText("acg--", "a g  ", "AT-GG")
+    part = replace(DOMAIN, states="MMIDD", text=text, evalue=math.nan, pair=pair)
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}

@@ -23,6 +23,7 @@ from clalign.runs.plain_data import (
 )
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit, PairFacts
+from clalign.values.scoring import MODES
 
 
 def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
@@ -82,7 +83,7 @@ _CARD = ANY_CARD | {
 
 _SCORING = {
     "matrix": path_or_word, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
-    "gap_first": place, "gap_next": place, "gaps_source": text, "mode": text,
+    "gap_first": place, "gap_next": place, "gaps_source": text, "mode": one_of(*MODES),
 }  # fmt: skip
 
 ALIGNMENTS = EngineTable(
