@@ -217,7 +217,7 @@ def unsound(hit: Hit) -> str | None:
         if any(start > end for start, end in (part.profile_range, part.target_range, part.envelope)):
             return "a domain that ends before it begins"
         rows = [row for row in (part.text.model, part.text.match, part.text.target, part.text.posterior) if row]
-        if rows and {len(row) for row in rows} != {len(part.states)}:
+        if len({len(row) for row in rows}) > 1 or (rows and not part.states):
             return "an alignment of unequal rows"
     return None
 
