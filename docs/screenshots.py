@@ -171,6 +171,7 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     shots.take("alignment-file")
     controller.search.building.build(str(alignment), True)
     wait_until(lambda: controller.search.sheet is not None, "The profile")
+    controller.workspace.choose(str(folder / "swissprot_sample.fasta.gz"))
     shots.take("search-hmmer3")
     page = run_search(window)
     window.messages.clear_passed()

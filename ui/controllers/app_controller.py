@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ class AppController(AppContext):
             self.show_run(path)
 
     def _connect_page(self, page: ResultsPage) -> None:
-        page.action_asked.connect(self._act_on_page)
+        page.action_asked.connect(lambda command: attrgetter(command)(self)())
         page.verify_asked.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
         page.scheme_chosen.connect(self.set_scheme)
         page.set_log(self.settings.preferences.log_counts)
@@ -202,20 +203,6 @@ class AppController(AppContext):
         source = self.workspace.sources.get(path)
         if source is not None and source.report != report:
             self.workspace.change(path, report=report)
-
-    def _act_on_page(self, name: str) -> None:
-        calls = {
-            "export": self.hits.export_hits,
-            "verify": self.hits.verify_run,
-            "resume": self.resume_run,
-            "resume_elsewhere": self.resume_elsewhere,
-            "search_wider": self.search_wider,
-            "explain_best": self.explanations.explain_best,
-            "copy_command": self.hits.copy_command,
-            "copy_python": self.hits.copy_python,
-            "open_again": self.open_again,
-        }
-        calls[name]()
 
     def search_wider(self) -> None:
         """Open the sheet with the files of the run in view and a higher limit."""

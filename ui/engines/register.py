@@ -11,10 +11,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clalign.databases.examples import Example, PairExample
 from clalign.engines.engine import Engine, engine_named, engine_of
 from clalign.errors import DamagedRun
 from clalign.runs.run_file import open_run
+
+from ..views.start_page import Welcome
 
 if TYPE_CHECKING:
     from ..models.ladder import Ladder
@@ -40,6 +41,10 @@ class Parts:
         A `Ladder` of the laboratory.
     examples : str
         Returns its bundled examples.
+    way : tuple of str
+        Text, command and tooltip of a button of the start page.
+    needs : str
+        What its files are, as the part of a sentence.
     """
 
     run_view: str = "..models.run_view:RunView"
@@ -49,6 +54,8 @@ class Parts:
     commands: str = ""
     ladder: str = ""
     examples: str = ""
+    way: tuple[str, str, str] | None = None
+    needs: str = ""
 
 
 USUAL = "plan7"
@@ -62,6 +69,7 @@ PARTS = {
         commands=".plan7.commands:COMMANDS",
         ladder=".plan7.ladder:LADDER",
         examples="clalign.databases.examples:load_examples",
+        needs="a search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …)",
     ),
     "pairwise": Parts(
         run_view=".pairwise.run_view:PairRunView",
@@ -71,14 +79,10 @@ PARTS = {
         commands=".pairwise.commands:COMMANDS",
         ladder=".pairwise.ladder:LADDER",
         examples="clalign.databases.examples:load_pair_examples",
+        way=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
+        needs="a comparison two sequence files, or one and a sequence that is pasted",
     ),
 }
-
-NEEDS = (
-    "A search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …), a "
-    "comparison two sequence files, or one and a sequence that is pasted."
-)
-"""What the files are that runs need."""
 
 
 def engine_at(path: str) -> Engine:
@@ -119,7 +123,10 @@ def ladders() -> dict[str, Ladder]:
     return {ladder.kind: ladder for _, ladder in parts("ladder")}
 
 
-def examples() -> list[tuple[str, Example | PairExample]]:
-    """Return the bundled examples, the first of each engine first, and what the commands call their controllers."""
+def welcome() -> Welcome:
+    """Return what the start page offers; the first example of each engine stands first."""
     lists = [[(entry.known_as, example) for example in load()] for entry, load in parts("examples")]
-    return [example for examples in zip_longest(*lists) for example in examples if example is not None]
+    examples = [example for some in zip_longest(*lists) for example in some if example is not None]
+    ways = [entry.way for entry in PARTS.values() if entry.way is not None]
+    needs = ", ".join(entry.needs for entry in PARTS.values() if entry.needs)
+    return Welcome(examples, ways, f"{needs[:1].upper()}{needs[1:]}.")

@@ -15,9 +15,6 @@ from .workspace import Source, SourceKind
 
 DONE = "done"
 
-CHECK_WIDTH = 84
-"""Of the column of checks among many others."""
-
 UNTESTED = "not run yet"
 
 Cell = Callable[[Row], str]
@@ -80,6 +77,12 @@ def why_no_bar(row: Row) -> str:
 def check_column(tip: str, width: int = 90) -> TextColumn:
     """Return the column of the checks."""
     return TextColumn("Check", tip, check, width=width, mark=state)
+
+
+GCUPS = TextColumn("GCUPS", "10⁹ cells a second", number("gcups", ".3g"), True, 64)
+REGISTERS = TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 76)
+LOCAL_MEMORY = TextColumn("Local memory", "Of a work-group, where the driver tells", memory("local_bytes"), True, 100)
+OCCUPANCY = TextColumn("Occupancy", "Share of the device's threads that can be busy", occupancy, True, 84)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu, QToolBar
 
 from .. import formatting
 from ..controllers.app_controller import AppController
-from ..engines.register import NEEDS, examples
+from ..engines.register import welcome
 from ..models.documents import COMPARISON
 from ..settings import Settings
 from ..views.parts import button
@@ -43,7 +43,7 @@ class MainWindow(Workbench):
     shown = Signal()
 
     def __init__(self, settings: Settings, worker: list[str]) -> None:
-        super().__init__(settings, examples(), NEEDS)
+        super().__init__(settings, welcome())
         self._told_shown = False
         self.controller = AppController(self, settings, worker)
         self._make_job_strip()

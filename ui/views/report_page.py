@@ -104,8 +104,8 @@ class ReportPage(ScrolledCard):
         self.box.addWidget(shown)
         ask = self.copy_asked.emit
         buttons = row(
-            button("Copy as command", lambda: ask("copy_command")),
-            button("Copy as Python", lambda: ask("copy_python")),
+            button("Copy as command", lambda: ask("hits.copy_command")),
+            button("Copy as Python", lambda: ask("hits.copy_python")),
             None,
         )
         self.box.addLayout(buttons)

@@ -35,6 +35,7 @@ class ResultsPage(QWidget):
     explain_sheet = ExplainSheet
 
     action_asked = Signal(str)
+    """As the id of a command."""
     verify_asked = Signal(object)
     scheme_chosen = Signal(str)
     explain_asked = Signal()
@@ -146,7 +147,9 @@ class ResultsPage(QWidget):
 
     def _hits_tab(self) -> QSplitter:
         self._explain_best = button(
-            "Explain the best one", lambda: self.action_asked.emit("explain_best"), tip="Why it is not reported"
+            "Explain the best one",
+            lambda: self.action_asked.emit("explanations.explain_best"),
+            tip="Why it is not reported",
         )
         self._wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
         self.empty = EmptyPanel("magnify-close", "No hits", "", self._wider, self._explain_best)
@@ -166,9 +169,14 @@ class ResultsPage(QWidget):
         )
         ask = self.action_asked.emit
         verify = IconButton(
-            "shield-check-outline", "Compute a sample of hits again on the reference", lambda: ask("verify"), "Verify"
+            "shield-check-outline",
+            "Compute a sample of hits again on the reference",
+            lambda: ask("hits.verify_run"),
+            "Verify",
         )
-        export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("export"), "Export…")
+        export = IconButton(
+            "export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("hits.export_hits"), "Export…"
+        )
         self._tools = verify, export
         title = row((self._title, 1), self.profiles, self._reset, *self._tools)
         return stacked(title, self._summary, self._statistics, margins=(12, 8, 8, 6), spacing=2)
@@ -176,7 +184,7 @@ class ResultsPage(QWidget):
     def _unfinished(self) -> QWidget:
         made = QWidget()
         self._unfinished_words = label("", wrap=True)
-        goes_on = button("Continue", lambda: self.action_asked.emit("resume"), "primary")
+        goes_on = button("Continue", lambda: self.action_asked.emit("resume_run"), "primary")
         elsewhere = button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere"))
         words = self._unfinished_words
         made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))

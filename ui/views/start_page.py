@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +39,25 @@ from .parts import (
 )
 
 COLUMN_WIDTH = 420
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What the start page offers.
+
+    Attributes
+    ----------
+    examples : list of tuple
+        What commands call the controller of each, and the example.
+    ways : list of tuple
+        Text, command and tooltip of buttons beside those that open files.
+    needs : str
+        What the files are that runs need.
+    """
+
+    examples: list[tuple[str, Example | PairExample]]
+    ways: list[tuple[str, str, str]]
+    needs: str
 
 
 class ExampleCard(QPushButton):
@@ -88,13 +108,11 @@ class StartPage(QScrollArea):
     pin_asked = Signal(str, bool)
     show_start_changed = Signal(bool)
 
-    def __init__(
-        self, workspace: Workspace, examples: list[tuple[str, Example | PairExample]], needs: str, show_start: bool
-    ) -> None:
+    def __init__(self, workspace: Workspace, welcome: Welcome, show_start: bool) -> None:
         super().__init__()
         self.workspace = workspace
-        self._needs = needs
-        self.cards = [ExampleCard(*example) for example in examples]
+        self._welcome = welcome
+        self.cards = [ExampleCard(*example) for example in welcome.examples]
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -140,10 +158,12 @@ class StartPage(QScrollArea):
             "Open files…", self.open_asked.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
-        ask = partial(self.command_asked.emit, "pairs.open_sheet", ())
-        compare = button("Compare sequences…", ask, tip="Smith-Waterman: sequences with sequences")
-        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), compare, None))
-        box.addWidget(label(self._needs, "muted", wrap=True))
+        ways = [
+            button(text, partial(self.command_asked.emit, command, ()), tip=tip)
+            for text, command, tip in self._welcome.ways
+        ]
+        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), *ways, None))
+        box.addWidget(label(self._welcome.needs, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
         box.addLayout(self._recent)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from clalign.databases.examples import Example, PairExample
-
 from .. import theme
 from ..models.workspace import Workspace
 from ..settings import Settings
@@ -14,7 +12,7 @@ from .docks import DataDock, DevicePicker
 from .message_bar import MessageBar
 from .parts import label
 from .sheet import SheetHost
-from .start_page import StartPage
+from .start_page import StartPage, Welcome
 
 DOCKS = {
     "data": ("Data", Qt.DockWidgetArea.LeftDockWidgetArea),
@@ -33,13 +31,10 @@ class Workbench(QMainWindow):
     Parameters
     ----------
     settings : Settings
-    examples : list of tuple
-        For the start page: what commands call the controller of each, and the example.
-    needs : str
-        What the files are that runs need.
+    welcome : Welcome
     """
 
-    def __init__(self, settings: Settings, examples: list[tuple[str, Example | PairExample]], needs: str) -> None:
+    def __init__(self, settings: Settings, welcome: Welcome) -> None:
         super().__init__()
         self.settings = settings
         self.workspace = Workspace(self)
@@ -49,7 +44,7 @@ class Workbench(QMainWindow):
         self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
         self.docks: dict[str, QDockWidget] = {}
-        self._make_center(StartPage(self.workspace, examples, needs, settings.preferences.show_start))
+        self._make_center(StartPage(self.workspace, welcome, settings.preferences.show_start))
         self._make_docks()
         self._make_status()
 

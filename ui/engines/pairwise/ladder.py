@@ -6,15 +6,15 @@ from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, PUBLISH
 
 from ... import formatting
 from ...models.ladder import (
-    CHECK_WIDTH,
+    LOCAL_MEMORY,
+    OCCUPANCY,
+    REGISTERS,
     Cell,
     Ladder,
     NumberField,
     RungView,
     check_column,
-    memory,
     number,
-    occupancy,
     published,
     seconds,
     times,
@@ -31,7 +31,7 @@ def _published_seconds(key: str) -> Cell:
 
 RUNGS = (
     TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=110),
-    check_column(EQUAL, CHECK_WIDTH),
+    check_column(EQUAL, 84),
     TextColumn("Whole", "From the sequences to the alignments, median of several runs", seconds("total_seconds"),
                True, 70),
     TextColumn("Kernel", "Time of the kernel", seconds("kernel_seconds"), True, 70),
@@ -45,9 +45,9 @@ RUNGS = (
     TextColumn("Published kernel", "The published time of the kernel", _published_seconds("kernel_seconds"), True, 116),
     TextColumn("Published copies", "The published time of the copies", _published_seconds("copy_seconds"), True, 116),
     TextColumn("GCUPS", "10⁹ cells a second, in the kernel", number("gcups", ".3g"), True, 64),
-    TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 76),
-    TextColumn("Local memory", "Of a work-group, where the driver tells", memory("local_bytes"), True, 100),
-    TextColumn("Occupancy", "Share of the device's threads that can be busy", occupancy, True, 84),
+    REGISTERS,
+    LOCAL_MEMORY,
+    OCCUPANCY,
     TextColumn("Device", "What it ran on", lambda r: r.get("device") or "", width=150),
     TextColumn("What it is", "", lambda r: r.get("text") or "", width=380, stretch=True),
 )  # fmt: skip

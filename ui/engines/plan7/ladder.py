@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clalign.labs.ladder_rungs import EXPERIMENTS as EXPERIMENT_NAMES
 from clalign.labs.ladder_rungs import RUNGS as KNOWN_RUNGS
 from clalign.labs.published_ladder import published_facts, published_row
@@ -9,7 +11,10 @@ from clalign.labs.published_ladder import published_facts, published_row
 from ... import formatting
 from ...models.figures import Bar
 from ...models.ladder import (
-    CHECK_WIDTH,
+    GCUPS,
+    LOCAL_MEMORY,
+    OCCUPANCY,
+    REGISTERS,
     Experiment,
     FileField,
     Ladder,
@@ -17,7 +22,6 @@ from ...models.ladder import (
     check_column,
     memory,
     number,
-    occupancy,
     published,
     seconds,
     times,
@@ -27,7 +31,7 @@ from ...models.text_table import Row, TextColumn
 from ...models.workspace import Source
 
 EQUAL = "Whether every score equals the reference"
-GCUPS = TextColumn("GCUPS", "10⁹ cells a second", number("gcups", ".3g"), True, 80)
+WIDE_GCUPS = replace(GCUPS, width=80)
 KERNEL = TextColumn("Kernel", "Time of the kernels alone", seconds("kernel_seconds"), True, 90)
 
 
@@ -46,18 +50,18 @@ def _share(value: float | None) -> str:
 RUNGS = (
     TextColumn("Rung", "A tick: it is run next time", lambda r: r["name"], width=160),
     TextColumn("What it changes", "Against the basic rung", lambda r: r.get("text") or "", width=140, stretch=True),
-    check_column(EQUAL, CHECK_WIDTH),
+    check_column(EQUAL, 84),
     TextColumn("Kernel", "Time of the kernels alone, median of several runs", seconds("kernel_seconds"), True, 76),
-    TextColumn("GCUPS", "10⁹ cells a second", number("gcups", ".3g"), True, 64),
+    GCUPS,
     TextColumn("Speed-up", "Against the basic rung on this device", lambda r: times(r.get("speedup")), True, 74),
     TextColumn("Published", "The published speed-up over the basic rung there",
                lambda r: times(published(r).get("speedup")), True, 76),
     TextColumn("Published (s)", "The published time in seconds",
                _published_seconds, True, 96),
-    TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 76),
-    TextColumn("Local memory", "Of a work-group, where the driver tells", memory("local_bytes"), True, 100),
+    REGISTERS,
+    LOCAL_MEMORY,
     TextColumn("Private memory", "Of a work-item, where the driver tells", memory("private_bytes"), True, 108),
-    TextColumn("Occupancy", "Share of the device's threads that can be busy", occupancy, True, 84),
+    OCCUPANCY,
     TextColumn("Copies", "Time of the copies to and from the device", seconds("copy_seconds"), True, 78),
 )  # fmt: skip
 
@@ -66,9 +70,13 @@ GRANULARITY = (
     TextColumn("Rows a launch", "Rows of the matrix", lambda r: _optional_count(r, "rows_per_launch"), True, 110),
     check_column(EQUAL),
     TextColumn("Time", "Of the kernels and their launches", seconds("kernel_seconds"), True, 90),
-    GCUPS,
+    WIDE_GCUPS,
     TextColumn(
-        "Published", "The published speed-up over HMMER2", lambda r: times(r.get("published_speedup")), True, 80
+        "Published",
+        "The published speed-up over HMMER2",
+        lambda r: times(r.get("published_speedup")),
+        True,
+        80,
     ),
 )
 
@@ -77,7 +85,7 @@ DIVERGENCE = (
     TextColumn("What they are", "", lambda r: r.get("text") or "", width=220, stretch=True),
     check_column(EQUAL),
     KERNEL,
-    GCUPS,
+    WIDE_GCUPS,
     TextColumn("Relative", "Speed against the set before", number("relative", ".2f"), True, 80),
     TextColumn("Published (s)", "The published time in seconds", number("published_seconds", ".2f"), True, 100),
 )
@@ -86,9 +94,9 @@ WORK_GROUP = (
     TextColumn("Work-group", "Work-items of a group", lambda r: formatting.count(r["group"]), True, 100),
     check_column(EQUAL),
     KERNEL,
-    GCUPS,
-    TextColumn("Occupancy", "Share of the device's threads that can be busy", occupancy, True, 100),
-    TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 90),
+    WIDE_GCUPS,
+    replace(OCCUPANCY, width=100),
+    replace(REGISTERS, width=90),
     TextColumn(
         "No time because", "Why this size has no time", lambda r: r.get("reason") or "", width=200, stretch=True
     ),
@@ -103,12 +111,12 @@ COPIES = (
 )
 
 
-_GCUPS = number("gcups", ".3g")
+_gcups = number("gcups", ".3g")
 
 
 def _speed(row: Row) -> Bar:
     name = str(row["name"]) if "name" in row else f"groups of {formatting.count(row['group'])}"
-    return Bar(name, row.get("gcups"), text=_GCUPS(row), note=why_no_bar(row))
+    return Bar(name, row.get("gcups"), text=_gcups(row), note=why_no_bar(row))
 
 
 def _copied(row: Row) -> Bar | None:
@@ -157,7 +165,10 @@ LADDER = Ladder(
     ),
     published_on=str(published_facts()["device"]),
     needed=("device", "model", "database", "rows"),
-    fields=(FileField("hmm", "Profile", "profiles", _is_hmmer2), FileField("db", "Sequences", "sequences")),
+    fields=(
+        FileField("hmm", "Profile", "profiles", _is_hmmer2),
+        FileField("db", "Sequences", "sequences"),
+    ),
     experiments=EXPERIMENTS,
     experiment_names=tuple(EXPERIMENT_NAMES),
     experiments_tip="Run granularity, divergence and work-group size too",
