@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -146,6 +147,16 @@ def device_notices(device: Device | None) -> list[Notice]:
     if device is not None and not device.is_usable and device.health != "not tested":
         return [Notice("stop", f"{device.name} cannot be used: {device.problem}", blocks=True)]
     return []
+
+
+def reason_not_to_start(files: Sequence[Source | None], missing: str, notices: list[Notice]) -> str:
+    """Return why a run with some files cannot start now: `missing` if one is not chosen; empty if it can."""
+    for source in files:
+        if source is None:
+            return missing
+        if source.state != "ready":
+            return "The files are still being read." if source.state == "reading" else source.problem
+    return next((notice.text for notice in notices if notice.blocks), "")
 
 
 class Workspace(QObject):

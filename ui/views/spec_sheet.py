@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QGridLayout, QVBoxLayout, QWidget
 
+from clalign.errors import ClalignError
 from clalign.values.specs import Spec
 
 from .. import formatting, theme
@@ -82,27 +84,38 @@ class SpecSheet(Sheet):
         copy_python = button("Copy as Python", self.copy_python, "flat")
         self.foot.addLayout(row(copy_command, copy_python, None, self.estimate, self.run_button))
 
-    def _what(self) -> QWidget:
-        """Return the files to choose."""
+    def _files(self) -> dict[str, tuple[str, QComboBox]]:
+        """Return what the boxes of the files are called, and they, by what the workspace calls the chosen files."""
         raise NotImplementedError
 
-    def _files_grid(self, files: tuple[tuple[str, QComboBox], ...]) -> tuple[QWidget, QGridLayout]:
+    def _what(self) -> QWidget:
+        """Return the files to choose, and what belongs to them."""
         made = QWidget()
         grid = QGridLayout(made)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
         grid.setColumnStretch(1, 1)
         grid.setColumnMinimumWidth(0, 90)
-        for place, (text, box) in enumerate(files):
-            words_ = label(text)
-            words_.setBuddy(box)
-            box.setAccessibleName(text)
-            grid.addWidget(words_, place, 0)
-            grid.addWidget(box, place, 1)
+        for place, (text, box) in enumerate(self._files().values()):
+            self.add_choice(grid, place, text, box)
             grid.addWidget(button("Open…", self.open_asked.emit), place, 2)
-        return made, grid
+        self._add_more(grid)
+        return made
+
+    def add_choice(self, grid: QGridLayout, place: int, text: str, box: QComboBox) -> None:
+        """Put a box with its name on a line."""
+        words_ = label(text)
+        words_.setBuddy(box)
+        box.setAccessibleName(text)
+        grid.addWidget(words_, place, 0)
+        grid.addWidget(box, place, 1)
+
+    def _add_more(self, grid: QGridLayout) -> None:
+        """Add what belongs below the files."""
 
     def _connect(self) -> None:
+        for name, (_, box) in self._files().items():
+            box.activated.connect(lambda _, name=name, box=box: self._choose(name, box.currentData()))
         self.devices.activated.connect(lambda: self.workspace.choose_device(self.devices.currentData()))
         self.form.changed.connect(self.show_spec)
         self.form.resized.connect(self.resized)
@@ -112,6 +125,9 @@ class SpecSheet(Sheet):
             self.workspace.devices_changed,
         ):
             signal.connect(self.show_workspace)
+
+    def _choose(self, name: str, path: str) -> None:
+        (self.workspace.choose_queries if name == "queries" else self.workspace.choose)(path)
 
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
         """Show the open files of a kind."""
@@ -125,6 +141,8 @@ class SpecSheet(Sheet):
     def show_workspace(self) -> None:
         """Show the files and devices there are."""
         space = self.workspace
+        for name, (_, box) in self._files().items():
+            self.fill_files(box, "profiles" if name == "profiles" else "sequences", getattr(space, f"{name}_path"))
         self.devices.clear()
         self.devices.addItem(f"Automatic ({device_words.title(space.auto_device())})", "auto")
         for device in space.devices:
@@ -134,6 +152,34 @@ class SpecSheet(Sheet):
 
     def show_spec(self) -> None:
         """Show command, notices and estimate of what is filled in."""
+        values, problem = self.form.values()
+        self.spec = None
+        try:
+            self.spec = None if problem else self._filled_in(values)
+        except ClalignError as error:
+            problem = str(error)
+        self._say(problem, self._reason(), self._estimate())
+        self._show_notices(problem, self._said())
+        self._show_more(values)
+        self.resized.emit()
+
+    def _filled_in(self, values: dict[str, Any]) -> Spec | None:
+        """Return what is filled in, None while files are missing; raises `ClalignError` if it makes no sense."""
+        raise NotImplementedError
+
+    def _said(self) -> list[Notice]:
+        """Return what is to be said of files and device."""
+        raise NotImplementedError
+
+    def _estimate(self) -> str:
+        """Return how long it may take; empty if that is not known."""
+        raise NotImplementedError
+
+    def _show_more(self, values: dict[str, Any]) -> None:
+        """Show what else depends on the options."""
+
+    def _reason(self) -> str:
+        """Return why it cannot start now; empty if it can."""
         raise NotImplementedError
 
     def _say(self, problem: str, reason: str, estimate: str) -> None:

@@ -7,7 +7,7 @@ from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
 
 from ... import formatting
-from ...models.workspace import Notice, Offer, Source, Workspace, device_notices
+from ...models.workspace import Notice, Offer, Source, Workspace, device_notices, reason_not_to_start
 
 FEW_TARGETS = 200
 """With fewer than these the size of the database is said."""
@@ -58,13 +58,8 @@ def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
 
 def reason_not_to_compare(space: Workspace) -> str:
     """Return why a comparison of sequences cannot start now; empty if it can."""
-    if space.queries is None or space.sequences is None:
-        return "Choose queries and targets first."
-    for source in (space.queries, space.sequences):
-        if source.state != "ready":
-            return "The files are still being read." if source.state == "reading" else source.problem
-    blocking = [n.text for n in pair_notices(space.queries, space.sequences, space.device) if n.blocks]
-    return blocking[0] if blocking else ""
+    files = space.queries, space.sequences
+    return reason_not_to_start(files, "Choose queries and targets first.", pair_notices(*files, space.device))
 
 
 def source_offers(source: Source) -> list[Offer]:

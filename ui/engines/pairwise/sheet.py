@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QPlainTextEdit, QWidget
 
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import ClalignError
 
 from ... import theme
-from ...models.workspace import Workspace
+from ...models.workspace import Notice, SourceKind, Workspace
 from ...views.parts import button, label, row, shrinking, stacked
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import PairForm
@@ -54,8 +53,10 @@ class PairSheet(SpecSheet):
         super().__init__(workspace, form, texts, "Start the comparison (Ctrl+Shift+R)")
         form.box.insertWidget(1, self.scoring)
 
-    def _what(self) -> QWidget:
-        made, grid = self._files_grid((("Queries", self.queries), ("Targets", self.targets)))
+    def _files(self) -> dict[str, tuple[str, QComboBox]]:
+        return {"queries": ("Queries", self.queries), "sequences": ("Targets", self.targets)}
+
+    def _add_more(self, grid: QGridLayout) -> None:
         self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
         self.text = QPlainTextEdit()
         self.text.setPlaceholderText(HINT)
@@ -72,7 +73,6 @@ class PairSheet(SpecSheet):
         self._paste.hide()
         grid.addLayout(row(self.paste_button, None), 2, 1)
         grid.addWidget(self._paste, 3, 1, 1, 2)
-        return made
 
     def _toggle_paste(self) -> None:
         self._paste.setVisible(self._paste.isHidden())
@@ -84,19 +84,15 @@ class PairSheet(SpecSheet):
         text = self.text.toPlainText().strip()
         self.paste_asked.emit((text if text.startswith(">") else f">query\n{text}") + "\n")
 
-    def _connect(self) -> None:
-        self.queries.activated.connect(lambda: self.workspace.choose_queries(self.queries.currentData()))
-        self.targets.activated.connect(lambda: self.workspace.choose(self.targets.currentData()))
-        super()._connect()
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+        """Show the open files; queries are asked for as long as none are chosen."""
+        super().fill_files(box, kind, path)
+        if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
+            box.insertItem(0, "Choose, open or paste queries", "")
+            box.setCurrentIndex(0)
 
     def show_workspace(self) -> None:
         """Show the files and devices there are, and the matrices that fit them."""
-        space = self.workspace
-        self.fill_files(self.queries, "sequences", space.queries_path)
-        self.fill_files(self.targets, "sequences", space.sequences_path)
-        if space.queries is None and self.queries.findData("") < 0:
-            self.queries.insertItem(0, "Choose, open or paste queries", "")
-            self.queries.setCurrentIndex(0)
         self.form.offer_matrices(self._is_nucleic)
         super().show_workspace()
 
@@ -104,28 +100,30 @@ class PairSheet(SpecSheet):
     def _is_nucleic(self) -> bool:
         return compares_bases(self.workspace.queries, self.workspace.sequences)
 
+    def _filled_in(self, values: dict[str, Any]) -> PairwiseSpec | None:
+        space = self.workspace
+        queries, targets = (source.path if source else "" for source in (space.queries, space.sequences))
+        alphabet = alphabet_chosen(space.queries, space.sequences)
+        given = {"queries": queries, "targets": targets, "device": space.device_id, "alphabet": alphabet}
+        spec = PairwiseSpec.from_dict({**given, **values})
+        self.scoring.setText(scoring_words(spec, self._is_nucleic))
+        return spec if queries and targets else None
+
     def show_spec(self) -> None:
         """Show command, scoring, notices and estimate of what is filled in."""
-        space = self.workspace
-        values, problem = self.form.values()
-        self.spec, scoring = None, ""
-        try:
-            if not problem:
-                queries, targets = (source.path if source else "" for source in (space.queries, space.sequences))
-                alphabet = alphabet_chosen(space.queries, space.sequences)
-                given = {"queries": queries, "targets": targets, "device": space.device_id, "alphabet": alphabet}
-                spec = PairwiseSpec.from_dict({**given, **values})
-                scoring = scoring_words(spec, self._is_nucleic)
-                self.spec = spec if queries and targets else None
-        except ClalignError as error:
-            problem = str(error)
-        self.scoring.setText(scoring)
-        self._say(problem, reason_not_to_compare(space), self._estimate())
-        self._show_notices(problem, pair_notices(space.queries, space.sequences, space.device))
+        self.scoring.setText("")
+        super().show_spec()
+
+    def _said(self) -> list[Notice]:
+        return pair_notices(self.workspace.queries, self.workspace.sequences, self.workspace.device)
+
+    def _reason(self) -> str:
+        return reason_not_to_compare(self.workspace)
+
+    def _show_more(self, values: dict[str, Any]) -> None:
         if self._waits and self.run_button.isEnabled():
             self._waits = False
             QTimer.singleShot(0, self, self.run_button.click)
-        self.resized.emit()
 
     def run_when_ready(self) -> None:
         """Start as soon as the files are read."""

@@ -6,7 +6,7 @@ from clalign.databases.alphabet_guesses import objection
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
 
-from ...models.workspace import Notice, Offer, Source, Workspace, device_notices
+from ...models.workspace import Notice, Offer, Source, Workspace, device_notices, reason_not_to_start
 
 NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
 
@@ -61,12 +61,9 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
 
 def reason_not_to_run(space: Workspace) -> str:
     """Return why a search cannot start now; empty if it can."""
-    if space.profiles is None or space.sequences is None:
-        return "Choose a profile and sequences first."
-    if "reading" in (space.profiles.state, space.sequences.state):
-        return "The files are still being read."
-    blocking = [n.text for n in notices(space.profiles, space.sequences, space.device) if n.blocks]
-    return blocking[0] if blocking else ""
+    profiles, sequences = space.profiles, space.sequences
+    found = notices(profiles, sequences, space.device)
+    return reason_not_to_start((profiles, sequences), "Choose a profile and sequences first.", found)
 
 
 _BUILD = "Build a HMMER3 profile from it and"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout
 
 from clalign.engines.plan7 import ENGINE
-from clalign.errors import OptionError
+from clalign.values.specs import Spec
 
 from ... import formatting
-from ...models.workspace import Workspace
-from ...views.parts import button, label, notice_row, shrinking
+from ...models.workspace import Notice, Workspace
+from ...views.parts import button, notice_row, shrinking
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
@@ -38,49 +38,35 @@ class RunSheet(SpecSheet):
         texts = ("Search", "How well a hit must match", "Run search")
         super().__init__(workspace, form, texts, "Start the search (Ctrl+R)")
 
-    def _what(self) -> QWidget:
-        made, grid = self._files_grid((("Profile", self.profiles), ("Sequences", self.sequences)))
-        look = label("Look for")
-        look.setBuddy(self.direction)
-        self.direction.setAccessibleName("Look for")
-        grid.addWidget(look, 2, 0)
-        grid.addWidget(self.direction, 2, 1)
-        return made
+    def _files(self) -> dict[str, tuple[str, QComboBox]]:
+        return {"profiles": ("Profile", self.profiles), "sequences": ("Sequences", self.sequences)}
 
-    def _connect(self) -> None:
-        for box in (self.profiles, self.sequences):
-            box.activated.connect(lambda _, box=box: self.workspace.choose(box.currentData()))
+    def _add_more(self, grid: QGridLayout) -> None:
+        self.add_choice(grid, 2, "Look for", self.direction)
         self.direction.activated.connect(lambda: self.show_spec())
-        super()._connect()
 
     def show_workspace(self) -> None:
         """Show the files and devices there are."""
         space = self.workspace
-        self.fill_files(self.profiles, "profiles", space.profiles_path)
-        self.fill_files(self.sequences, "sequences", space.sequences_path)
-        cards = space.profiles.cards if space.profiles else []
-        self.form.offer_cutoffs(_common_cutoffs(cards))
+        self.form.offer_cutoffs(_common_cutoffs(space.profiles.cards if space.profiles else []))
         self.form.offer_presets(has_hmmer3(space.profiles))
         super().show_workspace()
 
-    def show_spec(self) -> None:
-        """Show command, notices and estimate of what is filled in."""
+    def _filled_in(self, values: dict[str, Any]) -> Spec | None:
         space = self.workspace
-        values, problem = self.form.values()
-        self.spec = None
-        if not problem and space.profiles and space.sequences:
-            given = {"profiles": space.profiles.path, "targets": space.sequences.path, "device": space.device_id,
-                     "direction": self.direction.currentData(), "alphabet": space.sequences.alphabet}  # fmt: skip
-            try:
-                self.spec = ENGINE.asked({**given, **values})
-            except OptionError as error:
-                problem = str(error)
-        self._say(problem, reason_not_to_run(space), self._estimate())
-        self._show_notices(problem, notices(space.profiles, space.sequences, space.device))
-        self._show_cutoffs(values)
-        self.resized.emit()
+        if not space.profiles or not space.sequences:
+            return None
+        given = {"profiles": space.profiles.path, "targets": space.sequences.path, "device": space.device_id,
+                 "direction": self.direction.currentData(), "alphabet": space.sequences.alphabet}  # fmt: skip
+        return ENGINE.asked({**given, **values})
 
-    def _show_cutoffs(self, values: dict[str, object]) -> None:
+    def _said(self) -> list[Notice]:
+        return notices(self.workspace.profiles, self.workspace.sequences, self.workspace.device)
+
+    def _reason(self) -> str:
+        return reason_not_to_run(self.workspace)
+
+    def _show_more(self, values: dict[str, Any]) -> None:
         cutoffs = _common_cutoffs(self.workspace.profiles.cards if self.workspace.profiles else [])
         if values.get("cutoff") == "none" and "ga" in cutoffs:
             text = f"This profile has a gathering cutoff (GA {cutoffs['ga']:g} bits), chosen by its curators."
