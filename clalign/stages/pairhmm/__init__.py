@@ -1,0 +1,1 @@
+"""Stages of statistical multiple alignment."""

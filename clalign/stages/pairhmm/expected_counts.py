@@ -1,0 +1,92 @@
+"""How often the paths of pairs of sequences take each step and emit each residue, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.pairhmm.pair_hmm import (
+    CLOSES,
+    END_MATCH,
+    ENDS,
+    EXTENDS,
+    N_RESULTS,
+    STARTS,
+    Pairs,
+    demand_sound,
+    start_kernel,
+)
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import ExpectedCounts, Numbers, PairHmms, transitions_of
+
+
+class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
+    """The expected counts of every pair of a batch; those of pairs with an empty sequence are 0.
+
+    Counts are those of the reference but for some 1e-5 of what they count in.
+    """
+
+    name = "pair_hmm"
+
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> ExpectedCounts:
+        """Compute the pairs with the plain reference."""
+        from clalign.reference.pair_hmm import expected_counts
+
+        pairs, found = Pairs.of(batch, model), _nothing(model)
+        for row in pairs.rows.tolist():
+            codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
+            of_pair = expected_counts(*codes, model[row], check)
+            for name in ExpectedCounts.__slots__:
+                getattr(found, name)[row] = getattr(of_pair, name)[0]
+        return found
+
+    def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], ExpectedCounts]:
+        """Start computing the pairs on an OpenCL session; return what waits for the counts."""
+        pairs, counts = Pairs.of(batch, model), _nothing(model)
+        if not len(pairs):
+            return lambda: counts
+        n, n_letters = len(pairs), len(model.emissions[0].letters)
+        results, matches = session.results(4 * N_RESULTS * n), session.results(4 * n * n_letters**2)
+        start_kernel(self, session, pairs, True, np.zeros(n, np.int64), results, matches)
+        fetch_results = session.fetch(results, (n, N_RESULTS), np.float32)
+        fetch_matches = session.fetch(matches, (n, n_letters, n_letters), np.float32)
+
+        def collect() -> ExpectedCounts:
+            found = fetch_results()
+            demand_sound(session, found)
+            counts.log_likelihoods[pairs.rows] = pairs.log_likelihoods(found)
+            _set_steps(counts, pairs, found.astype(np.float64), fetch_matches().astype(np.float64))
+            return counts
+
+        return collect
+
+
+def _nothing(models: PairHmms) -> ExpectedCounts:
+    """Return counts of 0."""
+    n, n_sets, n_letters = len(models), models.gaps[0].n_sets if len(models) else 1, len(models.emissions[0].letters)
+    shapes = ((n,), *[(n, n_sets)] * 3, (n, n_letters, n_letters), *[(n, n_letters)] * 2, (n,))
+    return ExpectedCounts(*(np.zeros(shape) for shape in shapes))
+
+
+def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Numbers) -> None:
+    """Set the counts of pairs from what the kernel has summed up.
+
+    As often as a path comes to a state it leaves it, and each residue is emitted once: some counts follow from others.
+    """
+    rows, n_sets = pairs.rows, counts.opens.shape[1]
+    steps = [transitions_of(pairs.models.gaps[row]) for row in rows.tolist()]
+    extends, closes, ends, starts = (found[:, first : first + n_sets] for first in (EXTENDS, CLOSES, ENDS, STARTS))
+    counts.extends[rows] = extends * [step.extends for step in steps]
+    counts.closes[rows] = closes * [step.closes for step in steps]
+    counts.opens[rows] = counts.closes[rows] + ends - starts
+    counts.matches[rows] = matches
+    of_x, of_y = pairs.compositions()
+    counts.inserts[rows] = np.maximum(of_x - matches.sum(axis=2), 0)
+    counts.deletes[rows] = np.maximum(of_y - matches.sum(axis=1), 0)
+    opened = counts.opens[rows].sum(axis=1)
+    counts.match_match[rows] = np.maximum(matches.sum(axis=(1, 2)) - opened - found[:, END_MATCH], 0)
+
+
+EXPECTED_COUNTS = ExpectedCountsStage()

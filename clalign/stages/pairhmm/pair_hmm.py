@@ -1,0 +1,189 @@
+"""Pairs of sequences under their pair hidden Markov models: what the stages that compute them have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.geometry import one_a_core
+from clalign.compute.sessions import Argument, KernelSession, Stage
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import Numbers, PairHmms, transitions_of
+
+Rows = npt.NDArray[np.int64]
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "pair_hmm_vector": ({"SETS": 1, "COUNTS": 0}, {"SETS": 2, "COUNTS": 1}),
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+TILE_ROWS, TILE_COLUMNS = 4, 8
+"""Of the shape for CPUs (`common/pair_hmm_tiles.h`)."""
+
+STRIP_BYTES = 2**20
+"""Numbers of a strip of rows that the cache next to a core holds; a pair has no more strips than a strip has rows."""
+
+N_RESULTS = 12
+MANTISSA, EXPONENT, BACKWARDS, END_MATCH, EXTENDS, CLOSES, ENDS, STARTS = 0, 1, 2, 3, 4, 6, 8, 10
+"""Columns of the results of the kernels."""
+
+LEAST_SINGLE = 1e-6
+"""Residues that gaps hardly ever emit are taken for as rare as this, as matches are divided by it."""
+
+BACKWARDS_ERROR = 1e-2
+"""Backward's sum over all paths never differs from Forward's by as much."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The pairs of a batch in which neither sequence is empty, those with most cells first.
+
+    Attributes
+    ----------
+    rows : int64[n]
+        Their rows in the batch.
+    x, y : int64[n]
+        Residues of each sequence.
+    x_starts, y_starts : int64[n]
+        Their first residues in the codes of the batch.
+    """
+
+    batch: PairBatch
+    models: PairHmms
+    rows: Rows
+    x: Rows
+    y: Rows
+    x_starts: Rows
+    y_starts: Rows
+
+    @classmethod
+    def of(cls, batch: PairBatch, models: PairHmms) -> Pairs:
+        """Return the pairs of a batch that there is anything to compute of."""
+        queries, targets = batch.queries, batch.targets
+        x, y = queries.lengths[batch.query_rows].astype(np.int64), targets.lengths[batch.target_rows].astype(np.int64)
+        order = np.argsort(-x * y, kind="stable")
+        rows = order[(x * y)[order] > 0]
+        starts = queries.offsets[batch.query_rows[rows]], targets.offsets[batch.target_rows[rows]]
+        return cls(batch, models, rows, x[rows], y[rows], *(start.astype(np.int64) for start in starts))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def select(self, places: Rows) -> Pairs:
+        """Return some of the pairs."""
+        parts = (self.rows, self.x, self.y, self.x_starts, self.y_starts)
+        return Pairs(self.batch, self.models, *(part[places] for part in parts))
+
+    @property
+    def emission_rows(self) -> npt.NDArray[np.int32]:
+        """Which emissions each pair has."""
+        return self.models.emission_rows[self.rows]
+
+    def odds(self) -> npt.NDArray[np.float32]:
+        """Return the probabilities of pairs of residues over those of both alone (float32[n_emissions, A, A])."""
+        singles = [np.maximum(emissions.singles, LEAST_SINGLE) for emissions in self.models.emissions]
+        odds = [e.pairs / np.outer(q, q) for e, q in zip(self.models.emissions, singles, strict=True)]
+        return np.array(odds, np.float32)
+
+    def steps(self) -> npt.NDArray[np.float32]:
+        """Return the probabilities of the steps as the kernels read them (float32[n, 8])."""
+        table = np.zeros((len(self), 8), np.float32)
+        for place, row in enumerate(self.rows.tolist()):
+            steps = transitions_of(self.models.gaps[row])
+            sets = np.stack([steps.opens, steps.extends, steps.closes], axis=1)
+            table[place, : 2 + sets.size] = [steps.match_match, steps.start_match - steps.match_match, *sets.ravel()]
+        return table
+
+    def compositions(self) -> tuple[Numbers, Numbers]:
+        """Return how often each residue is in x and in y (float64[n, A] each)."""
+        emissions, batch = self.models.emissions[0], self.batch
+        n_letters = len(emissions.letters)
+        return (
+            _compositions(batch.queries.codes, batch.queries.offsets, emissions.indices, n_letters)[
+                batch.query_rows[self.rows]
+            ],
+            _compositions(batch.targets.codes, batch.targets.offsets, emissions.indices, n_letters)[
+                batch.target_rows[self.rows]
+            ],
+        )
+
+    def log_likelihoods(self, results: npt.NDArray[np.float32]) -> Numbers:
+        """Return the logarithm of the probability of each pair, given that of its odds."""
+        singles = np.array([np.maximum(emissions.singles, LEAST_SINGLE) for emissions in self.models.emissions])
+        alone = (sum(self.compositions()) * np.log(singles)[self.emission_rows]).sum(axis=1)
+        mantissas = np.log(results[:, MANTISSA].astype(np.float64))
+        return np.asarray(mantissas + results[:, EXPONENT] * np.log(2.0) + alone)
+
+
+def _compositions(
+    codes: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], indices: npt.NDArray[np.uint8], n_letters: int
+) -> Numbers:
+    """Return how often each residue is in each sequence (float64[n, n_letters])."""
+    n = len(offsets) - 1
+    rows = np.repeat(np.arange(n), np.diff(offsets))
+    counts = np.bincount(rows * n_letters + indices[codes], minlength=n * n_letters)
+    return counts.reshape(n, n_letters).astype(np.float64)
+
+
+def strip_rows(pairs: Pairs, n_states: int) -> Rows:
+    """Return of how many rows of each pair all numbers are kept at a time."""
+    row_bytes = 4 * n_states * TILE_COLUMNS * _blocks(pairs)
+    rows = np.maximum(STRIP_BYTES // row_bytes, np.ceil(np.sqrt(pairs.x)).astype(np.int64))
+    return -(-np.minimum(rows, pairs.x + 1) // TILE_ROWS) * TILE_ROWS
+
+
+def _blocks(pairs: Pairs) -> Rows:
+    return pairs.y // TILE_COLUMNS + 1
+
+
+def _room(pairs: Pairs, strips: Rows, n_letters: int, n_sets: int, most: Rows) -> int:
+    """Return the vectors of scratch memory that the largest pair takes (see `lay_out` of the kernel)."""
+    blocks, groups, strip_groups = _blocks(pairs), pairs.x // TILE_ROWS + 1, strips // TILE_ROWS
+    n_strips = -(-groups // strip_groups)
+    kept = (1 + n_sets) * blocks
+    vectors = 2 * (n_letters + 2) * blocks + kept * (2 + n_strips) + strips * (1 + 2 * n_sets) * blocks
+    integers = blocks * (2 + n_strips + strip_groups) + pairs.x + 1 + 3 * most
+    return int((vectors + -(-integers // TILE_COLUMNS)).max())
+
+
+def start_kernel(
+    stage: Stage[PairBatch, PairHmms, Any], session: KernelSession, pairs: Pairs, is_counts: bool, most: Rows,
+    *output: Argument,
+) -> None:  # fmt: skip
+    """Enqueue the kernel for some pairs, with room for so many entries each; `output` are its last arguments."""
+    models = pairs.models
+    n_sets, n_letters = models.gaps[0].n_sets, len(models.emissions[0].letters)
+    strips = strip_rows(pairs, 1 + 2 * n_sets)
+    gaps = np.cumsum(pairs.x + pairs.y) - pairs.x - pairs.y
+    spans: list[npt.NDArray[Any]] = [
+        pairs.x_starts,
+        pairs.x,
+        pairs.y_starts,
+        pairs.y,
+        strips,
+        pairs.emission_rows,
+        most,
+        gaps,
+    ]
+    n_items, group = one_a_core(session.device)
+    n_items = min(n_items, len(pairs))
+    room = _room(pairs, strips, n_letters, n_sets, most)
+    session.launch(
+        "pair_hmm_vector", "pair_hmm", {"SETS": n_sets, "COUNTS": int(is_counts), **stage.defines}, n_items, group,
+        session.share(pairs.batch.queries.codes), session.share(pairs.batch.targets.codes),
+        session.upload(np.stack(spans, axis=1).astype(np.int32)), np.uint32(len(pairs)),
+        session.upload(models.emissions[0].indices), np.int32(n_letters), session.upload(pairs.odds()),
+        session.upload(pairs.steps()), session.zeros(8), session.scratch("pair_hmm", n_items * room * 32),
+        np.uint64(room), *output,
+    )  # fmt: skip
+
+
+def demand_sound(session: KernelSession, results: npt.NDArray[np.float32]) -> None:
+    """Raise DeviceError unless Backward found what Forward did."""
+    session.demand(
+        bool((results[:, MANTISSA] > 0).all() and (np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR).all()),
+        "Forward and Backward of a pair do not agree",
+    )

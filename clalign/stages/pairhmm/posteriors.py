@@ -1,0 +1,120 @@
+"""Which residues of pairs of sequences are probably homologous, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, demand_sound, start_kernel
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PairPosteriors
+
+ENTRIES_PER_RESIDUE = 6
+"""Kept posteriors that there is room for at first, for each residue of the shorter sequence."""
+
+Floats = npt.NDArray[np.float32]
+Found = dict[int, tuple[npt.NDArray[np.int32], Floats, Floats, float]]
+"""By the row of each pair: places of the residues (int32[n, 2]), posteriors, gap posteriors, log-likelihood."""
+
+
+class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
+    """The match posteriors of every pair that are kept, and the gap posteriors of its residues.
+
+    Posteriors are those of the reference to some 1e-6; one that is so near to the least that is kept may not be.
+
+    Parameters
+    ----------
+    entries_per_residue : int
+        Kept posteriors that there is room for at first, for each residue of the shorter sequence; pairs with more are
+        computed again.
+    """
+
+    name = "pair_hmm"
+
+    def __init__(
+        self, shape: str | None = None, entries_per_residue: int = ENTRIES_PER_RESIDUE, **defines: int
+    ) -> None:
+        super().__init__(shape, **defines)
+        self.entries_per_residue = entries_per_residue
+
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PairPosteriors:
+        """Compute the pairs with the plain reference."""
+        from clalign.reference.pair_hmm import sparse_posteriors
+
+        found: Found = {}
+        for row in Pairs.of(batch, model).rows.tolist():
+            codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
+            pair = sparse_posteriors(*codes, model[row], check)
+            gaps = np.concatenate([pair.x_gaps, pair.y_gaps])
+            found[row] = np.stack([pair.x, pair.y], axis=1), pair.values, gaps, float(pair.log_likelihoods[0])
+        return _joined(batch, found)
+
+    def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PairPosteriors]:
+        """Start computing the pairs on an OpenCL session; return what waits for the posteriors."""
+        pairs = Pairs.of(batch, model)
+        if not len(pairs):
+            return lambda: _joined(batch, {})
+        fetch = self._start(session, pairs, self.entries_per_residue * np.minimum(pairs.x, pairs.y))
+        return lambda: _joined(batch, fetch())
+
+    def _start(self, session: KernelSession, pairs: Pairs, most: Rows) -> Callable[[], Found]:
+        """Start computing pairs with room for so many entries each; return what waits for those of each row."""
+        n, n_entries, n_gaps = len(pairs), int(most.sum()), int((pairs.x + pairs.y).sum())
+        results, counts = session.results(4 * N_RESULTS * n), session.results(8 * n)
+        entries, values = session.results(8 * n_entries), session.results(4 * n_entries)
+        gaps = session.results(4 * n_gaps)
+        start_kernel(
+            self, session, pairs, False, most, results, np.float32(LEAST_POSTERIOR), np.uint32(n_entries), entries,
+            values, counts, gaps,
+        )  # fmt: skip
+        fetch_results = session.fetch(results, (n, N_RESULTS), np.float32)
+        fetch_counts, fetch_gaps = session.fetch(counts, (n, 2), np.uint32), session.fetch(gaps, n_gaps, np.float32)
+
+        def collect() -> Found:
+            totals, spans = fetch_results(), fetch_counts()
+            demand_sound(session, totals)
+            likelihoods = pairs.log_likelihoods(totals).tolist()
+            firsts, ends = spans[:, 1].astype(np.int64), spans.sum(axis=1, dtype=np.int64)
+            fits = (spans[:, 0] <= most) & (ends <= n_entries)
+            n_used = int(ends[fits].max(initial=0))
+            of_all = session.download(entries, (n_used, 2), np.int32), session.download(values, n_used, np.float32)
+            gap_ends = np.cumsum(pairs.x + pairs.y)
+            of_gaps = np.split(fetch_gaps(), gap_ends[:-1])
+            found = {
+                int(pairs.rows[p]): (of_all[0][a:b], of_all[1][a:b], of_gaps[p], likelihoods[p])
+                for p, a, b in zip(np.flatnonzero(fits), firsts[fits], ends[fits], strict=True)
+            }
+            if not fits.all():
+                again = np.flatnonzero(~fits)
+                found |= self._start(session, pairs.select(again), spans[again, 0].astype(np.int64))()
+            return found
+
+        return collect
+
+
+def _joined(batch: PairBatch, found: Found) -> PairPosteriors:
+    """Return what was found of each pair; of one with an empty sequence that is nothing."""
+    lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
+    nothing = np.zeros((0, 2), np.int32), np.zeros(0, np.float32)
+    parts = [
+        found.get(row, (*nothing, np.ones(m + n, np.float32), -np.inf))
+        for row, (m, n) in enumerate(zip(*lengths, strict=True))
+    ]
+    places = np.concatenate([nothing[0], *[part[0] for part in parts]])
+    offsets, x_offsets, y_offsets = (
+        np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        for sizes in ([len(part[1]) for part in parts], *lengths)
+    )
+    return PairPosteriors(
+        offsets, places[:, 0].copy(), places[:, 1].copy(), np.concatenate([nothing[1], *[part[1] for part in parts]]),
+        x_offsets, y_offsets,
+        np.concatenate([nothing[1], *[part[2][:m] for part, m in zip(parts, lengths[0], strict=True)]]),
+        np.concatenate([nothing[1], *[part[2][m:] for part, m in zip(parts, lengths[0], strict=True)]]),
+        np.array([part[3] for part in parts], np.float64),
+    )  # fmt: skip
+
+
+POSTERIORS = PosteriorsStage()

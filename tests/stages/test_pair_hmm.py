@@ -1,0 +1,216 @@
+"""Posteriors and expected counts of pair HMMs on a device are those of the reference: every shape, odd models.
+
+The bound is stated in `TOLERANCE`: single precision against double, over sequences of up to some hundreds of residues.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clalign.compute.sessions import Session
+from clalign.errors import DeviceError
+from clalign.stages.pairhmm import pair_hmm
+from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage
+from clalign.stages.pairhmm.posteriors import POSTERIORS, PosteriorsStage
+from clalign.values.alphabets import AMINO, DNA, Alphabet
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import (
+    LEAST_POSTERIOR,
+    SEED_GAPS,
+    ExpectedCounts,
+    GapParameters,
+    PairEmissions,
+    PairHmm,
+    PairHmms,
+    PairPosteriors,
+    fixed_emissions,
+)
+from clalign.values.sequences import SequenceBatch
+
+TOLERANCE = 5e-6
+"""Of a posterior, and of a count in the residues of its pair; twice that for thousands of residues."""
+
+SHAPES: list[tuple[str, dict[str, int]]] = [("vector", {})]
+
+
+def related(rng: np.random.Generator, text: str, letters: str) -> str:
+    """Return an altered copy of a sequence."""
+    kept = [letter for letter in text if rng.random() > 0.1]
+    for place in np.flatnonzero(rng.random(len(kept)) < 0.3):
+        kept[place] = "".join(rng.choice(list(letters), rng.integers(1, 4)))
+    return "".join(kept) or letters[0]
+
+
+def random_pairs(rng: np.random.Generator, lengths: list[int], letters: str) -> PairBatch:
+    """Return pairs of sequences, of which the first has a given length; every other pair is related."""
+    x = ["".join(rng.choice(list(letters), length)) for length in lengths]
+    y = [related(rng, text, letters) if row % 2 else text[::-1] + letters[0] for row, text in enumerate(x)]
+    return PairBatch.in_step(SequenceBatch.from_texts(x), SequenceBatch.from_texts(y))
+
+
+def random_models(rng: np.random.Generator, n: int, n_sets: int, alphabet: Alphabet) -> PairHmms:
+    """Return models, each with gap parameters of its own, and two kinds of emissions."""
+    gaps = tuple(GapParameters.of(rng.uniform(0.001, 0.2, n_sets), rng.uniform(0.05, 0.998, n_sets)) for _ in range(n))
+    fixed = fixed_emissions(alphabet)
+    pairs = fixed.pairs * rng.uniform(0.5, 2, fixed.pairs.shape)
+    singles = 0.01 * fixed.singles + 0.99 * rng.dirichlet(20 * fixed.singles)
+    other = PairEmissions.of(fixed.letters, singles, pairs / pairs.sum())
+    return PairHmms(gaps, (fixed, other), rng.integers(0, 2, n).astype(np.int32))
+
+
+def entries(found: PairPosteriors, row: int) -> dict[tuple[int, int], float]:
+    span = slice(found.offsets[row], found.offsets[row + 1])
+    places = list(zip(found.x[span].tolist(), found.y[span].tolist(), strict=True))
+    assert places == sorted(places)
+    return dict(zip(places, found.values[span].tolist(), strict=True))
+
+
+def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
+    """Return the largest difference from the reference; what only one of both keeps counts from the limit on."""
+    found, expected = session.run(stage, batch, models), POSTERIORS.reference(batch, models)
+    worst = 0.0
+    for row in range(len(batch)):
+        a, b = entries(found, row), entries(expected, row)
+        worst = max([worst, *(abs(a.get(place, LEAST_POSTERIOR) - b.get(place, LEAST_POSTERIOR)) for place in a | b)])
+    for name in ("x_offsets", "y_offsets"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    if np.array_equal(found.offsets, expected.offsets):
+        gaps = [np.abs(getattr(found, name) - getattr(expected, name)).max(initial=0) for name in ("x_gaps", "y_gaps")]
+        worst = max(worst, *gaps)
+    with np.errstate(invalid="ignore"):
+        likelihoods = np.nan_to_num(found.log_likelihoods - expected.log_likelihoods)
+    return float(max(worst, np.abs(likelihoods).max(initial=0) / 10))
+
+
+def worst_count(stage: ExpectedCountsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
+    """Return the largest difference from the reference, counts by the residues of their pair."""
+    found, expected = session.run(stage, batch, models), EXPECTED_COUNTS.reference(batch, models)
+    n_residues = batch.queries.lengths[batch.query_rows] + batch.targets.lengths[batch.target_rows]
+    worst = np.zeros(len(batch))
+    for name in ExpectedCounts.__slots__:
+        different = np.abs(getattr(found, name) - getattr(expected, name)).reshape(len(batch), -1).max(axis=1)
+        worst = np.maximum(worst, different / np.maximum(n_residues, 1))
+    return float(worst.max(initial=0))
+
+
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_default_shape(session: Session, n_sets: int) -> None:
+    rng = np.random.default_rng(n_sets)
+    batch = random_pairs(rng, [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 64, 100], "ACDEFGHIKLMNPQRSTVWY")
+    models = PairHmms.same(PairHmm(SEED_GAPS[False, n_sets], fixed_emissions(AMINO)), len(batch))
+    assert worst_posterior(POSTERIORS, session, batch, models) < TOLERANCE
+    assert worst_count(EXPECTED_COUNTS, session, batch, models) < TOLERANCE
+
+
+@pytest.mark.thorough(seed=[1])
+@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+def test_every_shape(
+    shaped_session: Session, shape: str, defines: dict[str, int], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models of all kinds, proteins and nucleic acids, cut into many strips of few rows."""
+    monkeypatch.setattr(pair_hmm, "STRIP_BYTES", 0)
+    rng = np.random.default_rng(seed)
+    for alphabet, letters in ((AMINO, "ACDEFGHIKLMNPQRSTVWY"), (DNA, "ACGTU")):
+        batch = random_pairs(rng, rng.integers(1, 90, 6).tolist(), letters)
+        for n_sets in (1, 2):
+            models = random_models(rng, len(batch), n_sets, alphabet)
+            assert worst_posterior(PosteriorsStage(shape, **defines), shaped_session, batch, models) < TOLERANCE
+            assert worst_count(ExpectedCountsStage(shape, **defines), shaped_session, batch, models) < TOLERANCE
+
+
+def far_apart(rng: np.random.Generator) -> list[tuple[str, str]]:
+    """Return pairs whose best paths pass cells that are far less probable than others as far from the corner."""
+    one, two, rare = ("".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 130)) for _ in range(3))
+    return [
+        (one + two, two + one), (one + two + one, two), (two, rare + one + two), (one * 3, one), ("W" * 90, "W" * 200),
+        ("A", two * 3), (two * 3, "C"), ("WC" * 40 + one, one + "P" * 100 + "WC" * 40),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_far_cells_are_not_lost(shaped_session: Session, shape: str, defines: dict[str, int], n_sets: int) -> None:
+    x, y = zip(*far_apart(np.random.default_rng(5)), strict=True)
+    batch = PairBatch.in_step(SequenceBatch.from_texts(x), SequenceBatch.from_texts(y))
+    for gaps in (SEED_GAPS[False, n_sets], GapParameters.of([0.001] * n_sets, [0.05, 0.2][:n_sets])):
+        models = PairHmms.same(PairHmm(gaps, fixed_emissions(AMINO)), len(batch))
+        assert worst_posterior(PosteriorsStage(shape, **defines), shaped_session, batch, models) < 2 * TOLERANCE
+        assert worst_count(ExpectedCountsStage(shape, **defines), shaped_session, batch, models) < 2 * TOLERANCE
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+@pytest.mark.parametrize("room", [0, 1])
+def test_too_little_room(shaped_session: Session, shape: str, defines: dict[str, int], room: int) -> None:
+    """What does not fit is computed again, and nothing of the others is lost."""
+    rng = np.random.default_rng(7)
+    batch = random_pairs(rng, [30, 40, 3, 50, 20], "AC")
+    models = random_models(rng, 5, 2, AMINO)
+    stage = PosteriorsStage(shape, entries_per_residue=room, **defines)
+    assert worst_posterior(stage, shaped_session, batch, models) < TOLERANCE
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+def test_empty_sequences_and_batches(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
+    texts = SequenceBatch.from_texts(["", "MKV", "MKVL", "", "X*B-UO"])
+    batch = PairBatch(texts, texts, np.int32([0, 1, 1, 3, 4, 2]), np.int32([1, 2, 3, 0, 2, 2]))
+    models = PairHmms.same(PairHmm(SEED_GAPS[False, 2], fixed_emissions(AMINO)), len(batch))
+    stages: tuple[Any, Any] = PosteriorsStage(shape, **defines), ExpectedCountsStage(shape, **defines)
+    assert worst_posterior(stages[0], shaped_session, batch, models) < TOLERANCE
+    assert worst_count(stages[1], shaped_session, batch, models) < TOLERANCE
+    for rows in ([0], []):
+        few = PairBatch(texts, texts, np.array(rows, np.int32), np.array(rows, np.int32))
+        of_few = PairHmms.same(models[0], len(rows))
+        found = shaped_session.run(stages[0], few, of_few)
+        assert len(found) == len(rows) == len(found.offsets) - 1
+        assert len(found.values) == 0
+        assert (shaped_session.run(stages[1], few, of_few).matches == 0).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_sets=st.sampled_from([1, 2]))
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_odd_models(session: Session, seed: int, n_sets: int) -> None:
+    """Gaps that nearly never open, or nearly always go on; pairs of residues that never match."""
+    rng = np.random.default_rng(seed)
+    batch = random_pairs(rng, rng.integers(1, 60, 5).tolist(), "ACGT")
+    gaps = tuple(
+        GapParameters.of(rng.choice([0.001, 0.01, 0.4], n_sets), rng.choice([0.05, 0.5, 0.998], n_sets))
+        for _ in range(5)
+    )
+    pairs = fixed_emissions(DNA).pairs * (rng.random((4, 4)) > 0.2)
+    emissions = PairEmissions.of("ACGT", rng.dirichlet(np.ones(4)), pairs / max(pairs.sum(), 1e-9))
+    models = PairHmms.each(gaps, emissions)
+    assert worst_posterior(POSTERIORS, session, batch, models) < TOLERANCE
+    assert worst_count(EXPECTED_COUNTS, session, batch, models) < TOLERANCE
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_long_sequences(session: Session, n_sets: int) -> None:
+    rng = np.random.default_rng(11)
+    batch = random_pairs(rng, [1400, 1201], "ACDEFGHIKLMNPQRSTVWY")
+    models = PairHmms.same(PairHmm(SEED_GAPS[False, n_sets], fixed_emissions(AMINO)), len(batch))
+    assert worst_posterior(POSTERIORS, session, batch, models) < 2 * TOLERANCE
+    assert worst_count(EXPECTED_COUNTS, session, batch, models) < 2 * TOLERANCE
+
+
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+def test_planted_fault_is_noticed(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(9)
+    batch = random_pairs(rng, [30, 41], "ACDEFGHIKLMNPQRSTVWY")
+    models = PairHmms.same(PairHmm(SEED_GAPS[False, 2], fixed_emissions(AMINO)), len(batch))
+    for stage in (PosteriorsStage(shape, SABOTAGE=1, **defines), ExpectedCountsStage(shape, SABOTAGE=1, **defines)):
+        with pytest.raises(DeviceError, match="Forward and Backward"):
+            shaped_session.run(stage, batch, models)
+    # Gaps that go on with a chance that is off by a thousandth, forwards and backwards.
+    posteriors, counts = (
+        PosteriorsStage(shape, SABOTAGE=2, **defines),
+        ExpectedCountsStage(shape, SABOTAGE=2, **defines),
+    )
+    assert worst_posterior(posteriors, shaped_session, batch, models) > 10 * TOLERANCE
+    assert worst_count(counts, shaped_session, batch, models) > 10 * TOLERANCE
