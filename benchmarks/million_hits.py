@@ -29,10 +29,16 @@ QUERIES: dict[str, dict[str, Any]] = {
     "threshold": {"least_score": 100.0},
 }
 
+CARD = {
+    "name": "made up", "accession": "", "description": "", "length": 60, "alphabet": "amino", "origin": "hmmer2",
+    "consensus": "", "reference": None, "structure": None, "facts": {}, "cutoffs": {}, "calibration": None,
+}  # fmt: skip
+
 
 def write_run(path: Path, n_hits: int) -> None:
     """Make a run file with so many hits."""
-    create_run(path, spec={}).close()
+    with create_run(path, spec={}) as run:
+        run.set_profiles([CARD])
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(

@@ -122,7 +122,8 @@ class HitPages:
         self._hits = HitRows(self._connection)
         values = {**VALUES, **declared.values}
         where = [condition_sql(condition, values) for condition in query.conditions]
-        # The index holds the order and the score; for anything else it would fetch a million rows out of their order.
+        # The index holds the order and the score, and needs no more; for anything else it would fetch a million rows
+        # out of their order.
         column = "query" if query.sort is None and not where else "+query"
         if query.least_score is not None:
             where.append((f"{VALUES[query.score]} >= ?", [query.least_score]))
@@ -133,7 +134,9 @@ class HitPages:
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
-        tables = f"hits LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"
+        tables = "hits"
+        if column != "query":
+            tables += f" LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"
         self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
         self._connection.execute(
             f"INSERT INTO shown (id) SELECT hits.id FROM {tables}"
