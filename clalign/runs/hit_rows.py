@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from clalign.errors import DamagedRun, RunBusy
 from clalign.runs.connection import RunConnection
 from clalign.runs.declarations import KEYS, EngineTable, Judge
+from clalign.runs.kinds import columns_of
 from clalign.runs.plain_data import parsed_card
-from clalign.runs.schema import ORDER, columns
+from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
@@ -22,8 +23,9 @@ _HIT = (
     "hits.id, query, hits.row, input_index, name, accession, description, length, score, bias, evalue, raw, n_parts,"
     " log_pvalue, included"
 )
-_PART = ", ".join(f"parts.{name}" for name in columns("parts"))
-_N_HIT, _N_PART = len(_HIT.split(",")), len(columns("parts"))
+_PARTS = columns_of(TABLES["parts"][0])
+_PART = ", ".join(f"parts.{name}" for name in _PARTS)
+_N_HIT, _N_PART = len(_HIT.split(",")), len(_PARTS)
 
 
 class _Query(NamedTuple):

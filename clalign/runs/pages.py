@@ -187,9 +187,3 @@ def count_hits(path: Path, limits: list[list[tuple[int, float]]], score: str = "
     question = f"SELECT count(*) FROM hits WHERE query = ? AND {VALUES[score]} >= ?"
     with open_run(path) as run:
         return [sum(run.connection.execute(question, limit).fetchone()[0] for limit in wanted) for wanted in limits]
-
-
-def sort_keys(path: Path) -> list[str]:
-    """Return the keys of all values by which the hits of a run can be sorted."""
-    with open_run(path) as run:
-        return [*VALUES, *run.connection.declared.values]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from clalign.runs.declarations import Declaration
-from clalign.runs.kinds import columns_of, sql_of
+from clalign.runs.kinds import sql_of
 
 SCHEMA_VERSION = 4
 """2: what HMMER3 says of hits and domains. 3: alignments of two sequences. 4: tables by what they hold."""
@@ -65,8 +65,3 @@ def make_tables(connection: sqlite3.Connection, declared: Declaration) -> None:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def columns(table: str) -> list[str]:
-    """Return the names of the columns of a general table."""
-    return list(columns_of(TABLES[table][0]))

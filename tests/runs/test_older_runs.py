@@ -15,7 +15,7 @@ from clalign.engines.engine import engine_of
 from clalign.engines.export import export
 from clalign.engines.pairwise.tables import n_wider
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
-from clalign.runs.pages import HitQuery, sort_keys
+from clalign.runs.pages import VALUES, HitQuery
 from clalign.runs.run_file import SCHEMA_VERSION, open_run, write_note
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
@@ -59,7 +59,7 @@ def check_exports(path: Path, folder: Path, is_resumed: bool = False) -> None:
 def content(path: Path) -> dict[str, Any]:
     """Return all that a run file and the window's table say of a run."""
     with open_run(path) as run:
-        queries = range(run.n_profiles())
+        queries, keys = range(run.n_profiles()), [*VALUES, *run.connection.declared.values]
         said = {
             "cards": run.profiles(), "hits": list(run.hits()), "state": run.state, "messages": run.messages(),
             "checks": run.verifications(), "notes": run.notes(), "work": run.work_done(),
@@ -75,7 +75,7 @@ def content(path: Path) -> dict[str, Any]:
             said["survivors"] = [survivors_at(run, number, "viterbi") for number in queries]
     conditions = parse_filter("len>100 -kinase").conditions
     for query in (ALL_PROFILES, 0):
-        for sort in (None, *sort_keys(path)):
+        for sort in (None, *keys):
             pages = HitPages(HitQuery(path, query, conditions, sort=sort))
             said[f"{query} by {sort}"] = pages.rows(0, 1000)
             pages.close()

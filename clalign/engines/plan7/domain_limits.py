@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from clalign.values.evalues import hmmer3_evalue
-from clalign.values.hits import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +40,6 @@ class DomainLimits:
         """Return the limits in a profile's card; None if its domains were judged when they were found."""
         data = card.get("domain_limits")
         return cls(**data) if data else None
-
-    def judged(self, domain: Domain, n_reported: int, is_included: bool) -> Domain:
-        """Return a domain with what depends on the number of reported targets.
-
-        Parameters
-        ----------
-        domain : Domain
-        n_reported : int
-            Targets of the profile that are reported.
-        is_included : bool
-            Whether the target is significant.
-        """
-        evalue, reported, included = self.judgment(domain.score, domain.log_pvalue, n_reported, is_included)
-        return replace(domain, conditional_evalue=evalue, is_reported=reported, is_included=included)
 
     def judgment(
         self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool

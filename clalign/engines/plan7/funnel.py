@@ -214,11 +214,6 @@ def survivors_at(
     card = run.card(profile)
     if card.get("origin") != "hmmer3":
         return []
-    chosen = page(targets_at(run, profile, stage, rejected), limit, offset)
-    return listed(card, stage, chosen, HeaderReader(run, context))
-
-
-def page(table: Survivors, limit: int, offset: int) -> Survivors:
-    """Return a part of the targets."""
+    table = targets_at(run, profile, stage, rejected)
     end = len(table.rows) if limit < 0 else min(len(table.rows), offset + limit)
-    return _taken(table, np.arange(offset, max(end, offset), dtype=np.int64))
+    return listed(card, stage, _taken(table, np.arange(offset, max(end, offset))), HeaderReader(run, context))
