@@ -99,8 +99,8 @@ class HitRow:
     note: str = ""
 
     @property
-    def is_hmmer3(self) -> bool:
-        """Whether a HMMER3 profile found it."""
+    def has_estimates(self) -> bool:
+        """Whether posterior probabilities say how many domains to expect."""
         return self.expected is not None
 
     @property
@@ -111,7 +111,7 @@ class HitRow:
     @property
     def has_no_domain(self) -> bool:
         """Whether the sequence passes, but none of its domains."""
-        return self.is_hmmer3 and not self.reported
+        return self.has_estimates and not self.reported
 
     @property
     def accuracy(self) -> float | None:

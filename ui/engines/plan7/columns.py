@@ -37,7 +37,7 @@ def _filter(key: str, digits: int, width: int = 60) -> tuple[Cell, int, bool]:
 
 COLUMNS = shown(HITS, {
     "status": (lambda r, m: m.status(r), 84, True),
-    "domains": (lambda r, m: formatting.count(len(r.reported) if r.is_hmmer3 else r.n_domains), 150, True),
+    "domains": (lambda r, m: formatting.count(len(r.reported) if r.has_estimates else r.n_domains), 150, True),
     "bias": (lambda r, m: formatting.score(r.bias), 60, False),
     "best_evalue": (lambda r, m: _optional(r.best_evalue, formatting.evalue), 100, False),
     "best_score": (lambda r, m: _optional(r.best_score, formatting.score), 120, False),
