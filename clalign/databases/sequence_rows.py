@@ -1,0 +1,135 @@
+"""Few sequences with their letters as the file has them: case, gaps and all, for what is written with them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clalign.databases.loading import READERS
+from clalign.errors import InputError, quoted
+from clalign.formats.a3m import is_a3m
+from clalign.formats.alignments import ALIGNED
+from clalign.formats.blocks import DROPPED, Block, Reading, text_of
+from clalign.formats.recognize import identify
+from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
+from clalign.formats.tally import GAPS
+from clalign.jobs import JobContext, QuietContext
+from clalign.values.alphabets import decode
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRow:
+    """A sequence, or the row of an alignment.
+
+    Attributes
+    ----------
+    name, description : str
+    text : bytes
+        Its letters; gap characters where it is a row.
+    """
+
+    name: str
+    description: str
+    text: bytes
+
+    @property
+    def residues(self) -> bytes:
+        """Its letters without gap characters."""
+        return self.text.translate(None, GAPS)
+
+
+def read_sequences(path: str, context: JobContext | None = None) -> list[SequenceRow]:
+    """Read the sequences of a file of any format; of FASTA and most alignments the case of letters is kept."""
+    context = context or QuietContext()
+    with opened(path, None, context) as source:
+        form = identify(source).sequence_format()
+        return _rows(Reading(TextReader(source, context)), "fasta" if form == "a3m" else form)
+
+
+def read_alignment(path: str, context: JobContext | None = None) -> list[SequenceRow]:
+    """Read an alignment of any format.
+
+    Raises
+    ------
+    InputError
+        If the rows differ in length, or two have the same name.
+    """
+    context = context or QuietContext()
+    with opened(path, None, context) as source:
+        form = identify(source).alignment_format()
+        if form == "fasta" and is_a3m(TextReader(source, context)):
+            form = "a3m"
+        rows = _rows(Reading(TextReader(source, context)), form)
+    if not rows:
+        raise InputError(path, "there is no alignment in this file.", "Choose another file.")
+    check_names(path, rows)
+    for row in rows:
+        if len(row.text) != len(rows[0].text):
+            raise InputError(
+                path,
+                f"the rows of the alignment differ in length: {quoted(row.name)} has {len(row.text):,} columns, "
+                f"but {quoted(rows[0].name)} has {len(rows[0].text):,}.",
+                TAKE_AGAIN,
+            )
+    return rows
+
+
+def check_names(path: str, rows: list[SequenceRow]) -> None:
+    """Refuse two sequences of the same name.
+
+    Raises
+    ------
+    InputError
+        With the name.
+    """
+    known: set[str] = set()
+    for row in rows:
+        if row.name in known:
+            raise InputError(path, f"two sequences are named {quoted(row.name)}.", "Give each a name of its own.")
+        known.add(row.name)
+
+
+def _rows(reading: Reading, form: str) -> list[SequenceRow]:
+    if form == "fasta":
+        return list(_fasta_rows(reading))
+    if form in ALIGNED:
+        rows = ALIGNED[form](reading).checked()
+        return [SequenceRow(row.name, " ".join(row.descriptions), row.text) for row in rows]
+    return _decoded_rows(READERS[form](reading))
+
+
+def _fasta_rows(reading: Reading) -> Iterator[SequenceRow]:
+    head: bytes | None = None
+    parts: list[bytes] = []
+    for number, line in reading.text.lines():
+        if line.startswith(b">"):
+            if head is not None:
+                yield _fasta_row(head, parts)
+            head, parts = line[1:], []
+        elif not line.startswith(b";"):
+            parts.append(line.translate(None, DROPPED))
+            if head is None and parts[-1]:
+                raise reading.text.error("there is text before the first header.", 'Headers begin with ">".', number)
+    if head is not None:
+        yield _fasta_row(head, parts)
+
+
+def _fasta_row(head: bytes, parts: list[bytes]) -> SequenceRow:
+    words = [text_of(word) for word in head.strip().split(None, 1)]
+    return SequenceRow(words[0] if words else "unnamed", " ".join(words[1:]), b"".join(parts))
+
+
+def _decoded_rows(blocks: Iterator[Block]) -> list[SequenceRow]:
+    """Return the records of blocks; their letters are upper case."""
+    heads: list[list[str]] = []
+    letters: list[list[bytes]] = []
+    for block in blocks:
+        text, edges = decode(np.frombuffer(block.codes, np.uint8)).encode(), [*block.breaks.tolist(), len(block.codes)]
+        if letters:
+            letters[-1].append(text[: edges[0]])
+        for head, start, end in zip(block.texts, edges, edges[1:], strict=False):
+            heads.append(head.decode("utf-8", "replace").split("\t", 2))
+            letters.append([text[start:end]])
+    return [SequenceRow(name, what, b"".join(parts)) for (name, _, what), parts in zip(heads, letters, strict=True)]

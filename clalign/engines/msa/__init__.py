@@ -1,0 +1,1 @@
+"""Statistical alignment of many sequences by the posteriors of all pairs (FSA)."""

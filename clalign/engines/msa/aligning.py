@@ -1,0 +1,81 @@
+"""From posteriors to an alignment: annealing, refinement, and an order of columns with few gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clalign.compute.sessions import Session
+from clalign.engines.msa.column_order import with_few_gaps
+from clalign.jobs import JobContext, QuietContext
+from clalign.stages.pairhmm.annealing import ANNEALING, AnnealingChoice
+from clalign.stages.pairhmm.refinement import REFINEMENT, RefinementChoice
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves
+from clalign.values.sparse_posteriors import SparsePosteriors
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSequences:
+    """An alignment and how it came to be.
+
+    Attributes
+    ----------
+    merges : ColumnMerges
+    moves : ResidueMoves
+    """
+
+    merges: ColumnMerges
+    moves: ResidueMoves
+
+    def alignment_after(self, n_merges: int | None = None, n_sweeps: int | None = None) -> MultipleAlignment:
+        """Return the alignment after some steps, its columns in order; by default after all.
+
+        Parameters
+        ----------
+        n_merges : int, optional
+            Merges of columns; nothing is refined where they are not all.
+        n_sweeps : int, optional
+            Sweeps of the refinement.
+        """
+        alignment = self.merges.alignment_after(n_merges)
+        if n_merges is None or n_merges >= len(self.merges):
+            sweeps = len(self.moves.ends) if n_sweeps is None else n_sweeps
+            alignment = self.moves.alignment_after(alignment, sweeps)
+        return with_few_gaps(alignment)
+
+
+def aligned(
+    session: Session,
+    posteriors: SparsePosteriors,
+    gap_factor: float = 1.0,
+    is_dynamic: bool = True,
+    most_sweeps: int = -1,
+    context: JobContext | None = None,
+) -> AlignedSequences:
+    """Align sequences by the posteriors of pairs of them.
+
+    Parameters
+    ----------
+    session : Session
+        Of a CPU, or the reference: nothing here is done side by side.
+    posteriors : SparsePosteriors
+    gap_factor : float
+        What must be gained by aligning, where 1 is lost by it: 0 for the most sensitive alignment.
+    is_dynamic : bool
+        Whether what a merge is worth is found again for columns that have grown.
+    most_sweeps : int
+        Of the refinement; negative for as many as it takes.
+    context : JobContext, optional
+        Told of the progress.
+    """
+    context = context or QuietContext()
+    n = int(posteriors.lengths.sum())
+
+    def annealed(merges: int, left: int) -> None:
+        context.progress("annealing", merges, None if left else merges, "merges", left=left, columns=n - merges)
+
+    def refined(sweeps: int, moves: int) -> None:
+        context.progress("refinement", sweeps, None, "sweeps", moves=moves)
+
+    merges = session.run(ANNEALING, posteriors, AnnealingChoice(gap_factor, is_dynamic, annealed))
+    choice = RefinementChoice(merges.alignment_after(), gap_factor, most_sweeps, refined)
+    return AlignedSequences(merges, session.run(REFINEMENT, posteriors, choice))

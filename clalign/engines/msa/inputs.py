@@ -1,0 +1,118 @@
+"""The sequences that are to be aligned: checked, and as residues without ambiguity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
+from clalign.errors import InputError
+from clalign.jobs import JobContext
+from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet
+
+ENOUGH = 0.95
+"""Share of the letters of all sequences that an alphabet must have."""
+
+Residues = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentInput:
+    """Sequences that can be aligned.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+    names, descriptions : tuple of str
+    letters : tuple of bytes
+        As they were read, which is how they are written.
+    residues : tuple of uint8[length]
+        Numbers of canonical residues of the alphabet, for which ambiguous letters were drawn.
+    """
+
+    alphabet: Alphabet
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    letters: tuple[bytes, ...]
+    residues: tuple[Residues, ...]
+
+    def __len__(self) -> int:
+        """Return the number of sequences."""
+        return len(self.names)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Residues of each sequence."""
+        return np.array([len(text) for text in self.letters], np.int64)
+
+
+def read_input(
+    paths: list[str], alphabet: str = "auto", seed: int = 1, context: JobContext | None = None
+) -> AlignmentInput:
+    """Read the sequences of files that are to be aligned together.
+
+    Parameters
+    ----------
+    paths : list of str
+    alphabet : str
+        ``amino``, ``dna``, ``rna``, or ``auto`` to judge by the letters.
+    seed : int
+        Of the residues that are drawn for ambiguous letters.
+    context : JobContext, optional
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two sequences, two of the same name, or letters of no alphabet.
+    """
+    rows = [row for path in paths for row in read_sequences(path, context)]
+    return checked_input(paths[0], rows, alphabet, seed)
+
+
+def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1) -> AlignmentInput:
+    """Return sequences as input of an alignment; see `read_input`."""
+    if len(rows) < 2:
+        raise InputError(path, "there are fewer than two sequences in it.", "Give at least two that are to be aligned.")
+    check_names(path, rows)
+    letters = tuple(row.residues for row in rows)
+    counts = np.bincount(np.frombuffer(b"".join(letters).upper(), np.uint8), minlength=256)
+    kind = alphabet_of(counts) if alphabet == "auto" else ALPHABETS[alphabet]
+    if kind is None:
+        raise InputError(
+            path,
+            "the letters fit neither DNA nor RNA nor proteins.",
+            "At least 95 % must be bases or N, or amino acids or X. Or say what they are with --alphabet.",
+        )
+    rng = np.random.default_rng(seed)
+    residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, rng) for text in letters)
+    return AlignmentInput(
+        kind, tuple(row.name for row in rows), tuple(row.description for row in rows), letters, residues
+    )
+
+
+def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
+    """Return the first of DNA, RNA and protein that has nearly all letters; None if none does.
+
+    Parameters
+    ----------
+    counts : int64[256]
+        How often each upper-case letter occurs.
+    """
+    for alphabet, unknown in ((DNA, "N"), (RNA, "N"), (AMINO, "X")):
+        own = counts[[ord(letter) for letter in alphabet.canonical + unknown]].sum()
+        if own >= ENOUGH * counts.sum():
+            return alphabet
+    return None
+
+
+def _drawn(letters: Residues, alphabet: Alphabet, rng: np.random.Generator) -> Residues:
+    """Return residues for upper-case letters; one of those that it may be is drawn for an ambiguous letter."""
+    numbers = np.full(256, len(alphabet.canonical), np.uint8)
+    numbers[[ord(letter) for letter in alphabet.canonical]] = np.arange(len(alphabet.canonical))
+    residues = numbers[letters]
+    for place in np.flatnonzero(residues == len(alphabet.canonical)).tolist():
+        choices = alphabet.degenerate.get(chr(letters[place]), alphabet.canonical)
+        residues[place] = alphabet.canonical.index(choices[int(rng.integers(len(choices)))])
+    return residues

@@ -1,0 +1,98 @@
+"""Posteriors of pairs as text, as FSA writes and reads them (``.probs``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+import numpy as np
+
+from clalign.errors import InputError
+from clalign.formats.numbers import finite
+from clalign.formats.sources import TextReader, opened
+from clalign.values.sparse_posteriors import ExcessPosterior, PairPosteriors, SparsePosteriors
+
+_LINE = re.compile(rb"\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*~\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*=>\s*(\S+)\s*")
+
+_HEAD = """\
+; Sparse posterior probability matrix for sequences {x} and {y}
+; Format is:
+;   ({x}, position_1) ~ ({y}, position_2) => prob
+; which means that ({x}, position_1) is aligned to ({y}, position_2) with probability prob.
+;   ({x}, position_1) ~ ({y}, -1) => prob
+; means that ({x}, position_1) is aligned to a gap in {y} with probability prob.
+; sequence is 0-based and position is 0-based
+
+"""
+
+Entries = list[tuple[int, int, float]]
+
+
+def write_posteriors(posteriors: SparsePosteriors, stream: TextIO) -> None:
+    """Write the posteriors of all pairs: the matches, then the gap posteriors of both sequences."""
+    for x, y, pair in posteriors.each():
+        stream.write(_HEAD.format(x=x, y=y))
+        stream.write("; match posteriors\n")
+        for a, b, p in zip(pair.rows.tolist(), pair.columns.tolist(), pair.probabilities.tolist(), strict=True):
+            stream.write(f"({x}, {a}) ~ ({y}, {b}) => {p:g}\n")
+        stream.write("\n; gap posteriors\n")
+        stream.writelines(f"({x}, {a}) ~ ({y}, -1) => {p:g}\n" for a, p in enumerate(pair.x_gaps.tolist()))
+        stream.write("\n")
+        stream.writelines(f"({x}, -1) ~ ({y}, {b}) => {p:g}\n" for b, p in enumerate(pair.y_gaps.tolist()))
+        stream.write("\n")
+
+
+def read_posteriors(path: str, lengths: Sequence[int]) -> SparsePosteriors:
+    """Read the posteriors of pairs among sequences of these lengths.
+
+    Gap posteriors are computed again from those of the matches; of their lines only the pairs are taken.
+
+    Raises
+    ------
+    InputError
+        With the line that is no posterior, or not one of these sequences.
+    """
+    with opened(path) as source:
+        found: dict[tuple[int, int], Entries] = {}
+        for x, y, entry in _lines(TextReader(source), lengths):
+            found.setdefault((x, y), []).extend(entry)
+    pairs = sorted(found)
+    return SparsePosteriors.joined(lengths, pairs, [_pair(path, pair, found[pair], lengths) for pair in pairs])
+
+
+def _lines(text: TextReader, lengths: Sequence[int]) -> Iterator[tuple[int, int, Entries]]:
+    """Yield the two sequences of each line and its entry, if it is one of a match."""
+    for number, line in text.lines():
+        if line.startswith(b";") or not line.strip():
+            continue
+        found = _LINE.fullmatch(line)
+        p = finite(found[5].decode("ascii", "replace")) if found else None
+        if found is None or p is None or not 0 <= p <= 1:
+            raise text.error(
+                "this is not a posterior probability.", 'Lines look like "(0, 4) ~ (1, 5) => 0.98".', number
+            )
+        x, a, y, b = (int(word) for word in found.groups()[:4])
+        if x == y or max(x, y) >= len(lengths) or a >= lengths[x] or b >= lengths[y]:
+            raise text.error(
+                "the sequences have no such residues.", "Give the sequences that the posteriors were made of.", number
+            )
+        if x > y:
+            x, a, y, b = y, b, x, a
+        yield x, y, [(a, b, p)] if min(a, b) >= 0 else []
+
+
+def _pair(path: str, pair: tuple[int, int], entries: Entries, lengths: Sequence[int]) -> PairPosteriors:
+    given = np.array(sorted(entries), [("row", np.int32), ("column", np.int32), ("p", np.float32)])
+    try:
+        if (np.diff(given["row"]) + np.abs(np.diff(given["column"])) == 0).any():
+            raise ExcessPosterior(pair)
+        return PairPosteriors.from_entries(
+            (lengths[pair[0]], lengths[pair[1]]), given["row"], given["column"], given["p"]
+        )
+    except ExcessPosterior:
+        raise InputError(
+            path,
+            f"the posteriors of sequences {pair[0]} and {pair[1]} say of one residue more than is possible.",
+            "Those of a residue add up to at most 1, and each stands there once.",
+        ) from None

@@ -1,0 +1,170 @@
+"""Sequence annealing on a device: one work-item, so that a CPU is best at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.values.multiple_alignments import ColumnMerges, creation_numbers, offsets_of
+from clalign.values.sparse_posteriors import SparsePosteriors
+
+SOURCE = "annealing_item"
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
+"""Choices that are compiled for other vendors in the tests."""
+
+EDGES_A_LAUNCH = 1 << 16
+"""Edges that a launch takes from the heap: some tenths of a second."""
+
+HEAP_SIZE, N_MERGES, _, STATUS, _, N_TAKEN, N_STATE = range(7)
+RUNNING, IS_DONE, IS_FULL = range(3)
+
+_FIELDS = ("sequence", "position", "before", "after", "index", "merged", "first", "size", "next", "mark")
+_RESIDUE = np.dtype([(name, np.int32) for name in _FIELDS])
+_EDGE_BYTES, _HEAP_BYTES, _KNOWN_BYTES = 12, 8, 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnnealingChoice:
+    """What alignments are made.
+
+    Attributes
+    ----------
+    gap_factor : float
+        What merges must be worth: 0 for as many as can be, more than 1 for few that are certain.
+    is_dynamic : bool
+        Whether what a merge is worth is found again for columns that have grown.
+    told : callable
+        Called now and then with the merges made and the candidates left.
+    """
+
+    gap_factor: float = 1.0
+    is_dynamic: bool = True
+    told: Callable[[int, int], None] = lambda merges, left: None
+
+
+class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
+    """The merges that make an alignment of the posteriors of pairs.
+
+    Parameters
+    ----------
+    capacity : int, optional
+        Edges that there is room for in the first table of known ones, a power of two.
+    defines : dict, optional
+        Compile-time choices.
+    """
+
+    name = "annealing"
+
+    def __init__(self, capacity: int | None = None, **defines: int) -> None:
+        super().__init__(None, **defines)
+        self.capacity = capacity
+
+    def reference(
+        self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check
+    ) -> ColumnMerges:
+        """Anneal with the plain reference."""
+        from clalign.reference.annealing import anneal
+
+        return anneal(batch, model.gap_factor, model.is_dynamic, check)
+
+    def start(
+        self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice
+    ) -> Callable[[], ColumnMerges]:
+        """Return what anneals on an OpenCL session, launch after launch."""
+
+        def collect() -> ColumnMerges:
+            return self._anneal(session, batch, model)
+
+        return collect
+
+    def _anneal(self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice) -> ColumnMerges:
+        members = _residues(batch)
+        n, least = len(members), np.float32(model.gap_factor)
+        if not n:
+            nothing = np.empty(0, np.int32)
+            return ColumnMerges(batch.lengths, nothing, nothing, nothing.astype(np.float32), nothing)
+        residues, posteriors = session.upload(members), shared(session, batch)
+        edges, heap = (session.allocate(size * len(batch.columns)) for size in (_EDGE_BYTES, _HEAP_BYTES))
+        state, scratch = session.zeros(4 * N_STATE), session.allocate(12 * n)
+        merges, weights = session.allocate(8 * n), session.allocate(4 * n)
+        session.launch(
+            SOURCE, "annealing_begin", self.defines, 1, 1, *posteriors[2:], session.upload(batch.pairs),
+            session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(creation_numbers(batch.lengths)),
+            np.int32(len(batch)), least, edges, heap, state,
+        )  # fmt: skip
+        capacity = self.capacity or 1 << max(10, (2 * len(batch.columns)).bit_length())
+        known, status, facts = session.zeros(_KNOWN_BYTES * capacity), RUNNING, np.zeros(N_STATE, np.int32)
+        while status != IS_DONE:
+            if status == IS_FULL:
+                known, capacity = self._enlarged(session, residues, known, capacity, state), 2 * capacity
+            session.launch(
+                SOURCE, "annealing", self.defines, 1, 1, *posteriors, residues, np.int32(n), edges, heap, known,
+                np.int32(capacity), least, np.int32(model.is_dynamic), np.int32(EDGES_A_LAUNCH), scratch, state,
+                merges, weights,
+            )  # fmt: skip
+            facts = session.download(state, N_STATE, np.int32)
+            status = int(facts[STATUS])
+            session.demand(status in (RUNNING, IS_DONE, IS_FULL) and 0 <= facts[N_MERGES] < n, "merges without end")
+            session.check()
+            model.told(int(facts[N_MERGES]), int(facts[HEAP_SIZE]))
+        return _merges(session, batch, residues, merges, weights, int(facts[N_MERGES]))
+
+    def _enlarged(
+        self, session: KernelSession, residues: Buffer, known: Buffer, capacity: int, state: Buffer
+    ) -> Buffer:
+        """Return a table of twice the capacity that has the known edges of columns that are left."""
+        larger = session.zeros(_KNOWN_BYTES * 2 * capacity)
+        session.launch(
+            SOURCE, "annealing_enlarge", self.defines, 1, 1,
+            residues, known, np.int32(capacity), larger, np.int32(2 * capacity), state,
+        )  # fmt: skip
+        return larger
+
+
+def shared(session: KernelSession, posteriors: SparsePosteriors) -> tuple[np.int32 | Buffer, ...]:
+    """Return posteriors as the first arguments of kernels (``common/sparse_posteriors.h``)."""
+    arrays = (
+        posteriors.pair_numbers(), posteriors.row_offsets.astype(np.int32), posteriors.y_offsets.astype(np.int32),
+        posteriors.starts.astype(np.int32), posteriors.columns, posteriors.probabilities, posteriors.x_gaps,
+        posteriors.y_gaps,
+    )  # fmt: skip
+    return (np.int32(len(posteriors.lengths)), *(session.share(array) for array in arrays))
+
+
+def _residues(posteriors: SparsePosteriors) -> npt.NDArray[np.void]:
+    """Return the residues, each the column that it begins as, by the numbers of these."""
+    lengths, numbers = posteriors.lengths, creation_numbers(posteriors.lengths)
+    offsets, n = offsets_of(lengths), len(numbers)
+    members = np.zeros(n, _RESIDUE)
+    sequences = np.repeat(np.arange(len(lengths)), lengths)
+    members["sequence"][numbers] = sequences
+    members["position"][numbers] = np.arange(n) - offsets[sequences]
+    is_first = np.zeros(n, bool)
+    is_first[offsets[:-1][lengths > 0]] = True
+    members["before"][numbers] = np.where(is_first, -1, np.roll(numbers, 1))
+    members["after"][numbers] = np.where(np.roll(is_first, -1), -1, np.roll(numbers, -1))
+    for name in ("index", "merged", "first"):
+        members[name] = np.arange(n)
+    members["size"], members["next"] = 1, -1
+    return members
+
+
+def _merges(
+    session: KernelSession, batch: SparsePosteriors, residues: Buffer, merges: Buffer, weights: Buffer, n_merges: int
+) -> ColumnMerges:
+    n = int(batch.lengths.sum())
+    members = session.download(residues, (n, len(_FIELDS)), np.int32).view(_RESIDUE)[:, 0]
+    pairs = session.download(merges, (n, 2), np.int32)[:n_merges]
+    worth = session.download(weights, n, np.float32)[:n_merges]
+    session.demand(not n_merges or (pairs.min() >= 0 and pairs.max() < n), "merges of columns that are none")
+    left = np.flatnonzero(members["merged"] == np.arange(n))
+    order = left[np.argsort(members["index"][left])].astype(np.int32)
+    return ColumnMerges(batch.lengths, pairs[:, 0].copy(), pairs[:, 1].copy(), worth, order)
+
+
+ANNEALING = AnnealingStage()

@@ -1,0 +1,132 @@
+"""Iterative refinement on a device: one work-item, so that a CPU is best at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.pairhmm.annealing import shared
+from clalign.values.multiple_alignments import MultipleAlignment, ResidueMoves, without_empty_columns
+from clalign.values.sparse_posteriors import SparsePosteriors
+
+SOURCE = "refinement_item"
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
+"""Choices that are compiled for other vendors in the tests."""
+
+COLUMNS_A_LAUNCH = 256
+WISHES_A_LAUNCH = 1 << 12
+"""A launch takes some tenths of a second."""
+
+N_WISHES, N_GATHERED, N_MOVES, N_STATE = range(4)
+_WISH_BYTES = 16
+
+Moves = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementChoice:
+    """What is refined, and how far.
+
+    Attributes
+    ----------
+    alignment : MultipleAlignment
+    gap_factor : float
+        Of the gap posteriors in the score.
+    most_sweeps : int
+        The last sweep that is made; negative for as many as it takes.
+    told : callable
+        Called after each sweep with the number of sweeps and of moves.
+    """
+
+    alignment: MultipleAlignment
+    gap_factor: float = 1.0
+    most_sweeps: int = -1
+    told: Callable[[int, int], None] = lambda sweeps, moves: None
+
+
+class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
+    """The moves of single residues that raise the expected score of an alignment."""
+
+    name = "refinement"
+
+    def reference(
+        self, batch: SparsePosteriors, model: RefinementChoice, check: Check = nothing_to_check
+    ) -> ResidueMoves:
+        """Refine with the plain reference."""
+        from clalign.reference.refinement import refine
+
+        return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check)
+
+    def start(
+        self, session: KernelSession, batch: SparsePosteriors, model: RefinementChoice
+    ) -> Callable[[], ResidueMoves]:
+        """Return what refines on an OpenCL session, sweep after sweep."""
+
+        def collect() -> ResidueMoves:
+            return self._refine(session, batch, model)
+
+        return collect
+
+    def _refine(self, session: KernelSession, batch: SparsePosteriors, model: RefinementChoice) -> ResidueMoves:
+        posteriors, factor = shared(session, batch), np.float32(model.gap_factor)
+        current, parts, scores = model.alignment, [np.empty((0, 4), np.int32)], []
+        while True:
+            table = session.upload(current.positions().T)
+            head = (*posteriors, table, np.int32(current.n_columns), factor)
+            score = session.allocate(4)
+            session.launch(SOURCE, "refinement_score", self.defines, 1, 1, *head, score)
+            scores.append(session.download(score, 1, np.float32)[0])
+            if len(parts) - 1 == model.most_sweeps or (len(scores) > 1 and scores[-1] <= scores[-2]):
+                break
+            parts.append(self._sweep(session, head, current))
+            columns = current.columns.copy()
+            sequences, positions, _, targets = parts[-1].T
+            columns[current.offsets[sequences] + positions] = targets
+            current = without_empty_columns(current.offsets, columns)
+            model.told(len(parts) - 1, len(parts[-1]))
+        sequences, positions, sources, targets = np.concatenate(parts).T
+        ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.int64)
+        return ResidueMoves(sequences, positions, sources, targets, ends, np.array(scores, np.float32))
+
+    def _sweep(
+        self, session: KernelSession, head: tuple[np.generic | Buffer, ...], alignment: MultipleAlignment
+    ) -> Moves:
+        """Return the moves of one sweep (int32[n, 4])."""
+        n = len(alignment.columns)
+        heap, state = session.allocate(_WISH_BYTES * n), session.zeros(4 * N_STATE)
+        moves = session.allocate(16 * n)
+        for _ in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
+            session.launch(
+                SOURCE, "refinement_gather", self.defines, 1, 1, *head, np.int32(COLUMNS_A_LAUNCH), heap, state
+            )
+            session.finish()
+            session.check()
+        facts = session.download(state, N_STATE, np.int32)
+        while facts[N_WISHES]:
+            session.launch(
+                SOURCE, "refinement_move", self.defines, 1, 1, *head, np.int32(WISHES_A_LAUNCH), heap, state, moves
+            )
+            facts = session.download(state, N_STATE, np.int32)
+            session.demand(0 <= facts[N_WISHES] < n and 0 <= facts[N_MOVES] <= n, "moves without end")
+            session.check()
+        made = session.download(moves, (n, 4), np.int32)[: facts[N_MOVES]]
+        session.demand(_is_possible(made, alignment), "moves of residues that are none")
+        return made
+
+
+def _is_possible(moves: Moves, alignment: MultipleAlignment) -> bool:
+    """Return whether moves are of an alignment's residues to its columns."""
+    sequences, positions, _, targets = moves.T
+    if not ((sequences >= 0) & (sequences < len(alignment))).all():
+        return False
+    lengths = np.diff(alignment.offsets)[sequences]
+    inside = (positions >= 0) & (positions < lengths) & (targets >= 0) & (targets < alignment.n_columns)
+    return bool(inside.all())
+
+
+REFINEMENT = RefinementStage()

@@ -1,0 +1,187 @@
+"""Posterior probabilities that residues of pairs of sequences are aligned, of which the small ones are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int64]
+
+LEAST_GAP = np.float32(1e-4)
+"""Gap posteriors are no smaller: it keeps weights finite."""
+
+MOST_EXCESS = np.float32(-0.001)
+"""A gap posterior below this means that the match posteriors of a residue add up to more than 1."""
+
+
+class ExcessPosterior(ValueError):
+    """Match posteriors of a residue that add up to more than 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairPosteriors:
+    """The posteriors of one pair of sequences x and y, row by row of x.
+
+    Attributes
+    ----------
+    starts : int64[length of x + 1]
+        Where the entries of each residue of x begin, counted from the first of the pair.
+    columns : int32[n]
+        The residue of y of each entry, rising within a row.
+    probabilities : float32[n]
+    x_gaps, y_gaps : float32[length]
+        What is left of 1 for each residue: that it is aligned to nothing.
+    """
+
+    starts: Offsets
+    columns: Integers
+    probabilities: Floats
+    x_gaps: Floats
+    y_gaps: Floats
+
+    @classmethod
+    def from_entries(
+        cls, lengths: tuple[int, int], rows: Integers, columns: Integers, probabilities: Floats
+    ) -> PairPosteriors:
+        """Return the posteriors of entries (int32[n], int32[n], float32[n]) in rising order of row and column.
+
+        Raises
+        ------
+        ExcessPosterior
+            If those of a residue add up to more than 1.
+        """
+        x, y = lengths
+        starts = np.searchsorted(rows, np.arange(x + 1)).astype(np.int64)
+        by_column = np.argsort(columns, kind="stable")
+        x_gaps = _residuals(x, rows, probabilities)
+        y_gaps = _residuals(y, columns[by_column], probabilities[by_column])
+        return cls(starts, columns.astype(np.int32), probabilities.astype(np.float32), x_gaps, y_gaps)
+
+    @property
+    def rows(self) -> Integers:
+        """The residue of x of each entry (int32[n])."""
+        return np.repeat(np.arange(len(self.x_gaps), dtype=np.int32), np.diff(self.starts))
+
+    def at(self, x: npt.NDArray[np.integer], y: npt.NDArray[np.integer]) -> Floats:
+        """Return the posteriors of residues of x and y (int[k] both), 0 where they are left out (float32[k])."""
+        if not len(self.columns):
+            return np.zeros(len(x), np.float32)
+        width = len(self.y_gaps)
+        keys = self.rows.astype(np.int64) * width + self.columns
+        wanted = x.astype(np.int64) * width + y
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[places] == wanted, self.probabilities[places], np.float32(0))
+
+
+def _residuals(length: int, places: Integers, probabilities: Floats) -> Floats:
+    """Return 1 less the probabilities at each place, subtracted one after the other as single numbers."""
+    gaps = np.ones(length, np.float32)
+    first = np.searchsorted(places, places)
+    turns = np.arange(len(places)) - first
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        chosen = turns == turn
+        left = gaps[places[chosen]] - probabilities[chosen]
+        if (left < MOST_EXCESS).any():
+            raise ExcessPosterior(int(places[chosen][left < MOST_EXCESS][0]))
+        gaps[places[chosen]] = np.maximum(left, LEAST_GAP)
+    return gaps
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class SparsePosteriors:
+    """The posteriors of many pairs among some sequences, in arrays that may as well be mapped from files.
+
+    The rows of a pair are the residues of its first sequence; the rows of all pairs stand one after the other.
+
+    Attributes
+    ----------
+    lengths : int64[N]
+        Residues of each sequence.
+    pairs : int32[P, 2]
+        Numbers of two sequences each, the smaller one first, in rising order.
+    starts : int64[n_rows + 1]
+        Where the entries of each row begin.
+    columns : int32[n]
+        The residue of the second sequence of each entry.
+    probabilities : float32[n]
+    x_gaps : float32[n_rows]
+        Gap posteriors of the residues of the first sequence of each pair.
+    y_gaps : float32[n_others]
+        Those of the second one.
+    """
+
+    lengths: Offsets
+    pairs: Integers
+    starts: Offsets
+    columns: Integers
+    probabilities: Floats
+    x_gaps: Floats
+    y_gaps: Floats
+
+    @classmethod
+    def joined(
+        cls, lengths: Sequence[int], pairs: Sequence[tuple[int, int]], parts: Sequence[PairPosteriors]
+    ) -> SparsePosteriors:
+        """Return the posteriors of pairs together."""
+        sizes = np.concatenate([[0], np.cumsum([len(part.columns) for part in parts])]).astype(np.int64)
+        starts = [part.starts[:-1] + size for part, size in zip(parts, sizes, strict=False)]
+        floats, integers = np.empty(0, np.float32), np.empty(0, np.int32)
+        return cls(
+            np.asarray(lengths, np.int64),
+            np.asarray(pairs, np.int32).reshape(-1, 2),
+            np.concatenate([*starts, sizes[-1:]]).astype(np.int64),
+            np.concatenate([integers, *(part.columns for part in parts)]),
+            np.concatenate([floats, *(part.probabilities for part in parts)]),
+            np.concatenate([floats, *(part.x_gaps for part in parts)]),
+            np.concatenate([floats, *(part.y_gaps for part in parts)]),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.pairs)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory, or space of a disk, that they take."""
+        return sum(getattr(self, name).nbytes for name in self.__slots__ if name != "__weakref__")
+
+    @property
+    def row_offsets(self) -> Offsets:
+        """Where the rows of each pair begin (int64[P + 1]), which is where its `x_gaps` do."""
+        return np.concatenate([[0], np.cumsum(self.lengths[self.pairs[:, 0]])]).astype(np.int64)
+
+    @property
+    def y_offsets(self) -> Offsets:
+        """Where the `y_gaps` of each pair begin (int64[P + 1])."""
+        return np.concatenate([[0], np.cumsum(self.lengths[self.pairs[:, 1]])]).astype(np.int64)
+
+    def pair_numbers(self) -> Integers:
+        """Return the number of the pair of each two sequences in either order, -1 where there is none (int32[N, N])."""
+        n = len(self.lengths)
+        numbers = np.full((n, n), -1, np.int32)
+        x, y = self.pairs.T
+        numbers[x, y] = numbers[y, x] = np.arange(len(self), dtype=np.int32)
+        return numbers
+
+    def each(self) -> Iterator[tuple[int, int, PairPosteriors]]:
+        """Yield the two sequences of each pair and its posteriors."""
+        rows, others = self.row_offsets.tolist(), self.y_offsets.tolist()
+        for k, (x, y) in enumerate(self.pairs.tolist()):
+            starts = self.starts[rows[k] : rows[k + 1] + 1]
+            first, last = int(starts[0]), int(starts[-1])
+            yield (
+                x,
+                y,
+                PairPosteriors(
+                    starts - first,
+                    self.columns[first:last],
+                    self.probabilities[first:last],
+                    self.x_gaps[rows[k] : rows[k + 1]],
+                    self.y_gaps[others[k] : others[k + 1]],
+                ),
+            )

@@ -1,0 +1,166 @@
+/* Iterative refinement (clalign/reference/refinement.py): residues are moved to better columns.
+
+   `refinement_score` finds the expected score of an alignment. A sweep over it is `refinement_gather`, which lists the
+   residues that gain by a move, and `refinement_move`, which moves those first that reach the highest score; both do
+   so much in one launch, and are launched until there is nothing left.
+
+   Buffers
+     pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps   see common/sparse_posteriors.h
+     table    int[n_columns][n_sequences]   the residue of each sequence in each column, or -1
+     heap     wish_t[n_residues]            residues that gain by a move, the highest score first
+     state    int[N_STATE]                  in: 0
+     moves    int[n_residues][4]            out: sequence, position, column before and after
+     score    float[1]                      out
+
+   Scalars
+     n_sequences, n_columns
+     factor   of gap posteriors
+     budget   columns, or wishes, looked at in one launch
+
+   Macros
+     SABOTAGE   1 plants a fault, for the test of the tests
+
+   Geometry: one work-item. */
+
+#include "common/sparse_posteriors.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+enum { N_WISHES, N_GATHERED, N_MOVES, N_STATE };
+
+typedef struct {
+    float score;
+    int sequence, position, column;
+} wish_t;
+
+/* What residue a of sequence i adds to the score of an alignment in a column. */
+float residue_score(const posteriors_t *p, float factor, __global const int *column, int i, int a)
+{
+    float score = 0.0f;
+    for (int j = 0; j < p->n_sequences; j++) {
+        const int pair = p->pairs[i * p->n_sequences + j], b = column[j];
+        if (pair < 0 || i == j) continue;
+        if (b >= 0) {
+            const float matched = i < j ? match_posterior(p, pair, a, b) : match_posterior(p, pair, b, a);
+            score += (SABOTAGE ? 1.0f : 2.0f) * matched - factor * gap_posterior(p, pair, j, i, b);
+        } else
+            score += factor * gap_posterior(p, pair, i, j, a);
+    }
+    return score;
+}
+
+/* The most that a residue may add, and the first column that it adds it in. */
+float best_column(const posteriors_t *p, float factor, __global const int *table, int n_columns, int i, int a, int own,
+                  int *where)
+{
+    const int n = p->n_sequences;
+    float best = residue_score(p, factor, table + (size_t)own * n, i, a);
+    *where = own;
+    for (int step = 1; step >= -1; step -= 2)
+        for (int c = own + step; c >= 0 && c < n_columns; c += step) {
+            __global const int *column = table + (size_t)c * n;
+            if (column[i] >= 0) break;
+            const float score = residue_score(p, factor, column, i, a);
+            if (score > best) {
+                best = score;
+                *where = c;
+            }
+        }
+    return best;
+}
+
+int is_after(wish_t one, wish_t other)
+{
+    if (one.score != other.score) return one.score < other.score;
+    if (one.sequence != other.sequence) return one.sequence < other.sequence;
+    return one.position < other.position;
+}
+
+void wish_rise(__global wish_t *heap, int hole, wish_t wish)
+{
+    while (hole > 0 && is_after(heap[(hole - 1) / 2], wish)) {
+        heap[hole] = heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    heap[hole] = wish;
+}
+
+wish_t wish_pop(__global wish_t *heap, int n)
+{
+    const wish_t top = heap[0], last = heap[n - 1];
+    int hole = 0, child;
+    while ((child = 2 * hole + 1) < n - 1) {
+        if (child + 1 < n - 1 && is_after(heap[child], heap[child + 1])) child++;
+        if (!is_after(last, heap[child])) break;
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    heap[hole] = last;
+    return top;
+}
+
+__kernel void refinement_score(const int n_sequences, __global const int *pairs, __global const int *rows,
+                               __global const int *others, __global const int *starts, __global const int *columns,
+                               __global const float *probabilities, __global const float *x_gaps,
+                               __global const float *y_gaps, __global const int *table, const int n_columns,
+                               const float factor, __global float *score)
+{
+    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    float sum = 0.0f;
+    for (int c = 0; c < n_columns; c++, table += n_sequences) {
+        float matched = 0.0f, gapped = 0.0f;
+        for (int i = 0; i < n_sequences; i++)
+            for (int j = 0; j < n_sequences && table[i] >= 0; j++) {
+                const int pair = pairs[i * n_sequences + j];
+                if (i == j || pair < 0) continue;
+                if (table[j] < 0) gapped += gap_posterior(&p, pair, i, j, table[i]);
+                else if (i < j) matched += match_posterior(&p, pair, table[i], table[j]);
+            }
+        sum += 2.0f * matched + factor * gapped;
+    }
+    *score = sum;
+}
+
+__kernel void refinement_gather(const int n_sequences, __global const int *pairs, __global const int *rows,
+                                __global const int *others, __global const int *starts, __global const int *columns,
+                                __global const float *probabilities, __global const float *x_gaps,
+                                __global const float *y_gaps, __global const int *table, const int n_columns,
+                                const float factor, const int budget, __global wish_t *heap, __global int *state)
+{
+    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    const int last = min(n_columns, state[N_GATHERED] + budget);
+    for (int c = state[N_GATHERED]; c < last; c++)
+        for (int i = 0; i < n_sequences; i++) {
+            int where;
+            wish_t wish = {0.0f, i, table[(size_t)c * n_sequences + i], c};
+            if (wish.position < 0) continue;
+            wish.score = best_column(&p, factor, table, n_columns, i, wish.position, c, &where);
+            if (where != c) wish_rise(heap, state[N_WISHES]++, wish);
+        }
+    state[N_GATHERED] = last;
+}
+
+__kernel void refinement_move(const int n_sequences, __global const int *pairs, __global const int *rows,
+                              __global const int *others, __global const int *starts, __global const int *columns,
+                              __global const float *probabilities, __global const float *x_gaps,
+                              __global const float *y_gaps, __global int *table, const int n_columns,
+                              const float factor, const int budget, __global wish_t *heap, __global int *state,
+                              __global int4 *moves)
+{
+    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    for (int k = 0; k < budget && state[N_WISHES] > 0; k++) {
+        wish_t wish = wish_pop(heap, state[N_WISHES]--);
+        const int i = wish.sequence, a = wish.position, own = wish.column;
+        int where;
+        wish.score = best_column(&p, factor, table, n_columns, i, a, own, &where);
+        if (state[N_WISHES] > 0 && wish.score < heap[0].score) {
+            wish_rise(heap, state[N_WISHES]++, wish);
+        } else if (where != own) {
+            table[(size_t)own * n_sequences + i] = -1;
+            table[(size_t)where * n_sequences + i] = a;
+            moves[state[N_MOVES]++] = (int4)(i, a, own, where);
+        }
+    }
+}

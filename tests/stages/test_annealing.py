@@ -1,0 +1,66 @@
+"""The kernel of sequence annealing makes the merges of the reference, step by step."""
+
+from __future__ import annotations
+
+import pytest
+
+from clalign.compute.sessions import Session
+from clalign.errors import Cancelled
+from clalign.stages.pairhmm import annealing
+from clalign.stages.pairhmm.annealing import ANNEALING, AnnealingChoice, AnnealingStage
+from clalign.values.multiple_alignments import ColumnMerges
+from tests.posterior_cases import random_posteriors
+
+SETS = ([], [0, 0], [5, 0, 7], [1, 1], [3, 40], [30, 28, 33, 12, 30], [9] * 14)
+
+
+def same(one: ColumnMerges, other: ColumnMerges) -> bool:
+    parts = ("survivors", "victims", "weights", "order")
+    return all(getattr(one, part).tolist() == getattr(other, part).tolist() for part in parts)
+
+
+@pytest.mark.parametrize("choice", [AnnealingChoice(), AnnealingChoice(0.0), AnnealingChoice(2.5, is_dynamic=False)])
+@pytest.mark.parametrize("is_coarse", [False, True])
+@pytest.mark.parametrize("lengths", SETS, ids=str)
+def test_equals_reference(session: Session, lengths: list[int], is_coarse: bool, choice: AnnealingChoice) -> None:
+    for seed, share in ((1, 1.0), (2, 0.6)):
+        posteriors = random_posteriors(seed, lengths, share, is_coarse)
+        assert same(session.run(ANNEALING, posteriors, choice), ANNEALING.reference(posteriors, choice))
+
+
+@pytest.mark.thorough
+def test_equals_reference_for_many(session: Session) -> None:
+    for seed in range(60):
+        posteriors = random_posteriors(seed, [25 + seed % 7] * (4 + seed % 9), 0.8, seed % 2 == 0)
+        choice = AnnealingChoice(seed % 5 / 2)
+        assert same(session.run(ANNEALING, posteriors, choice), ANNEALING.reference(posteriors, choice))
+
+
+def test_known_edges_find_room(session: Session) -> None:
+    posteriors, choice = random_posteriors(3, [20] * 10, is_coarse=True), AnnealingChoice(0.0)
+    found = session.run(AnnealingStage(capacity=16), posteriors, choice)
+    assert same(found, ANNEALING.reference(posteriors, choice))
+
+
+def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(annealing, "EDGES_A_LAUNCH", 7)
+    posteriors, told = random_posteriors(4, [12] * 6), []
+    found = session.run(ANNEALING, posteriors, AnnealingChoice(told=lambda *facts: told.append(facts)))
+    assert same(found, ANNEALING.reference(posteriors, AnnealingChoice()))
+    assert len(told) > 10
+    assert told[-1][0] == len(found)
+
+
+def test_it_can_be_stopped(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop() -> None:
+        raise Cancelled
+
+    monkeypatch.setattr(session, "check", stop)
+    with pytest.raises(Cancelled):
+        session.run(ANNEALING, random_posteriors(5, [9, 9]), AnnealingChoice())
+
+
+def test_planted_fault_is_noticed(session: Session) -> None:
+    posteriors = random_posteriors(6, [20] * 6)
+    found = session.run(AnnealingStage(SABOTAGE=1), posteriors, AnnealingChoice())
+    assert not same(found, ANNEALING.reference(posteriors, AnnealingChoice()))

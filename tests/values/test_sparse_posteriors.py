@@ -1,0 +1,68 @@
+"""Posteriors in arrays: what is left for gaps, what is found again, and pairs that are put together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clalign.values.sparse_posteriors import ExcessPosterior, PairPosteriors
+from tests.posterior_cases import random_pair, random_posteriors
+
+
+def entries(*given: tuple[int, int, float]) -> tuple[np.ndarray, ...]:
+    rows, columns, p = zip(*given, strict=True)
+    return np.array(rows, np.int32), np.array(columns, np.int32), np.array(p, np.float32)
+
+
+def test_gap_posteriors_are_what_is_left() -> None:
+    pair = PairPosteriors.from_entries((4, 3), *entries((0, 0, 0.25), (0, 2, 0.5), (2, 1, 1.0), (3, 0, 0.5)))
+    assert pair.x_gaps.tolist() == [0.25, 1.0, np.float32(1e-4), 0.5]
+    assert pair.y_gaps.tolist() == [0.25, np.float32(1e-4), 0.5]
+    assert pair.starts.tolist() == [0, 2, 2, 3, 4]
+    assert pair.rows.tolist() == [0, 0, 2, 3]
+
+
+def test_gap_posteriors_are_subtracted_one_after_the_other_as_single_numbers() -> None:
+    rng = np.random.default_rng(1)
+    pair = random_pair(rng, 30, 25)
+    for length, gaps, places in ((30, pair.x_gaps, pair.rows), (25, pair.y_gaps, pair.columns)):
+        left = [np.float32(1)] * length
+        for place, p in zip(places.tolist(), pair.probabilities, strict=True):
+            left[place] = max(left[place] - p, np.float32(1e-4))
+        assert gaps.tolist() == [float(value) for value in left]
+
+
+@pytest.mark.parametrize("over", [(0, 1, 0.6), (1, 0, 0.6)])
+def test_posteriors_that_add_up_to_more_than_1_are_refused(over: tuple[int, int, float]) -> None:
+    with pytest.raises(ExcessPosterior):
+        PairPosteriors.from_entries((2, 2), *entries((0, 0, 0.5), over))
+    PairPosteriors.from_entries((2, 2), *entries((0, 0, 0.5), (*over[:2], 0.5005)))
+
+
+def test_entries_are_found() -> None:
+    pair = random_pair(np.random.default_rng(2), 12, 9)
+    dense = np.zeros((12, 9), np.float32)
+    dense[pair.rows, pair.columns] = pair.probabilities
+    x, y = (part.ravel() for part in np.indices(dense.shape))
+    assert np.array_equal(pair.at(x, y), dense.ravel())
+    empty = PairPosteriors.from_entries((2, 2), *np.empty((2, 0), np.int32), np.empty(0, np.float32))
+    assert empty.at(np.array([1]), np.array([0])).tolist() == [0.0]
+
+
+def test_pairs_are_the_same_together_and_apart() -> None:
+    posteriors = random_posteriors(3, [5, 0, 7, 6, 4], 0.7)
+    parts = list(posteriors.each())
+    again = type(posteriors).joined([5, 0, 7, 6, 4], [(x, y) for x, y, _ in parts], [pair for _, _, pair in parts])
+    for name in ("pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
+        assert np.array_equal(getattr(again, name), getattr(posteriors, name))
+    numbers = posteriors.pair_numbers()
+    assert [numbers[x, y] for x, y, _ in parts] == list(range(len(posteriors))) == [numbers[y, x] for x, y, _ in parts]
+    assert (numbers >= 0).sum() == 2 * len(posteriors)
+    assert posteriors.n_bytes > 8 * len(posteriors.columns)
+
+
+def test_no_pairs() -> None:
+    posteriors = random_posteriors(3, [5, 7], 0.0)
+    assert len(posteriors) == 0
+    assert list(posteriors.each()) == []
+    assert (posteriors.pair_numbers() == -1).all()
