@@ -120,9 +120,12 @@ void forward_pair(const hmm_pair_t *p, const hmm_factors_t *f, __global float *r
     last += p->n % TILE_COLUMNS;
     float sum = 0.0f;
     for (int s = 0; s < N_STATES; s++) sum += last[s * TILE_COLUMNS];
-    for (int k = 0; k < 2; k++)
-        results[ENDS + k] = k < SETS ? (last[(1 + 2 * k) * TILE_COLUMNS] + last[(2 + 2 * k) * TILE_COLUMNS]) / sum : 0.0f;
-    results[END_MATCH] = last[0] / sum;
+    const float over_sum = sum > 0.0f ? 1.0f / sum : 0.0f;
+    for (int k = 0; k < 2; k++) {
+        __global const float *gaps = last + (1 + 2 * k) * TILE_COLUMNS;
+        results[ENDS + k] = k < SETS ? (gaps[0] + gaps[TILE_COLUMNS]) * over_sum : 0.0f;
+    }
+    results[END_MATCH] = last[0] * over_sum;
     results[MANTISSA] = sum * f->end;
     results[EXPONENT] = p->state_units[row / TILE_ROWS * p->blocks + b];
 }
@@ -141,7 +144,7 @@ CALL int backward_group(const hmm_pair_t *p, const hmm_factors_t *f, int group, 
     const int stride = p->blocks * N_STATES, exponent = (int)results[EXPONENT], is_last = group == p->n_groups - 1;
     __global const float8 *states = p->states + (size_t)place * TILE_ROWS * stride;
     __global const int *state_units = p->state_units + (size_t)place * p->blocks;
-    const float over_total = 1.0f / results[MANTISSA];
+    const float over_total = results[MANTISSA] > 0.0f ? 1.0f / results[MANTISSA] : 0.0f;
     tile_row_t end;
     end.v = (float8)(0.0f);
     end.lane[p->n % TILE_COLUMNS] = f->end;

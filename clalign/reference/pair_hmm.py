@@ -33,7 +33,7 @@ from clalign.values.pair_hmm import (
     ExpectedCounts,
     Numbers,
     PairHmm,
-    PairPosteriors,
+    PosteriorBatch,
     gap_posteriors,
     transitions_of,
 )
@@ -162,18 +162,23 @@ def backward(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None) ->
     return Matrices(match, inserts, deletes, float(match[0, 0]))
 
 
+def _shares(logarithms: Numbers, total: float) -> Numbers:
+    """Return numbers as shares of the total; of a pair that is impossible there are none."""
+    return np.exp(logarithms - total) if total > -np.inf else np.zeros(logarithms.shape)
+
+
 def match_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None) -> tuple[Numbers, float]:
     """Return the probability that each two residues match (float64[m, n]), and the logarithm of that of the pair."""
     f, b = forward(x, y, model, check), backward(x, y, model, check)
-    return np.exp(f.match[1:, 1:] + b.match[1:, 1:] - f.total), f.total
+    return _shares(f.match[1:, 1:] + b.match[1:, 1:], f.total), f.total
 
 
-def sparse_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None) -> PairPosteriors:
+def sparse_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None) -> PosteriorBatch:
     """Return the posteriors of one pair that are kept, and those of gaps."""
     whole, total = match_posteriors(x, y, model, check)
     rows, columns = (places.astype(np.int32) for places in np.nonzero(whole >= LEAST_POSTERIOR))
     values = np.minimum(whole[rows, columns], 1.0).astype(np.float32)
-    return PairPosteriors(
+    return PosteriorBatch(
         np.array([0, len(values)]), rows, columns, values, np.array([0, len(x)]), np.array([0, len(y)]),
         gap_posteriors(rows, values, len(x)), gap_posteriors(columns, values, len(y)), np.array([total]),
     )  # fmt: skip
@@ -190,7 +195,7 @@ def expected_counts(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: N
     w[:, :, :-1] = t.y + b.deletes[:, :, 1:]
 
     def total(*logarithms: Numbers) -> float:
-        return float(sum(np.exp(numbers - f.total).sum() for numbers in logarithms))
+        return float(sum(_shares(numbers, f.total).sum() for numbers in logarithms))
 
     opens, extends, closes = np.zeros((3, 1, n_sets))
     for k in range(n_sets):
@@ -198,10 +203,10 @@ def expected_counts(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: N
         extends[0, k] = total(f.inserts[k] + t.extends[k] + v[k], f.deletes[k] + t.extends[k] + w[k])
         closes[0, k] = total(f.inserts[k] + t.closes[k] + both, f.deletes[k] + t.closes[k] + both)
     places = model.emissions.indices
-    posteriors = np.exp(f.match[1:, 1:] + b.match[1:, 1:] - f.total)
+    posteriors = _shares(f.match[1:, 1:] + b.match[1:, 1:], f.total)
     of_x, of_y = np.eye(n_letters)[places[x]], np.eye(n_letters)[places[y]]
-    inserts = np.exp(f.inserts + b.inserts - f.total).sum(axis=(0, 2))[1:]
-    deletes = np.exp(f.deletes + b.deletes - f.total).sum(axis=(0, 1))[1:]
+    inserts = _shares(f.inserts + b.inserts, f.total).sum(axis=(0, 2))[1:]
+    deletes = _shares(f.deletes + b.deletes, f.total).sum(axis=(0, 1))[1:]
     return ExpectedCounts(
         np.array([total(f.match + t.match + both)]), opens, extends, closes,
         (of_x.T @ posteriors @ of_y)[None], (inserts @ of_x)[None], (deletes @ of_y)[None], np.array([f.total]),

@@ -223,7 +223,7 @@ class ExpectedCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairPosteriors:
+class PosteriorBatch:
     """Which residues of pairs are probably homologous; pairs one after the other, in each by x and then by y.
 
     Attributes

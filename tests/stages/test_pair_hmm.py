@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
@@ -27,7 +27,7 @@ from clalign.values.pair_hmm import (
     PairEmissions,
     PairHmm,
     PairHmms,
-    PairPosteriors,
+    PosteriorBatch,
     fixed_emissions,
 )
 from clalign.values.sequences import SequenceBatch
@@ -63,7 +63,7 @@ def random_models(rng: np.random.Generator, n: int, n_sets: int, alphabet: Alpha
     return PairHmms(gaps, (fixed, other), rng.integers(0, 2, n).astype(np.int32))
 
 
-def entries(found: PairPosteriors, row: int) -> dict[tuple[int, int], float]:
+def entries(found: PosteriorBatch, row: int) -> dict[tuple[int, int], float]:
     span = slice(found.offsets[row], found.offsets[row + 1])
     places = list(zip(found.x[span].tolist(), found.y[span].tolist(), strict=True))
     assert places == sorted(places)
@@ -82,7 +82,7 @@ def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, 
     if np.array_equal(found.offsets, expected.offsets):
         gaps = [np.abs(getattr(found, name) - getattr(expected, name)).max(initial=0) for name in ("x_gaps", "y_gaps")]
         worst = max(worst, *gaps)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # two infinite ones are equal
         likelihoods = np.nan_to_num(found.log_likelihoods - expected.log_likelihoods)
     return float(max(worst, np.abs(likelihoods).max(initial=0) / 10))
 
@@ -93,8 +93,9 @@ def worst_count(stage: ExpectedCountsStage, session: Session, batch: PairBatch, 
     n_residues = batch.queries.lengths[batch.query_rows] + batch.targets.lengths[batch.target_rows]
     worst = np.zeros(len(batch))
     for name in ExpectedCounts.__slots__:
-        different = np.abs(getattr(found, name) - getattr(expected, name)).reshape(len(batch), -1).max(axis=1)
-        worst = np.maximum(worst, different / np.maximum(n_residues, 1))
+        with np.errstate(invalid="ignore"):
+            different = np.abs(np.nan_to_num(getattr(found, name) - getattr(expected, name)))
+        worst = np.maximum(worst, different.reshape(len(batch), -1).max(axis=1) / np.maximum(n_residues, 1))
     return float(worst.max(initial=0))
 
 
@@ -133,6 +134,7 @@ def far_apart(rng: np.random.Generator) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
+@pytest.mark.thorough(n_sets=[1])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_far_cells_are_not_lost(shaped_session: Session, shape: str, defines: dict[str, int], n_sets: int) -> None:
@@ -173,6 +175,7 @@ def test_empty_sequences_and_batches(shaped_session: Session, shape: str, define
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_sets=st.sampled_from([1, 2]))
+@example(seed=100719, n_sets=1)  # the first pair is impossible
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_odd_models(session: Session, seed: int, n_sets: int) -> None:
     """Gaps that nearly never open, or nearly always go on; pairs of residues that never match."""

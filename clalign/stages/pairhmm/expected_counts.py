@@ -12,6 +12,7 @@ from clalign.stages.pairhmm.pair_hmm import (
     END_MATCH,
     ENDS,
     EXTENDS,
+    MANTISSA,
     N_RESULTS,
     STARTS,
     Pairs,
@@ -23,7 +24,7 @@ from clalign.values.pair_hmm import ExpectedCounts, Numbers, PairHmms, transitio
 
 
 class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
-    """The expected counts of every pair of a batch; those of pairs with an empty sequence are 0.
+    """The expected counts of every pair of a batch; 0 for pairs that are impossible, or with an empty sequence.
 
     Counts are those of the reference but for some 1e-5 of what they count in.
     """
@@ -55,7 +56,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
         def collect() -> ExpectedCounts:
             found = fetch_results()
-            demand_sound(session, found)
+            demand_sound(session, pairs, found)
             counts.log_likelihoods[pairs.rows] = pairs.log_likelihoods(found)
             _set_steps(counts, pairs, found.astype(np.float64), fetch_matches().astype(np.float64))
             return counts
@@ -82,7 +83,8 @@ def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Nu
     counts.closes[rows] = closes * [step.closes for step in steps]
     counts.opens[rows] = counts.closes[rows] + ends - starts
     counts.matches[rows] = matches
-    of_x, of_y = pairs.compositions()
+    is_possible = found[:, MANTISSA, None] > 0
+    of_x, of_y = (composition * is_possible for composition in pairs.compositions())
     counts.inserts[rows] = np.maximum(of_x - matches.sum(axis=2), 0)
     counts.deletes[rows] = np.maximum(of_y - matches.sum(axis=1), 0)
     opened = counts.opens[rows].sum(axis=1)

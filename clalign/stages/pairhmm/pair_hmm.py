@@ -114,7 +114,8 @@ class Pairs:
         """Return the logarithm of the probability of each pair, given that of its odds."""
         singles = np.array([np.maximum(emissions.singles, LEAST_SINGLE) for emissions in self.models.emissions])
         alone = (sum(self.compositions()) * np.log(singles)[self.emission_rows]).sum(axis=1)
-        mantissas = np.log(results[:, MANTISSA].astype(np.float64))
+        with np.errstate(divide="ignore"):
+            mantissas = np.log(results[:, MANTISSA].astype(np.float64))
         return np.asarray(mantissas + results[:, EXPONENT] * np.log(2.0) + alone)
 
 
@@ -181,9 +182,9 @@ def start_kernel(
     )  # fmt: skip
 
 
-def demand_sound(session: KernelSession, results: npt.NDArray[np.float32]) -> None:
-    """Raise DeviceError unless Backward found what Forward did."""
-    session.demand(
-        bool((results[:, MANTISSA] > 0).all() and (np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR).all()),
-        "Forward and Backward of a pair do not agree",
-    )
+def demand_sound(session: KernelSession, pairs: Pairs, results: npt.NDArray[np.float32]) -> None:
+    """Raise DeviceError unless Backward found what Forward did, and no pair is impossible unless some residues are."""
+    is_possible = results[:, MANTISSA] > 0
+    may_be_impossible = any((emissions.pairs == 0).any() for emissions in pairs.models.emissions)
+    is_sound = np.where(is_possible, np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR, may_be_impossible)
+    session.demand(bool(is_sound.all()), "Forward and Backward of a pair do not agree")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, demand_sound, start_kernel
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PairPosteriors
+from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PosteriorBatch
 
 ENTRIES_PER_RESIDUE = 6
 """Kept posteriors that there is room for at first, for each residue of the shorter sequence."""
@@ -20,7 +20,7 @@ Found = dict[int, tuple[npt.NDArray[np.int32], Floats, Floats, float]]
 """By the row of each pair: places of the residues (int32[n, 2]), posteriors, gap posteriors, log-likelihood."""
 
 
-class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
+class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
     """The match posteriors of every pair that are kept, and the gap posteriors of its residues.
 
     Posteriors are those of the reference to some 1e-6; one that is so near to the least that is kept may not be.
@@ -40,7 +40,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
         super().__init__(shape, **defines)
         self.entries_per_residue = entries_per_residue
 
-    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PairPosteriors:
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PosteriorBatch:
         """Compute the pairs with the plain reference."""
         from clalign.reference.pair_hmm import sparse_posteriors
 
@@ -52,7 +52,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
             found[row] = np.stack([pair.x, pair.y], axis=1), pair.values, gaps, float(pair.log_likelihoods[0])
         return _joined(batch, found)
 
-    def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PairPosteriors]:
+    def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PosteriorBatch]:
         """Start computing the pairs on an OpenCL session; return what waits for the posteriors."""
         pairs = Pairs.of(batch, model)
         if not len(pairs):
@@ -75,7 +75,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
 
         def collect() -> Found:
             totals, spans = fetch_results(), fetch_counts()
-            demand_sound(session, totals)
+            demand_sound(session, pairs, totals)
             likelihoods = pairs.log_likelihoods(totals).tolist()
             firsts, ends = spans[:, 1].astype(np.int64), spans.sum(axis=1, dtype=np.int64)
             fits = (spans[:, 0] <= most) & (ends <= n_entries)
@@ -95,7 +95,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PairPosteriors]):
         return collect
 
 
-def _joined(batch: PairBatch, found: Found) -> PairPosteriors:
+def _joined(batch: PairBatch, found: Found) -> PosteriorBatch:
     """Return what was found of each pair; of one with an empty sequence that is nothing."""
     lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
     nothing = np.zeros((0, 2), np.int32), np.zeros(0, np.float32)
@@ -108,7 +108,7 @@ def _joined(batch: PairBatch, found: Found) -> PairPosteriors:
         np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         for sizes in ([len(part[1]) for part in parts], *lengths)
     )
-    return PairPosteriors(
+    return PosteriorBatch(
         offsets, places[:, 0].copy(), places[:, 1].copy(), np.concatenate([nothing[1], *[part[1] for part in parts]]),
         x_offsets, y_offsets,
         np.concatenate([nothing[1], *[part[2][:m] for part, m in zip(parts, lengths[0], strict=True)]]),
