@@ -398,7 +398,9 @@ def create_run(path: Path, **facts: Any) -> RunFile:
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
         connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
-        make_tables(connection, connection.declared)
+        with connection:
+            connection.execute("BEGIN")
+            make_tables(connection, connection.declared)
     except sqlite3.OperationalError as error:
         raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
     run = RunFile(path, connection)

@@ -15,6 +15,8 @@ from clalign.engines.engine import engine_of
 from clalign.engines.export import export
 from clalign.engines.pairwise.tables import n_wider
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
+from clalign.errors import OutputError
+from clalign.runs import older
 from clalign.runs.pages import VALUES, HitQuery
 from clalign.runs.run_file import SCHEMA_VERSION, open_run, write_note
 from clalign.ui.models.hit_filter import parse_filter
@@ -103,6 +105,21 @@ def test_it_says_the_same_when_it_is_brought_up_to_date(unpacked: Any, name: str
     assert version_of(path) == SCHEMA_VERSION
     assert content(path) == before
     write_note(path, 0, first.row, "")
+    check_exports(path, folder)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_what_cannot_be_brought_up_to_date_stays_as_it_is(
+    unpacked: Any, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = unpacked("hmm2search", version)
+    path = folder / "done.clalign"
+    monkeypatch.setitem(older.SAID, "notes", "SELECT text FROM nowhere")  # the last of all
+    with pytest.raises(OutputError, match="no such table: nowhere"):
+        open_run(path, writable=True)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert version_of(path) == version
     check_exports(path, folder)
 
 
