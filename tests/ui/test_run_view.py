@@ -70,7 +70,7 @@ def test_another_profile_has_its_own_hits(qtbot: Any, view: RunView) -> None:
 def test_a_chosen_hit_is_read_with_its_domains(view: RunView) -> None:
     view.choose(view.hits.row_at(3))
     assert view.hit is not None
-    assert len(view.hit.domains) == len(view.hits.row_at(3).spans)
+    assert len(view.hit.domains) == len(view.hits.row_at(3).domains)
 
 
 def test_a_run_that_is_not_there_yet_is_waited_for(

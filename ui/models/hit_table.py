@@ -76,6 +76,8 @@ class TableKind:
         Whether the query, where there are several, stands before everything else, and its hits together.
     score : str
         The score that thresholds are for: ``score``, or ``raw``.
+    values : mapping
+        What gives the numbers of columns that are not those of a `Hit`, for tables with all their digits.
     """
 
     columns: tuple[ShownColumn, ...]
@@ -83,6 +85,7 @@ class TableKind:
     words: FilterWords = HIT_WORDS
     query_first: bool = False
     score: str = "score"
+    values: Mapping[str, Callable[[HitRow], float | None]] = field(default_factory=dict)
 
     def place(self, key: str) -> int | None:
         """Return where a column stands, or None if there is none such."""

@@ -309,8 +309,9 @@ class HitsModel(QAbstractTableModel):
         return "\n".join(lines) + "\n"
 
     def _plain(self, row: HitRow, column: ShownColumn) -> str:
-        value = getattr(row, column.key, None)
-        if isinstance(value, float) or (value is None and hasattr(row, column.key)):
+        known = self.table.values.get(column.key)
+        value = known(row) if known is not None else getattr(row, column.key, None)
+        if isinstance(value, float) or (value is None and known is not None):
             return "" if value is None or math.isnan(value) else f"{value:.6g}"
         return str(value) if isinstance(value, int) else column.text(row, self)
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 from clalign.values.hits import Domain, Hit
 
 from .. import formatting, theme
-from ..models.hit_pages import Span
 from ..models.hit_table import NO_DOMAIN
 from ..models.hits_model import ROW_ROLE, RULE_ROLE, HitsModel
 
@@ -73,9 +72,9 @@ def paint_strip(
     return envelopes
 
 
-def block_of(span: Span) -> Block:
-    """Return a domain of a line of the table as it is drawn."""
-    return Block(span.start, span.end, span.env_start, span.env_end, span.is_reported)
+def block_of(domain: Domain) -> Block:
+    """Return a domain as it is drawn."""
+    return Block(*domain.target_range, *domain.envelope, domain.is_reported)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -133,7 +132,7 @@ class DomainDelegate(RowDelegate):
             if strip.width() > 16:
                 model = index.model()
                 dim = isinstance(model, HitsModel) and not model.is_significant(row)
-                paint_strip(painter, strip, row.length, [block_of(span) for span in row.spans], None, dim)
+                paint_strip(painter, strip, row.length, [block_of(domain) for domain in row.domains], None, dim)
         painter.restore()
 
 
@@ -181,7 +180,7 @@ class DomainStrip(QWidget):
             return
         painter = QPainter(self)
         area = QRectF(self.rect()).adjusted(8, 4, -8, -18)
-        spans = [Block(*d.target_range, *d.envelope, d.is_reported) for d in self._hit.domains]
+        spans = [block_of(domain) for domain in self._hit.domains]
         self._blocks = paint_strip(painter, area, self._hit.length, spans, None)
         painter.setPen(QColor(theme.current().muted))
         below = QRectF(self.rect()).adjusted(8, 20, -8, -2)

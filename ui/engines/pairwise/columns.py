@@ -7,23 +7,23 @@ from collections.abc import Callable
 from itertools import groupby
 
 from clalign.engines.pairwise.columns import HITS, SETS
-from clalign.values.hits import PairFacts
+from clalign.values.hits import Domain, PairFacts
 
 from ... import formatting
 from ...models.hit_filter import FilterWords
-from ...models.hit_pages import HitRow, Span
+from ...models.hit_pages import HitRow
 from ...models.hit_table import Hits, TableKind, sets_of, shown
 
 _SAM = str.maketrans("ID", "DI")
 
 
-def _alignment(row: HitRow) -> tuple[Span, PairFacts] | None:
+def _alignment(row: HitRow) -> tuple[Domain, PairFacts] | None:
     """Return the best alignment; None if no residues are aligned."""
-    best = row.spans[0] if row.spans else None
+    best = row.domains[0] if row.domains else None
     return (best, best.pair) if best is not None and best.pair is not None and best.states else None
 
 
-def _said(value: Callable[[HitRow, Span, PairFacts, Hits], str]) -> Callable[[HitRow, Hits], str]:
+def _said(value: Callable[[HitRow, Domain, PairFacts, Hits], str]) -> Callable[[HitRow, Hits], str]:
     """Return what a cell says of the alignment, a dash if there is none."""
 
     def text(row: HitRow, model: Hits) -> str:
@@ -33,27 +33,32 @@ def _said(value: Callable[[HitRow, Span, PairFacts, Hits], str]) -> Callable[[Hi
     return text
 
 
-def identity(span: Span, pair: PairFacts) -> float:
+def identity(span: Domain, pair: PairFacts) -> float:
     """Return the share of columns with equal residues, in percent."""
     return 100.0 * pair.n_identical / len(span.states)
 
 
-def positives(span: Span, pair: PairFacts) -> float:
+def positives(span: Domain, pair: PairFacts) -> float:
     """Return the share of columns whose residues score above 0, in percent."""
     return 100.0 * pair.n_positive / len(span.states)
 
 
-def query_coverage(row: HitRow, span: Span, model: Hits) -> float:
+def query_coverage(row: HitRow, span: Domain, model: Hits) -> float:
     """Return the share of the query that is aligned, in percent."""
-    return 100.0 * (span.hmm_end - span.hmm_start) / max(1, model.lengths[row.profile])
+    return 100.0 * (span.profile_range[1] - span.profile_range[0]) / max(1, model.lengths[row.profile])
 
 
-def ranking(row: HitRow, span: Span, pair: PairFacts, model: Hits) -> float:
+def target_coverage(row: HitRow, span: Domain) -> float:
+    """Return the share of the target that is aligned, in percent."""
+    return 100.0 * (span.target_range[1] - span.target_range[0]) / max(1, row.length)
+
+
+def ranking(row: HitRow, span: Domain, pair: PairFacts, model: Hits) -> float:
     """Return what `clalign.engines.pairwise.columns.RANKING` says, from 0 to 100."""
     return query_coverage(row, span, model) / 2 + identity(span, pair) / 4 + positives(span, pair) / 4
 
 
-def cigar(span: Span) -> str:
+def cigar(span: Domain) -> str:
     """Return the path in SAM's letters, the target being the reference."""
     return "".join(f"{len(list(run))}{letter}" for letter, run in groupby(span.states.translate(_SAM)))
 
@@ -62,16 +67,16 @@ def _places(start: int, end: int) -> str:
     return f"{start + 1}–{end}"
 
 
-def _target_places(span: Span, pair: PairFacts) -> str:
+def _target_places(span: Domain, pair: PairFacts) -> str:
     """Return the ends on the target as BLAST writes them: on the minus strand the greater one first."""
-    return _places(span.start, span.end) if pair.strand > 0 else f"{span.end}–{span.start + 1}"
+    return _places(*span.target_range) if pair.strand > 0 else f"{span.target_range[1]}–{span.target_range[0] + 1}"
 
 
 def _bits(row: HitRow, model: Hits) -> str:
     return "—" if math.isnan(row.evalue) else formatting.score(row.score)
 
 
-def _share(value: Callable[[HitRow, Span, PairFacts, Hits], float]) -> Callable[[HitRow, Hits], str]:
+def _share(value: Callable[[HitRow, Domain, PairFacts, Hits], float]) -> Callable[[HitRow, Hits], str]:
     return _said(lambda row, span, pair, model: formatting.share(value(row, span, pair, model)))
 
 
@@ -105,8 +110,8 @@ PAIR_COLUMNS = shown(HITS, {
     "positives": (_share(lambda r, s, p, m: positives(s, p)), 52, False),
     "gaps": (_said(lambda r, s, p, m: formatting.count(p.n_gaps)), 44, True),
     "query_coverage": (_share(lambda r, s, p, m: query_coverage(r, s, m)), 64, True),
-    "target_coverage": (_share(lambda r, s, p, m: 100.0 * (s.end - s.start) / max(1, r.length)), 68, True),
-    "query_from_to": (_said(lambda r, s, p, m: _places(s.hmm_start, s.hmm_end)), 110, False),
+    "target_coverage": (_share(lambda r, s, p, m: target_coverage(r, s)), 68, True),
+    "query_from_to": (_said(lambda r, s, p, m: _places(*s.profile_range)), 110, False),
     "target_from_to": (_said(lambda r, s, p, m: _target_places(s, p)), 110, False),
     "n_columns": (_said(lambda r, s, p, m: formatting.count(len(s.states))), 70, False),
     "strand": (_said(lambda r, s, p, m: "plus" if p.strand > 0 else "minus"), 48, False),
