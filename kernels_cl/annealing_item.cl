@@ -8,8 +8,8 @@
      sequences  int[n_pairs][2]           of each pair
      offsets    int[n_sequences]          where the residues of each sequence begin
      residues   int[n]                    the number of the column that each residue begins as
-     members    residue_t[n]              in: each residue and column by this number, see common/annealing_columns.h
-     edges      edge_t[n_entries]         two columns each, and how many residues they had when their weight was found
+     members    member_t[n]              in: each residue and column by this number, see common/annealing_columns.h
+     edges      candidate_t[n_entries]         two columns each, and how many residues they had when their weight was found
      heap       heap_entry_t[n_entries]   edges by weight
      known      known_edge_t[capacity]    in: 0; which edge is in the heap for two columns: a hash table
      scratch    int[3][n]
@@ -42,13 +42,13 @@ enum { RUNNING, IS_DONE, IS_FULL };
 #define INCONSISTENT (-1)
 #define UNKNOWN (-2)
 
-typedef struct { int source, target, size; } edge_t;
+typedef struct { int source, target, size; } candidate_t;
 typedef struct { float weight; int edge; } heap_entry_t;
 typedef struct { int low, high, edge; } known_edge_t; /* columns counted from 1; 0 for none */
 
 typedef struct {
-    __global residue_t *members;
-    __global edge_t *edges;
+    __global member_t *members;
+    __global candidate_t *edges;
     __global heap_entry_t *heap;
     __global known_edge_t *known;
     __global int *state;
@@ -107,7 +107,7 @@ void remember(const annealing_t *t, int one, int other, int edge)
 }
 
 /* What the merge of two columns is worth. */
-float merge_weight(const posteriors_t *p, __global const residue_t *members, int one, int other)
+float merge_weight(const posteriors_t *p, __global const member_t *members, int one, int other)
 {
     float matched = 0.0f, gapped = 0.0f;
     for (int u = members[one].first; u >= 0; u = members[u].next)
@@ -125,7 +125,7 @@ __kernel void annealing_begin(__global const int *rows, __global const int *othe
                               __global const int *columns, __global const float *probabilities,
                               __global const float *x_gaps, __global const float *y_gaps,
                               __global const int *sequences, __global const int *offsets, __global const int *residues,
-                              const int n_pairs, const float least, __global edge_t *edges,
+                              const int n_pairs, const float least, __global candidate_t *edges,
                               __global heap_entry_t *heap, __global int *state)
 {
     int n = 0;
@@ -136,7 +136,7 @@ __kernel void annealing_begin(__global const int *rows, __global const int *othe
                 const float gapped = x_gaps[row] + y_gaps[others[pair] + columns[e]];
                 const heap_entry_t entry = {exact_quotient(2.0f * probabilities[e], gapped), n};
                 if (!(entry.weight >= least)) continue;
-                const edge_t edge = {residues[first + row - rows[pair]], residues[second + columns[e]], 2};
+                const candidate_t edge = {residues[first + row - rows[pair]], residues[second + columns[e]], 2};
                 edges[n] = edge;
                 heap_rise(heap, n++, entry);
             }
@@ -144,7 +144,7 @@ __kernel void annealing_begin(__global const int *rows, __global const int *othe
     state[HEAP_SIZE] = n;
 }
 
-__kernel void annealing_enlarge(__global const residue_t *members, __global const known_edge_t *old,
+__kernel void annealing_enlarge(__global const member_t *members, __global const known_edge_t *old,
                                 const int old_capacity, __global known_edge_t *known, const int capacity,
                                 __global int *state)
 {
@@ -164,7 +164,7 @@ int take_edge(const annealing_t *t, const posteriors_t *p, float least, int dyna
               __global int *merges, __global float *weights)
 {
     heap_entry_t entry = heap_pop(t->heap, t->state + HEAP_SIZE);
-    __global edge_t *edge = t->edges + entry.edge;
+    __global candidate_t *edge = t->edges + entry.edge;
     const int source = edge->source = column_now(t->members, edge->source);
     const int target = edge->target = column_now(t->members, edge->target);
     if (source == target) return 1;
@@ -199,8 +199,8 @@ int take_edge(const annealing_t *t, const posteriors_t *p, float least, int dyna
 __kernel void annealing(const int n_sequences, __global const int *pairs, __global const int *rows,
                         __global const int *others, __global const int *starts, __global const int *columns,
                         __global const float *probabilities, __global const float *x_gaps,
-                        __global const float *y_gaps, __global residue_t *members, const int n,
-                        __global edge_t *edges, __global heap_entry_t *heap, __global known_edge_t *known,
+                        __global const float *y_gaps, __global member_t *members, const int n,
+                        __global candidate_t *edges, __global heap_entry_t *heap, __global known_edge_t *known,
                         const int capacity, const float least, const int dynamic, const int budget,
                         __global int *scratch, __global int *state, __global int *merges, __global float *weights)
 {

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from clalign.values.multiple_alignments import MultipleAlignment, offsets_of
-from clalign.values.sparse_posteriors import PairPosteriors, SparsePosteriors
+from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
 
 
 def random_posteriors(
@@ -23,7 +23,7 @@ def random_posteriors(
     return SparsePosteriors.joined(lengths, pairs, parts)
 
 
-def random_pair(rng: np.random.Generator, x: int, y: int, is_coarse: bool = False) -> PairPosteriors:
+def random_pair(rng: np.random.Generator, x: int, y: int, is_coarse: bool = False) -> PosteriorMatrix:
     """Return posteriors of a pair whose rows and columns add up to no more than 1."""
     a, b = np.indices((x, y))
     p = rng.random((x, y)) ** 2 * np.exp(-((a / x - b / y) ** 2) * 40)
@@ -32,7 +32,7 @@ def random_pair(rng: np.random.Generator, x: int, y: int, is_coarse: bool = Fals
     p[p < 0.2] = 0
     p /= np.maximum(1, np.maximum.outer(p.sum(axis=1), p.sum(axis=0)))
     rows, columns = np.nonzero(p >= 0.01)
-    return PairPosteriors.from_entries(
+    return PosteriorMatrix.from_entries(
         (x, y), rows.astype(np.int32), columns.astype(np.int32), p[rows, columns].astype(np.float32)
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from clalign.errors import InputError
 from clalign.formats.numbers import finite
 from clalign.formats.sources import TextReader, opened
-from clalign.values.sparse_posteriors import ExcessPosterior, PairPosteriors, SparsePosteriors
+from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, SparsePosteriors
 
 _LINE = re.compile(rb"\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*~\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*=>\s*(\S+)\s*")
 
@@ -82,12 +82,12 @@ def _lines(text: TextReader, lengths: Sequence[int]) -> Iterator[tuple[int, int,
         yield x, y, [(a, b, p)] if min(a, b) >= 0 else []
 
 
-def _pair(path: str, pair: tuple[int, int], entries: Entries, lengths: Sequence[int]) -> PairPosteriors:
+def _pair(path: str, pair: tuple[int, int], entries: Entries, lengths: Sequence[int]) -> PosteriorMatrix:
     given = np.array(sorted(entries), [("row", np.int32), ("column", np.int32), ("p", np.float32)])
     try:
         if (np.diff(given["row"]) + np.abs(np.diff(given["column"])) == 0).any():
-            raise ExcessPosterior(pair)
-        return PairPosteriors.from_entries(
+            raise ExcessPosterior
+        return PosteriorMatrix.from_entries(
             (lengths[pair[0]], lengths[pair[1]]), given["row"], given["column"], given["p"]
         )
     except ExcessPosterior:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.values.pair_hmm import PosteriorBatch, gap_posteriors
+
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
 
-LEAST_GAP = np.float32(1e-4)
-"""Gap posteriors are no smaller: it keeps weights finite."""
-
-MOST_EXCESS = np.float32(-0.001)
-"""A gap posterior below this means that the match posteriors of a residue add up to more than 1."""
+MOST = 1.001
+"""Match posteriors of a residue that add up to more are none."""
 
 
 class ExcessPosterior(ValueError):
@@ -24,7 +23,7 @@ class ExcessPosterior(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class PairPosteriors:
+class PosteriorMatrix:
     """The posteriors of one pair of sequences x and y, row by row of x.
 
     Attributes
@@ -47,7 +46,7 @@ class PairPosteriors:
     @classmethod
     def from_entries(
         cls, lengths: tuple[int, int], rows: Integers, columns: Integers, probabilities: Floats
-    ) -> PairPosteriors:
+    ) -> PosteriorMatrix:
         """Return the posteriors of entries (int32[n], int32[n], float32[n]) in rising order of row and column.
 
         Raises
@@ -57,10 +56,8 @@ class PairPosteriors:
         """
         x, y = lengths
         starts = np.searchsorted(rows, np.arange(x + 1)).astype(np.int64)
-        by_column = np.argsort(columns, kind="stable")
-        x_gaps = _residuals(x, rows, probabilities)
-        y_gaps = _residuals(y, columns[by_column], probabilities[by_column])
-        return cls(starts, columns.astype(np.int32), probabilities.astype(np.float32), x_gaps, y_gaps)
+        gaps = _gaps(rows, probabilities, x), _gaps(columns, probabilities, y)
+        return cls(starts, columns.astype(np.int32), probabilities.astype(np.float32), *gaps)
 
     @property
     def rows(self) -> Integers:
@@ -78,18 +75,11 @@ class PairPosteriors:
         return np.where(keys[places] == wanted, self.probabilities[places], np.float32(0))
 
 
-def _residuals(length: int, places: Integers, probabilities: Floats) -> Floats:
-    """Return 1 less the probabilities at each place, subtracted one after the other as single numbers."""
-    gaps = np.ones(length, np.float32)
-    first = np.searchsorted(places, places)
-    turns = np.arange(len(places)) - first
-    for turn in range(int(turns.max(initial=-1)) + 1):
-        chosen = turns == turn
-        left = gaps[places[chosen]] - probabilities[chosen]
-        if (left < MOST_EXCESS).any():
-            raise ExcessPosterior(int(places[chosen][left < MOST_EXCESS][0]))
-        gaps[places[chosen]] = np.maximum(left, LEAST_GAP)
-    return gaps
+def _gaps(places: Integers, probabilities: Floats, length: int) -> Floats:
+    """Return the gap posteriors of the residues of a sequence."""
+    if len(places) and np.bincount(places, weights=probabilities).max() > MOST:
+        raise ExcessPosterior
+    return gap_posteriors(places, probabilities.astype(np.float32), length)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -125,7 +115,7 @@ class SparsePosteriors:
 
     @classmethod
     def joined(
-        cls, lengths: Sequence[int], pairs: Sequence[tuple[int, int]], parts: Sequence[PairPosteriors]
+        cls, lengths: Sequence[int], pairs: Sequence[tuple[int, int]], parts: Sequence[PosteriorMatrix]
     ) -> SparsePosteriors:
         """Return the posteriors of pairs together."""
         sizes = np.concatenate([[0], np.cumsum([len(part.columns) for part in parts])]).astype(np.int64)
@@ -139,6 +129,21 @@ class SparsePosteriors:
             np.concatenate([floats, *(part.probabilities for part in parts)]),
             np.concatenate([floats, *(part.x_gaps for part in parts)]),
             np.concatenate([floats, *(part.y_gaps for part in parts)]),
+        )
+
+    @classmethod
+    def of_pairs(cls, lengths: Sequence[int], pairs: Integers, found: PosteriorBatch) -> SparsePosteriors:
+        """Return the posteriors that were found for pairs (int32[P, 2]) in rising order."""
+        n_rows = int(found.x_offsets[-1])
+        rows = np.repeat(found.x_offsets[:-1], np.diff(found.offsets)) + found.x
+        return cls(
+            np.asarray(lengths, np.int64),
+            pairs,
+            np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64),
+            found.y,
+            found.values,
+            found.x_gaps,
+            found.y_gaps,
         )
 
     def __len__(self) -> int:
@@ -168,7 +173,7 @@ class SparsePosteriors:
         numbers[x, y] = numbers[y, x] = np.arange(len(self), dtype=np.int32)
         return numbers
 
-    def each(self) -> Iterator[tuple[int, int, PairPosteriors]]:
+    def each(self) -> Iterator[tuple[int, int, PosteriorMatrix]]:
         """Yield the two sequences of each pair and its posteriors."""
         rows, others = self.row_offsets.tolist(), self.y_offsets.tolist()
         for k, (x, y) in enumerate(self.pairs.tolist()):
@@ -177,7 +182,7 @@ class SparsePosteriors:
             yield (
                 x,
                 y,
-                PairPosteriors(
+                PosteriorMatrix(
                     starts - first,
                     self.columns[first:last],
                     self.probabilities[first:last],

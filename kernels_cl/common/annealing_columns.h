@@ -8,10 +8,10 @@ typedef struct {
     int first, size;   /* residues of the column, by rising sequence */
     int next;          /* residue of the same column; -1 for the last */
     int mark;          /* when the column was last met */
-} residue_t;
+} member_t;
 
 /* What a column has become part of. */
-int column_now(__global residue_t *members, int column)
+int column_now(__global member_t *members, int column)
 {
     while (members[column].merged != column) {
         members[column].merged = members[members[column].merged].merged;
@@ -20,7 +20,7 @@ int column_now(__global residue_t *members, int column)
     return column;
 }
 
-int share_a_sequence(__global const residue_t *members, int one, int other)
+int share_a_sequence(__global const member_t *members, int one, int other)
 {
     int a = members[one].first, b = members[other].first;
     while (a >= 0 && b >= 0) {
@@ -33,7 +33,7 @@ int share_a_sequence(__global const residue_t *members, int one, int other)
 
 /* Find the columns between two indices that are behind a column, or before it if `step` is -1; return how many there
    are, or -1 if the one at the end is met. */
-int columns_beside(__global residue_t *members, __global int *mark, int start, int step, int low, int high,
+int columns_beside(__global member_t *members, __global int *mark, int start, int step, int low, int high,
                    __global int *found)
 {
     const int end = step > 0 ? high : low;
@@ -54,7 +54,7 @@ int columns_beside(__global residue_t *members, __global int *mark, int start, i
 }
 
 /* Shell's sort by index. */
-void sort_columns(__global const residue_t *members, __global int *columns, int n)
+void sort_by_index(__global const member_t *members, __global int *columns, int n)
 {
     int gap = 1;
     while (gap < n / 9) gap = 3 * gap + 1;
@@ -69,11 +69,11 @@ void sort_columns(__global const residue_t *members, __global int *columns, int 
 }
 
 /* Give the columns of `before` and then those of `after` the indices that all of them have. */
-void reorder(__global residue_t *members, __global int *before, int n_before, __global int *after, int n_after,
+void reorder(__global member_t *members, __global int *before, int n_before, __global int *after, int n_after,
              __global int *indices)
 {
-    sort_columns(members, before, n_before);
-    sort_columns(members, after, n_after);
+    sort_by_index(members, before, n_before);
+    sort_by_index(members, after, n_after);
     for (int b = 0, a = 0; b + a < n_before + n_after;) {
         const int is_before =
             a == n_after || (b < n_before && members[before[b]].index < members[after[a]].index);
@@ -85,7 +85,7 @@ void reorder(__global residue_t *members, __global int *before, int n_before, __
     for (int k = 0; k < n_after; k++) members[after[k]].index = indices[n_before + k];
 }
 
-void join_members(__global residue_t *members, int survivor, int victim)
+void join_members(__global member_t *members, int survivor, int victim)
 {
     int a = members[survivor].first, b = members[victim].first, last = -1;
     while (a >= 0 || b >= 0) {
@@ -103,7 +103,7 @@ void join_members(__global residue_t *members, int survivor, int victim)
 /* Merge two of n columns, if some order of all allows it: return 1, and the one that stays and the one that is gone.
 
    `mark` counts searches, `scratch` has room for n columns three times. */
-int merge_columns(__global residue_t *members, int n, int source, int target, __global int *mark,
+int merge_columns(__global member_t *members, int n, int source, int target, __global int *mark,
                   __global int *scratch, __global int *merge)
 {
     const int is_ordered = members[source].index < members[target].index;

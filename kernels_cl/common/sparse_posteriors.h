@@ -26,7 +26,8 @@ float match_posterior(const posteriors_t *p, int pair, int x, int y)
 /* The gap posterior of a residue of sequence i against sequence j. */
 float gap_posterior(const posteriors_t *p, int pair, int i, int j, int a)
 {
-    return i < j ? p->x_gaps[p->rows[pair] + a] : p->y_gaps[p->others[pair] + a];
+    __global const float *x_gaps = p->x_gaps + p->rows[pair], *y_gaps = p->y_gaps + p->others[pair];
+    return (i < j ? x_gaps : y_gaps)[a];
 }
 
 /* A quotient that is rounded as it should be: a division of OpenCL may be off by some units of the last place. */

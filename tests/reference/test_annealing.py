@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clalign.reference.annealing import anneal, candidates
-from clalign.values.sparse_posteriors import PairPosteriors, SparsePosteriors
+from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
 from tests.posterior_cases import is_alignment, random_posteriors
 
 KEPT = {
@@ -18,7 +18,7 @@ KEPT = {
 
 def known_pair() -> SparsePosteriors:
     rows, columns = np.array(list(KEPT), np.int32).T
-    pair = PairPosteriors.from_entries((10, 7), rows, columns, np.array(list(KEPT.values()), np.float32))
+    pair = PosteriorMatrix.from_entries((10, 7), rows, columns, np.array(list(KEPT.values()), np.float32))
     return SparsePosteriors.joined([10, 7], [(0, 1)], [pair])
 
 
@@ -73,7 +73,7 @@ def test_weights_are_worth_of_the_columns(seed: int) -> None:
 def test_merges_that_cross_are_not_made() -> None:
     """The second merge would need residues of both sequences before and after each other."""
     rows, columns = np.array([[0, 1], [1, 0]], np.int32)
-    pair = PairPosteriors.from_entries((2, 2), rows, columns, np.array([0.9, 0.8], np.float32))
+    pair = PosteriorMatrix.from_entries((2, 2), rows, columns, np.array([0.9, 0.8], np.float32))
     merges = anneal(SparsePosteriors.joined([2, 2], [(0, 1)], [pair]))
     assert len(merges) == 1
     assert merges.weights[0] == pytest.approx(1.8 / 0.2)

@@ -9,7 +9,7 @@ import pytest
 
 from clalign.reference.refinement import refine
 from clalign.values.multiple_alignments import MultipleAlignment
-from clalign.values.sparse_posteriors import PairPosteriors, SparsePosteriors
+from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
 from tests.posterior_cases import is_alignment, random_alignment, random_posteriors
 
 LENGTHS = [9, 12, 0, 11, 8]
@@ -60,7 +60,7 @@ def test_it_makes_no_more_sweeps_than_wanted(most: int) -> None:
 def test_a_residue_moves_to_its_partner() -> None:
     """The second residues stand alone; the one of the later sequence is moved, since it comes first among equals."""
     diagonal = np.arange(3, dtype=np.int32)
-    pair = PairPosteriors.from_entries((3, 3), diagonal, diagonal, np.full(3, 0.75, np.float32))
+    pair = PosteriorMatrix.from_entries((3, 3), diagonal, diagonal, np.full(3, 0.75, np.float32))
     posteriors = SparsePosteriors.joined([3, 3], [(0, 1)], [pair])
     alignment = MultipleAlignment.from_rows([b"AC-D", b"A-CD"])
     moves = refine(posteriors, alignment)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.values.sparse_posteriors import ExcessPosterior, PairPosteriors
+from clalign.values.multiple_alignments import offsets_of
+from clalign.values.pair_hmm import PosteriorBatch
+from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, SparsePosteriors
 from tests.posterior_cases import random_pair, random_posteriors
 
 
@@ -15,7 +17,7 @@ def entries(*given: tuple[int, int, float]) -> tuple[np.ndarray, ...]:
 
 
 def test_gap_posteriors_are_what_is_left() -> None:
-    pair = PairPosteriors.from_entries((4, 3), *entries((0, 0, 0.25), (0, 2, 0.5), (2, 1, 1.0), (3, 0, 0.5)))
+    pair = PosteriorMatrix.from_entries((4, 3), *entries((0, 0, 0.25), (0, 2, 0.5), (2, 1, 1.0), (3, 0, 0.5)))
     assert pair.x_gaps.tolist() == [0.25, 1.0, np.float32(1e-4), 0.5]
     assert pair.y_gaps.tolist() == [0.25, np.float32(1e-4), 0.5]
     assert pair.starts.tolist() == [0, 2, 2, 3, 4]
@@ -35,8 +37,8 @@ def test_gap_posteriors_are_subtracted_one_after_the_other_as_single_numbers() -
 @pytest.mark.parametrize("over", [(0, 1, 0.6), (1, 0, 0.6)])
 def test_posteriors_that_add_up_to_more_than_1_are_refused(over: tuple[int, int, float]) -> None:
     with pytest.raises(ExcessPosterior):
-        PairPosteriors.from_entries((2, 2), *entries((0, 0, 0.5), over))
-    PairPosteriors.from_entries((2, 2), *entries((0, 0, 0.5), (*over[:2], 0.5005)))
+        PosteriorMatrix.from_entries((2, 2), *entries((0, 0, 0.5), over))
+    PosteriorMatrix.from_entries((2, 2), *entries((0, 0, 0.5), (*over[:2], 0.5005)))
 
 
 def test_entries_are_found() -> None:
@@ -45,7 +47,7 @@ def test_entries_are_found() -> None:
     dense[pair.rows, pair.columns] = pair.probabilities
     x, y = (part.ravel() for part in np.indices(dense.shape))
     assert np.array_equal(pair.at(x, y), dense.ravel())
-    empty = PairPosteriors.from_entries((2, 2), *np.empty((2, 0), np.int32), np.empty(0, np.float32))
+    empty = PosteriorMatrix.from_entries((2, 2), *np.empty((2, 0), np.int32), np.empty(0, np.float32))
     assert empty.at(np.array([1]), np.array([0])).tolist() == [0.0]
 
 
@@ -59,6 +61,21 @@ def test_pairs_are_the_same_together_and_apart() -> None:
     assert [numbers[x, y] for x, y, _ in parts] == list(range(len(posteriors))) == [numbers[y, x] for x, y, _ in parts]
     assert (numbers >= 0).sum() == 2 * len(posteriors)
     assert posteriors.n_bytes > 8 * len(posteriors.columns)
+
+
+def test_what_stages_find_is_the_same() -> None:
+    lengths = [5, 0, 7, 6, 4]
+    posteriors = random_posteriors(4, lengths, 0.7)
+    matrices = [matrix for _, _, matrix in posteriors.each()]
+    found = PosteriorBatch(
+        offsets_of([len(matrix.columns) for matrix in matrices]),
+        np.concatenate([matrix.rows for matrix in matrices]),
+        posteriors.columns, posteriors.probabilities, posteriors.row_offsets, posteriors.y_offsets,
+        posteriors.x_gaps, posteriors.y_gaps, np.zeros(len(matrices)),
+    )  # fmt: skip
+    again = SparsePosteriors.of_pairs(lengths, posteriors.pairs, found)
+    for name in ("lengths", "pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
+        assert np.array_equal(getattr(again, name), getattr(posteriors, name))
 
 
 def test_no_pairs() -> None:
