@@ -253,7 +253,7 @@ __kernel void pair_hmm(__global const uchar *queries, __global const uchar *targ
         const uint first = n_found <= most ? atomic_add(next + 1, n_found) : n_entries;
         found[row] = (uint2)(n_found, first);
         if (n_found <= most && n_found <= n_entries - min(first, n_entries))
-            write_entries(&pair, n_found, entries + first, values + first, gaps + pairs[row].s7);
+            write_listed(&pair, n_found, entries + first, values + first, gaps + pairs[row].s7);
 #endif
     }
 }

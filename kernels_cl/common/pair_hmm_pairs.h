@@ -2,18 +2,6 @@
 
 #include "common/pair_hmm_tiles.h"
 
-#ifndef COUNTS
-#define COUNTS 0
-#endif
-
-#define N_HMM_RESULTS 12
-#define N_STEPS 8
-#define LEAST_GAP 1e-4f
-
-/* Results: mantissa and exponent of the sum over all paths, and the same sum backwards over it; the share of M at the
-   end; then for two sets each: extend, close (without their probabilities), the share at the end, that at the start. */
-enum { MANTISSA, EXPONENT, BACKWARDS, END_MATCH, EXTENDS, CLOSES = 6, ENDS = 8, STARTS = 10 };
-
 typedef union { float8 v; float lane[TILE_COLUMNS]; } tile_row_t;
 
 typedef struct {
@@ -83,7 +71,7 @@ CALL void write_matches(const hmm_pair_t *p, __global float *matches)
 }
 
 /* The listed posteriors by row and column, and what they leave of 1. */
-CALL void write_entries(const hmm_pair_t *p, int n_found, __global int2 *entries, __global float *values,
+CALL void write_listed(const hmm_pair_t *p, int n_found, __global int2 *entries, __global float *values,
                         __global float *gaps)
 {
     for (int i = 0; i < p->m + p->n; i++) gaps[i] = 1.0f;

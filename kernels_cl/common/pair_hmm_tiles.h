@@ -1,30 +1,15 @@
 /* Tiles of the matrices of a pair HMM: TILE_ROWS rows (residues of x, from 0) by 8 columns (of y, from 0), in vectors.
 
-   Numbers are divided by what the model without gaps' lengths gives to each residue alone (its probability in a gap),
-   so that matches have odds and gaps nothing to emit. A tile has a unit, a power of 2, in which all its numbers are; it
-   is set anew from tile to tile down a column of tiles, and differs from that of the tile beside it by the ratio.
+   What they are made of: common/pair_hmm.h. A tile has a unit, in which all its numbers are; it is set anew from tile to
+   tile down a column of tiles. */
 
-   The recurrences are those of clalign/reference/pair_hmm.py. Kept from row to row, forwards, are
-     x     what goes into M of the next row and column
-     y[k]  what I_k of the next row is
-   and backwards
-     z     the odds of the row times M
-     v[k]  I_k of the row. */
-
+#include "common/pair_hmm.h"
 #include "common/vectors.h"
 
 #define TILE_ROWS 4
 #define TILE_COLUMNS 8
 
-#ifndef SETS
-#define SETS 2
-#endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
-
-#define N_KEPT (1 + SETS)       /* vectors of a block that are kept from row to row */
-#define N_STATES (1 + 2 * SETS) /* M, I_k, D_k */
+#define N_KEPT (1 + SETS) /* vectors of a block that are kept from row to row */
 
 /* The value of the column before, after; `edge` holds that of the block beside it in its last, first lane. */
 #define COLUMN_BEFORE(v, edge) ((float8)((edge).s7, (v).s0123, (v).s45, (v).s6))
@@ -42,18 +27,12 @@ typedef struct { float8 corner, gaps[SETS]; } tile_edge_t;
 /* What is added up over the tiles. */
 typedef struct { float8 extends[SETS], closes[SETS]; } gap_sums_t;
 
-CALL float power_of_2(int n)
-{
-    return n < -126 ? 0.0f : as_float((min(n, 126) + 127) << 23);
-}
-
-/* The exponent of the largest number; 0 if all are 0. */
-CALL int exponent_of(float8 v)
+/* The exponent of the largest number. */
+CALL int exponent_of_largest(float8 v)
 {
     const float4 four = LARGER(v.lo, v.hi);
     const float2 two = LARGER(four.lo, four.hi);
-    const int bits = as_int(LARGER(two.x, two.y)) >> 23;
-    return bits ? min(bits - 127, 126) : 0;
+    return exponent_of(LARGER(two.x, two.y));
 }
 
 CALL void load_factors(hmm_factors_t *f, __global const float *steps)
@@ -121,7 +100,7 @@ CALL int forward_tile(const hmm_factors_t *f, __global const float8 *odds, const
     float8 largest = x;
 #pragma unroll
     for (int k = 0; k < SETS; k++) largest += y[k];
-    const int grown = exponent_of(largest);
+    const int grown = exponent_of_largest(largest);
     const float8 factor = (float8)(power_of_2(-grown));
     kept[0] = x * factor;
 #pragma unroll
@@ -173,7 +152,7 @@ CALL int backward_tile(const hmm_factors_t *f, __global const float8 *odds, cons
         sums->extends[k] += found.extends[k] * scale;
         sums->closes[k] += found.closes[k] * scale;
     }
-    const int grown = exponent_of(largest);
+    const int grown = exponent_of_largest(largest);
     const float8 factor = (float8)(power_of_2(-grown));
     kept[0] = z * factor;
 #pragma unroll

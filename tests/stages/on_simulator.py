@@ -21,14 +21,17 @@ from clalign.stages.hmmer3.forward import ForwardStage
 from clalign.stages.hmmer3.msv import MsvStage
 from clalign.stages.hmmer3.sampling import SamplingModel, SamplingStage
 from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
+from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
+from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SmithWatermanTraceStage
 from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.stages.plan7.viterbi_trace import ViterbiTraceStage
-from clalign.values.alphabets import encode
+from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved
 from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, PosteriorBatch, fixed_emissions
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_profile, random_profile
@@ -86,6 +89,18 @@ def overflowing() -> tuple[SequenceBatch, PairwiseQuery]:
     return SequenceBatch.from_texts([query, query[::-1], query]), PairwiseQuery(Sequence("query", "", query), scoring)
 
 
+def related_pairs() -> PairBatch:
+    """Return pairs of sequences with equal parts, of more than one strip, and a short one."""
+    texts = [bases(1, 60).residues(0)[:n] for n in (40, 3)]
+    others = [np.concatenate([texts[0][5:30], texts[0][:9]]), texts[0][:1]]
+    return PairBatch.in_step(SequenceBatch.from_texts(texts), SequenceBatch.from_texts(others))
+
+
+def pair_hmms(n_sets: int) -> PairHmms:
+    """Return the models of two pairs."""
+    return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 2)
+
+
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
     "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
@@ -109,11 +124,15 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
         PairLadderStage(PairLadderChoices(scores="local", maximum="device", path="device", group=8)), pairs(),
         Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2)),
     ),
+    "pair_hmm_posteriors": lambda: (PosteriorsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(2)),
+    "pair_hmm_counts": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(1)),
 }  # fmt: skip
 
 
 def each(result: Any) -> list[Any]:
     """Return what a stage found, one by one."""
+    if isinstance(result, ExpectedCounts | PosteriorBatch):
+        return [np.float64(number) for name in type(result).__slots__ for number in np.ravel(getattr(result, name))]
     values = getattr(result, "scores", getattr(result, "values", result))
     return list(getattr(values, "values", values))
 

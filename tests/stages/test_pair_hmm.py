@@ -35,7 +35,7 @@ from clalign.values.sequences import SequenceBatch
 TOLERANCE = 5e-6
 """Of a posterior, and of a count in the residues of its pair; twice that for thousands of residues."""
 
-SHAPES: list[tuple[str, dict[str, int]]] = [("vector", {})]
+SHAPES: list[tuple[str, dict[str, int]]] = [("vector", {}), ("lanes", {}), ("lanes", {"ROWS": 2})]
 
 
 def related(rng: np.random.Generator, text: str, letters: str) -> str:
@@ -73,6 +73,7 @@ def entries(found: PosteriorBatch, row: int) -> dict[tuple[int, int], float]:
 def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
     """Return the largest difference from the reference; what only one of both keeps counts from the limit on."""
     found, expected = session.run(stage, batch, models), POSTERIORS.reference(batch, models)
+    assert not any(np.isnan(getattr(found, name)).any() for name in PosteriorBatch.__slots__)
     worst = 0.0
     for row in range(len(batch)):
         a, b = entries(found, row), entries(expected, row)
@@ -90,6 +91,7 @@ def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, 
 def worst_count(stage: ExpectedCountsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
     """Return the largest difference from the reference, counts by the residues of their pair."""
     found, expected = session.run(stage, batch, models), EXPECTED_COUNTS.reference(batch, models)
+    assert not any(np.isnan(getattr(found, name)).any() for name in ExpectedCounts.__slots__)
     n_residues = batch.queries.lengths[batch.query_rows] + batch.targets.lengths[batch.target_rows]
     worst = np.zeros(len(batch))
     for name in ExpectedCounts.__slots__:
@@ -112,7 +114,7 @@ def test_default_shape(session: Session, n_sets: int) -> None:
 @pytest.mark.parametrize("seed", range(1, 9))
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(
-    shaped_session: Session, shape: str, defines: dict[str, int], seed: int, monkeypatch: pytest.MonkeyPatch
+    team_session: Session, shape: str, defines: dict[str, int], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Models of all kinds, proteins and nucleic acids, cut into many strips of few rows."""
     monkeypatch.setattr(pair_hmm, "STRIP_BYTES", 0)
@@ -121,8 +123,8 @@ def test_every_shape(
         batch = random_pairs(rng, rng.integers(1, 90, 6).tolist(), letters)
         for n_sets in (1, 2):
             models = random_models(rng, len(batch), n_sets, alphabet)
-            assert worst_posterior(PosteriorsStage(shape, **defines), shaped_session, batch, models) < TOLERANCE
-            assert worst_count(ExpectedCountsStage(shape, **defines), shaped_session, batch, models) < TOLERANCE
+            assert worst_posterior(PosteriorsStage(shape, **defines), team_session, batch, models) < TOLERANCE
+            assert worst_count(ExpectedCountsStage(shape, **defines), team_session, batch, models) < TOLERANCE
 
 
 def far_apart(rng: np.random.Generator) -> list[tuple[str, str]]:
@@ -137,41 +139,41 @@ def far_apart(rng: np.random.Generator) -> list[tuple[str, str]]:
 @pytest.mark.thorough(n_sets=[1])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @pytest.mark.parametrize("n_sets", [1, 2])
-def test_far_cells_are_not_lost(shaped_session: Session, shape: str, defines: dict[str, int], n_sets: int) -> None:
+def test_far_cells_are_not_lost(team_session: Session, shape: str, defines: dict[str, int], n_sets: int) -> None:
     x, y = zip(*far_apart(np.random.default_rng(5)), strict=True)
     batch = PairBatch.in_step(SequenceBatch.from_texts(x), SequenceBatch.from_texts(y))
     for gaps in (SEED_GAPS[False, n_sets], GapParameters.of([0.001] * n_sets, [0.05, 0.2][:n_sets])):
         models = PairHmms.same(PairHmm(gaps, fixed_emissions(AMINO)), len(batch))
-        assert worst_posterior(PosteriorsStage(shape, **defines), shaped_session, batch, models) < 2 * TOLERANCE
-        assert worst_count(ExpectedCountsStage(shape, **defines), shaped_session, batch, models) < 2 * TOLERANCE
+        assert worst_posterior(PosteriorsStage(shape, **defines), team_session, batch, models) < 2 * TOLERANCE
+        assert worst_count(ExpectedCountsStage(shape, **defines), team_session, batch, models) < 2 * TOLERANCE
 
 
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @pytest.mark.parametrize("room", [0, 1])
-def test_too_little_room(shaped_session: Session, shape: str, defines: dict[str, int], room: int) -> None:
+def test_too_little_room(team_session: Session, shape: str, defines: dict[str, int], room: int) -> None:
     """What does not fit is computed again, and nothing of the others is lost."""
     rng = np.random.default_rng(7)
     batch = random_pairs(rng, [30, 40, 3, 50, 20], "AC")
     models = random_models(rng, 5, 2, AMINO)
     stage = PosteriorsStage(shape, entries_per_residue=room, **defines)
-    assert worst_posterior(stage, shaped_session, batch, models) < TOLERANCE
+    assert worst_posterior(stage, team_session, batch, models) < TOLERANCE
 
 
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
-def test_empty_sequences_and_batches(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
+def test_empty_sequences_and_batches(team_session: Session, shape: str, defines: dict[str, int]) -> None:
     texts = SequenceBatch.from_texts(["", "MKV", "MKVL", "", "X*B-UO"])
     batch = PairBatch(texts, texts, np.int32([0, 1, 1, 3, 4, 2]), np.int32([1, 2, 3, 0, 2, 2]))
     models = PairHmms.same(PairHmm(SEED_GAPS[False, 2], fixed_emissions(AMINO)), len(batch))
     stages: tuple[Any, Any] = PosteriorsStage(shape, **defines), ExpectedCountsStage(shape, **defines)
-    assert worst_posterior(stages[0], shaped_session, batch, models) < TOLERANCE
-    assert worst_count(stages[1], shaped_session, batch, models) < TOLERANCE
+    assert worst_posterior(stages[0], team_session, batch, models) < TOLERANCE
+    assert worst_count(stages[1], team_session, batch, models) < TOLERANCE
     for rows in ([0], []):
         few = PairBatch(texts, texts, np.array(rows, np.int32), np.array(rows, np.int32))
         of_few = PairHmms.same(models[0], len(rows))
-        found = shaped_session.run(stages[0], few, of_few)
+        found = team_session.run(stages[0], few, of_few)
         assert len(found) == len(rows) == len(found.offsets) - 1
         assert len(found.values) == 0
-        assert (shaped_session.run(stages[1], few, of_few).matches == 0).all()
+        assert (team_session.run(stages[1], few, of_few).matches == 0).all()
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_sets=st.sampled_from([1, 2]))
@@ -203,17 +205,17 @@ def test_long_sequences(session: Session, n_sets: int) -> None:
 
 
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
-def test_planted_fault_is_noticed(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
+def test_planted_fault_is_noticed(team_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(9)
     batch = random_pairs(rng, [30, 41], "ACDEFGHIKLMNPQRSTVWY")
     models = PairHmms.same(PairHmm(SEED_GAPS[False, 2], fixed_emissions(AMINO)), len(batch))
     for stage in (PosteriorsStage(shape, SABOTAGE=1, **defines), ExpectedCountsStage(shape, SABOTAGE=1, **defines)):
         with pytest.raises(DeviceError, match="Forward and Backward"):
-            shaped_session.run(stage, batch, models)
+            team_session.run(stage, batch, models)
     # Gaps that go on with a chance that is off by a thousandth, forwards and backwards.
     posteriors, counts = (
         PosteriorsStage(shape, SABOTAGE=2, **defines),
         ExpectedCountsStage(shape, SABOTAGE=2, **defines),
     )
-    assert worst_posterior(posteriors, shaped_session, batch, models) > 10 * TOLERANCE
-    assert worst_count(counts, shaped_session, batch, models) > 10 * TOLERANCE
+    assert worst_posterior(posteriors, team_session, batch, models) > 10 * TOLERANCE
+    assert worst_count(counts, team_session, batch, models) > 10 * TOLERANCE

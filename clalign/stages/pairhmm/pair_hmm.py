@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import one_a_core
+from clalign.compute.geometry import lane_backend, one_a_core
 from clalign.compute.sessions import Argument, KernelSession, Stage
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import Numbers, PairHmms, transitions_of
@@ -17,11 +18,25 @@ Rows = npt.NDArray[np.int64]
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "pair_hmm_vector": ({"SETS": 1, "COUNTS": 0}, {"SETS": 2, "COUNTS": 1}),
+    "pair_hmm_lanes": (
+        {"SETS": 1, "COUNTS": 1, "LANE_BACKEND": 3},
+        {"SETS": 2, "COUNTS": 0, "LANE_BACKEND": 3},
+        {"SETS": 2, "COUNTS": 1, "LANE_BACKEND": 0},
+    ),
 }
 """Choices that are compiled for other vendors in the tests."""
 
 TILE_ROWS, TILE_COLUMNS = 4, 8
 """Of the shape for CPUs (`common/pair_hmm_tiles.h`)."""
+
+ROWS = 4
+"""Of a lane of the shape for GPUs."""
+
+GROUPS_PER_UNIT = 16
+"""Work-groups that a compute unit of a GPU is given, as far as there is memory."""
+
+SCRATCH_SHARE = 0.3
+"""Share of the device's memory that work-groups may compute in."""
 
 STRIP_BYTES = 2**20
 """Numbers of a strip of rows that the cache next to a core holds; a pair has no more strips than a strip has rows."""
@@ -150,35 +165,46 @@ def _room(pairs: Pairs, strips: Rows, n_letters: int, n_sets: int, most: Rows) -
     return int((vectors + -(-integers // TILE_COLUMNS)).max())
 
 
+def _lanes_room(pairs: Pairs, defines: Mapping[str, int], n_sets: int, most: Rows) -> int:
+    """Return the words of scratch memory that the largest pair takes (see `lay_team_out` of the kernel)."""
+    lanes, rows, width = defines["LANES"], defines["ROWS"], pairs.y + 1
+    n_strips, n_edges = pairs.x // (lanes * rows) + 1, 2 + n_sets
+    edges = (n_strips + 1) * n_edges * (width + 1)
+    states = (width + lanes) * lanes * (rows * (1 + 2 * n_sets) + 1)
+    return int((edges + states + width + pairs.x + 1 + 4 * most).max())
+
+
 def start_kernel(
     stage: Stage[PairBatch, PairHmms, Any], session: KernelSession, pairs: Pairs, is_counts: bool, most: Rows,
     *output: Argument,
 ) -> None:  # fmt: skip
     """Enqueue the kernel for some pairs, with room for so many entries each; `output` are its last arguments."""
-    models = pairs.models
+    device, models = session.device, pairs.models
     n_sets, n_letters = models.gaps[0].n_sets, len(models.emissions[0].letters)
-    strips = strip_rows(pairs, 1 + 2 * n_sets)
+    defines = {"SETS": n_sets, "COUNTS": int(is_counts), **stage.defines}
+    shape = stage.shape_on(device)
+    if shape == "vector":
+        strips = strip_rows(pairs, 1 + 2 * n_sets)
+        room, word_bytes, group = _room(pairs, strips, n_letters, n_sets, most), 4 * TILE_COLUMNS, 1
+        n_groups = one_a_core(device)[0]
+    else:
+        strips = np.zeros(len(pairs), np.int64)
+        defines = {"ROWS": ROWS, **lane_backend(device), **defines}
+        room, word_bytes, group = _lanes_room(pairs, defines, n_sets, most), 4, defines["LANES"]
+        memory = min(int(device.memory_bytes * SCRATCH_SHARE), device.max_buffer_bytes or 2**62)
+        n_groups = max(1, min(device.n_compute_units * GROUPS_PER_UNIT, memory // (4 * room)))
+    n_groups = min(n_groups, len(pairs))
     gaps = np.cumsum(pairs.x + pairs.y) - pairs.x - pairs.y
     spans: list[npt.NDArray[Any]] = [
-        pairs.x_starts,
-        pairs.x,
-        pairs.y_starts,
-        pairs.y,
-        strips,
-        pairs.emission_rows,
-        most,
-        gaps,
-    ]
-    n_items, group = one_a_core(session.device)
-    n_items = min(n_items, len(pairs))
-    room = _room(pairs, strips, n_letters, n_sets, most)
+        pairs.x_starts, pairs.x, pairs.y_starts, pairs.y, strips, pairs.emission_rows, most, gaps
+    ]  # fmt: skip
     session.launch(
-        "pair_hmm_vector", "pair_hmm", {"SETS": n_sets, "COUNTS": int(is_counts), **stage.defines}, n_items, group,
+        f"pair_hmm_{shape}", "pair_hmm", defines, n_groups * group, group,
         session.share(pairs.batch.queries.codes), session.share(pairs.batch.targets.codes),
         session.upload(np.stack(spans, axis=1).astype(np.int32)), np.uint32(len(pairs)),
         session.upload(models.emissions[0].indices), np.int32(n_letters), session.upload(pairs.odds()),
-        session.upload(pairs.steps()), session.zeros(8), session.scratch("pair_hmm", n_items * room * 32),
-        np.uint64(room), *output,
+        session.upload(pairs.steps()), session.zeros(8),
+        session.scratch(f"pair_hmm_{shape}", n_groups * room * word_bytes), np.uint64(room), *output,
     )  # fmt: skip
 
 

@@ -1,0 +1,250 @@
+/* Posteriors or expected counts of pair HMMs: the shape for GPUs.
+
+   A work-group is LANES lanes, which share a pair and take one pair after the other. The rows of a pair (residues of x,
+   from 0) are cut into strips of ROWS * LANES; each lane has ROWS of a strip, in registers, and is a column (of y, from
+   0) behind the lane above it, so that a shuffle brings what is above its first row. Forward keeps what is below each
+   strip; then, from the last strip to the first, Forward is computed again with all numbers kept, and Backward, for
+   which the lanes stand the other way round, from the last column to the first.
+
+   What they are computed in: common/pair_hmm.h; each lane has a unit of its own, set anew every UNIT_COLUMNS columns.
+
+   Buffers: those of pair_hmm_vector.cl, but
+     scratch   float[groups][room]
+
+   Macros
+     LANES, LANE_BACKEND   see common/lanes.h
+     ROWS       of a lane
+     SETS, COUNTS, SABOTAGE   as there
+
+   Geometry: work-groups of LANES, as many as the device holds; they take pairs from a counter. */
+
+#include "common/pair_hmm_lanes.h"
+
+/* Forward of a strip; what is below it goes to its edges, and all of it to `states` if it is to be kept. */
+CALL void forward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, int is_kept)
+{
+    __global const float *above = strip ? p->edges + (size_t)(strip - 1) * N_EDGES * (p->width + 1) : 0;
+    __global float *below = p->edges + (size_t)strip * N_EDGES * (p->width + 1);
+    const int first = (strip * LANES + (int)p->lane) * ROWS;
+    float x[ROWS], gaps[SETS][ROWS], handed[N_EDGES], taken[N_EDGES], corner = 1.0f;
+    int letters[ROWS], unit = 0;
+#pragma unroll
+    for (int e = 0; e < N_EDGES; e++) handed[e] = 0.0f;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        letters[r] = letter_of_row(p, first + r) * ODDS_COLUMNS;
+        x[r] = 1.0f; /* what goes into M of Start; no other M is in column 0 */
+#pragma unroll
+        for (int k = 0; k < SETS; k++) gaps[k][r] = 0.0f;
+    }
+    for (int s = 0; s < p->width + LANES - 1; s++) {
+        const int j = s - (int)p->lane, is_inside = j >= 0 && j < p->width;
+        __local const float *odds = p->odds + p->columns[clamp(j, 0, p->width - 1)];
+        __global float *states = p->states + (size_t)s * LANES * N_STEP_WORDS + p->lane;
+        take_edges(p, above, min(s, p->width - 1), handed, taken);
+        const int unit_above = as_int(taken[N_EDGES - 1]);
+        if (j == 0) unit = unit_above;
+        const float ratio = power_of_2(unit_above - unit);
+        float diagonal = corner, y[SETS], largest = 0.0f;
+        corner = j < 0 ? 1.0f : taken[0] * ratio;
+#pragma unroll
+        for (int k = 0; k < SETS; k++) y[k] = taken[1 + k] * ratio;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const float m = odds[letters[r]] * diagonal;
+            float next = f->match * m;
+            diagonal = x[r];
+            if (is_kept) states[r * N_STATES * LANES] = m;
+#pragma unroll
+            for (int k = 0; k < SETS; k++) {
+                const float i = y[k], d = gaps[k][r], opened = f->opens[k] * m;
+                if (is_kept) states[(r * N_STATES + 1 + 2 * k) * LANES] = i;
+                if (is_kept) states[(r * N_STATES + 2 + 2 * k) * LANES] = d;
+                next += f->closes[k] * (i + (SABOTAGE == 1 ? i : d));
+                y[k] = opened + f->extends[k] * i;
+                gaps[k][r] = is_inside ? opened + f->extends[k] * d : 0.0f;
+            }
+            if (first + r == 0 && j == 0) next += f->end; /* Start goes to M rather than to the end */
+            x[r] = is_inside ? next : 1.0f;
+            largest = LARGER(largest, next);
+        }
+        if (is_kept) states[ROWS * N_STATES * LANES] = as_float(unit);
+        const int grown = is_inside && j % UNIT_COLUMNS == 0 ? exponent_of(largest) : 0;
+        const float factor = power_of_2(-grown);
+        unit += grown;
+        corner *= factor;
+#pragma unroll
+        for (int k = 0; k < SETS; k++) handed[1 + k] = y[k] * factor;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            x[r] *= factor;
+#pragma unroll
+            for (int k = 0; k < SETS; k++) gaps[k][r] *= factor;
+        }
+        handed[0] = x[ROWS - 1];
+        handed[N_EDGES - 1] = as_float(unit);
+        if (is_inside) leave_edges(p, below, j, handed);
+    }
+    TEAM_BARRIER;
+}
+
+/* Backward of a strip, of which Forward has kept all. Here lanes count from the last row to the first. */
+CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, __global float *results,
+                         back_sums_t *sums)
+{
+    const int lane_ahead = LANES - 1 - (int)p->lane, first = (strip * LANES + lane_ahead) * ROWS;
+    const int is_last = strip == p->n_strips - 1, exponent = (int)results[EXPONENT];
+    const float over_total = results[MANTISSA] > 0.0f ? 1.0f / results[MANTISSA] : 0.0f;
+    float z[ROWS], gaps[SETS][ROWS], handed[N_EDGES], taken[N_EDGES], corner = 0.0f;
+    int letters[ROWS], n_of_row[ROWS], unit = 0;
+#pragma unroll
+    for (int e = 0; e < N_EDGES; e++) handed[e] = 0.0f;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        letters[r] = letter_of_row(p, first + r) * ODDS_COLUMNS;
+        z[r] = 0.0f;
+        n_of_row[r] = 0;
+#pragma unroll
+        for (int k = 0; k < SETS; k++) gaps[k][r] = 0.0f;
+    }
+    for (int s = 0; s < p->width + LANES - 1; s++) {
+        const int j = p->width - 1 - s + (int)p->lane, is_inside = j >= 0 && j < p->width;
+        __local const float *odds = p->odds + p->columns[clamp(j, 0, p->width - 1)];
+        __global const float *states = p->states + (size_t)(j + lane_ahead) * LANES * N_STEP_WORDS + lane_ahead;
+        /* Columns that are not read any more the last lane writes; the one too many nobody does. */
+        take_edges(p, is_last ? 0 : p->edges_back, s < p->width ? p->width - 1 - s : p->width, handed, taken);
+        const int unit_below = as_int(taken[N_EDGES - 1]);
+        if (j == p->width - 1) unit = unit_below;
+        const float ratio = power_of_2(unit_below - unit);
+        const int unit_ahead = as_int(states[ROWS * N_STATES * LANES]);
+        const float scale = is_inside ? power_of_2(unit_ahead + unit - exponent) * over_total : 0.0f;
+        float diagonal = corner, v[SETS], largest = 0.0f;
+        corner = is_inside ? taken[0] * ratio : 0.0f;
+#pragma unroll
+        for (int k = 0; k < SETS; k++) v[k] = taken[1 + k] * ratio;
+#pragma unroll
+        for (int r = ROWS - 1; r >= 0; r--) {
+            const float m = diagonal, last = first + r == p->m && j == p->width - 1 ? f->end : 0.0f;
+            const int is_start = first + r == 0 && j == 0;
+            float from_match = f->match * m + last;
+            diagonal = z[r];
+#pragma unroll
+            for (int k = 0; k < SETS; k++) {
+                const float w = gaps[k][r], closed = f->closes[k] * m + last, opened = f->opens[k] * (v[k] + w);
+                const float i = states[(r * N_STATES + 1 + 2 * k) * LANES];
+                const float d = states[(r * N_STATES + 2 + 2 * k) * LANES];
+                from_match += opened;
+                if (is_inside) {
+                    sums->extends[k] += (i * v[k] + d * w) * scale;
+                    sums->closes[k] += (i + d) * m * scale;
+                }
+                if (is_start) results[STARTS + k] = opened * scale;
+                v[k] = f->extends[k] * v[k] + closed;
+                gaps[k][r] = is_inside ? f->extends[k] * w + closed : 0.0f;
+                largest += v[k];
+            }
+            if (is_start) results[BACKWARDS] = (from_match + f->end * m) * scale;
+            if (is_inside)
+                keep_match(p, sums, first + r, j, states[r * N_STATES * LANES] * from_match * scale, r, n_of_row + r);
+            z[r] = is_inside ? odds[letters[r]] * from_match : 0.0f;
+            largest += from_match;
+        }
+        const int grown = is_inside && j % UNIT_COLUMNS == 0 ? exponent_of(largest) : 0;
+        const float factor = power_of_2(-grown);
+        unit += grown;
+        corner *= factor;
+#pragma unroll
+        for (int k = 0; k < SETS; k++) handed[1 + k] = is_inside ? v[k] * factor : 0.0f;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            z[r] *= factor;
+#pragma unroll
+            for (int k = 0; k < SETS; k++) gaps[k][r] *= factor;
+        }
+        handed[0] = z[0];
+        handed[N_EDGES - 1] = as_float(unit);
+        if (is_inside) leave_edges(p, p->edges_back, j, handed);
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        if (!COUNTS && first + r >= 1 && first + r <= p->m) p->row_ends[first + r - 1] = n_of_row[r];
+    TEAM_BARRIER;
+}
+
+/* Forward and Backward of all strips. */
+CALL void both_ways(const hmm_team_t *p, const lane_steps_t *f, __global float *results, back_sums_t *sums,
+                    __local float *matches)
+{
+    for (int s = 0; s < p->n_strips; s++) forward_strip(p, f, s, s == p->n_strips - 1);
+    if (p->lane == 0) write_total(p, f, results);
+    TEAM_BARRIER;
+#pragma unroll
+    for (int k = 0; k < SETS; k++) sums->extends[k] = sums->closes[k] = 0.0f;
+    for (int c = p->lane; COUNTS && c < p->n_letters * p->n_letters; c += LANES) matches[c] = 0.0f;
+    for (int s = p->n_strips - 1; s >= 0; s--) {
+        if (s < p->n_strips - 1) forward_strip(p, f, s, 1);
+        for (int c = p->lane; COUNTS && c < ROWS * ODDS_COLUMNS * LANES; c += LANES) sums->shares[c] = 0.0f;
+        TEAM_BARRIER;
+        backward_strip(p, f, s, results, sums);
+        if (COUNTS) add_shares(p, sums->shares, s, matches);
+    }
+#pragma unroll
+    for (int k = 0; k < SETS; k++) {
+        const float extended = lane_sum(sums->extends[k], p->lane, p->scratch);
+        const float closed = lane_sum(sums->closes[k], p->lane, p->scratch);
+        if (p->lane == 0) results[EXTENDS + k] = extended;
+        if (p->lane == 0) results[CLOSES + k] = closed;
+    }
+}
+
+__kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void pair_hmm(__global const uchar *queries, __global const uchar *targets, __global const int8 *pairs,
+              const uint n, __global const uchar *letters, const int n_letters, __global const float *odds,
+              __global const float *steps, __global uint *next, __global float *scratch, const ulong room,
+              __global float *results,
+#if COUNTS
+              __global float *matches)
+#else
+              const float least, const uint n_entries, __global int2 *entries, __global float *values,
+              __global uint2 *found, __global float *gaps)
+#endif
+{
+    __local int exchange[LANES], n_found;
+    __local uint taken, first;
+    __local float table[(MOST_LETTERS + 2) * ODDS_COLUMNS];
+    __local float shares[COUNTS ? ROWS * ODDS_COLUMNS * LANES : 1], of_letters[COUNTS ? MOST_LETTERS * MOST_LETTERS : 1];
+    const uint lane = get_local_id(0);
+    for (;;) {
+        TEAM_BARRIER; /* all have read what was taken last */
+        if (lane == 0) taken = atomic_inc(next);
+        if (lane == 0) n_found = 0;
+        TEAM_BARRIER;
+        const uint row = taken;
+        if (row >= n) return;
+        const int8 place = pairs[row];
+        hmm_team_t pair = {place.s1, place.s3 + 1, place.s1 / (LANES * ROWS) + 1, n_letters, lane, exchange, table,
+                           queries + place.s0, letters};
+        lane_steps_t factors;
+        lay_team_out(&pair, scratch + get_group_id(0) * room);
+        fill_tables(&pair, targets + place.s2, odds + place.s5 * n_letters * n_letters);
+        load_lane_steps(&factors, steps + row * N_STEPS);
+#if COUNTS
+        back_sums_t sums = {.shares = shares};
+        both_ways(&pair, &factors, results + row * N_HMM_RESULTS, &sums, of_letters);
+        for (int c = lane; c < n_letters * n_letters; c += LANES)
+            matches[(size_t)row * n_letters * n_letters + c] = of_letters[c];
+#else
+        back_sums_t sums = {.n_found = &n_found, .most = place.s6, .least = least};
+        both_ways(&pair, &factors, results + row * N_HMM_RESULTS, &sums, of_letters);
+        TEAM_BARRIER;
+        const uint of_pair = n_found;
+        if (lane == 0) {
+            first = of_pair <= place.s6 ? atomic_add(next + 1, of_pair) : n_entries;
+            found[row] = (uint2)(of_pair, first);
+        }
+        TEAM_BARRIER;
+        if (of_pair <= place.s6 && of_pair <= n_entries - min(first, n_entries))
+            write_entries(&pair, of_pair, entries + first, values + first, gaps + place.s7);
+#endif
+    }
+}
