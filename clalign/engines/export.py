@@ -176,7 +176,7 @@ def _provenance(run: RunFile) -> Provenance:
         query=given.paths[0],
         target=given.paths[-1],
         command=run.fact("command") or shlex.join(given.command_line()),
-        device=run.fact("device", {}).get("name", "not known"),
+        device=(run.fact("device") or {}).get("name", "not known"),
         seconds=run.fact("created", 0.0),
         partial=run.state != "done",
         program=given.command,

@@ -221,6 +221,10 @@ def unsound(hit: Hit) -> str | None:
         rows = [row for row in (part.text.model, part.text.match, part.text.target, part.text.posterior) if row]
         if len({len(row) for row in rows}) > 1 or (rows and not part.states):
             return "an alignment of unequal rows"
+        n_insertions, n_deletions = part.states.count("I"), part.states.count("D")
+        lengths = [end - start for start, end in (part.profile_range, part.target_range)]
+        if part.states and lengths != [len(part.states) - n_insertions, len(part.states) - n_deletions]:
+            return "an alignment of another length than its ends say"
     return None
 
 

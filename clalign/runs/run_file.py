@@ -295,7 +295,7 @@ class RunFile:
         ).fetchall()
         table = np.array(rows, np.int64).reshape(-1, 2)
         card = self._hits.card(profile)
-        width = (card.get("histogram_bin") or BIN) * (card.get("histogram_unit") or 0.001)
+        width = (card.get("histogram_bin") or BIN) * float(card.get("histogram_unit") or 0.001)
         return (table[:, 0] * width).astype(np.float64), table[:, 1]
 
     def n_hits(self, profile: int | None = None) -> int:

@@ -46,6 +46,6 @@ class HeaderReader:
             database, _ = load_database(
                 path, alphabet=spec["alphabet"], sequence_format=spec["sequence_format"], context=self._context
             )
-        except ClalignError:
+        except (ClalignError, KeyError):  # gone, or a damaged file does not say how it was read
             return None
         return database

@@ -269,7 +269,8 @@ def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
 def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     pair = PairFacts(-1, 2, 3, 1, 4)
     text = AlignmentText("acg--", "a g  ", "AT-GG")
-    part = replace(DOMAIN, states="MMIDD", text=text, evalue=math.nan, pair=pair)
+    ends = {"profile_range": (0, 4), "target_range": (2, 5), "envelope": (2, 5)}
+    part = replace(DOMAIN, states="MMIDD", text=text, evalue=math.nan, pair=pair, **ends)
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
@@ -330,10 +331,11 @@ def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
     """By name, then where the first domain begins; one of a single residue counts as on the other strand."""
     limits = DomainLimits(10.0, None, 0.01, None, None, sorts_by_score=False)
     run.set_card(0, CARD | {"domain_limits": limits.to_dict()})
+    unaligned = replace(DOMAIN, states="", text=AlignmentText("", "", ""))
     places = [("x", (90, 99)), ("xy", (1, 2)), ("x", (7, 8)), ("x", (100, 110)), ("w", (20, 30)), ("x", (5, 30))]
     found = tuple(
         replace(hit(row, 5.0, row), name=name, log_pvalue=-9.0,
-                domains=(replace(DOMAIN, target_range=place, log_pvalue=-9.0),))
+                domains=(replace(unaligned, target_range=place, log_pvalue=-9.0),))
         for row, (name, place) in enumerate(places)
     )  # fmt: skip
     run.add_batch(batch(0, [5000] * 6, found))

@@ -39,7 +39,7 @@ class DomainLimits:
     def from_card(cls, card: dict[str, Any]) -> DomainLimits | None:
         """Return the limits in a profile's card; None if its domains were judged when they were found."""
         data = card.get("domain_limits")
-        return cls(**data) if data else None
+        return cls(**{field.name: data.get(field.name) for field in fields(cls)}) if data else None
 
     def judgment(
         self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool

@@ -30,7 +30,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     found = {row["stage"]: row for row in funnel_of(source.run, query.number)}
     report = source.run.fact("database") or {}
     _, cells, seconds = source.keys.work_of(query.number)
-    n_residues = report.get("n_residues", 0) - source.cards[query.number].get("left_out_residues", 0)
+    n_residues = report.get("n_residues", 0) - (source.cards[query.number].get("left_out_residues") or 0)
     if source.origin.partial:
         n_residues = int(cells) // query.length
     n_passed = [found[stage]["passed"] for stage in FILTERS]
