@@ -162,7 +162,7 @@ class Source(ABC):
         InputError
             If they are not those of the run any more.
         """
-        spec = self.run.fact("spec")
+        spec = spec_of(self.run).to_dict()
         form = spec["sequence_format" if role == "targets" else "query_format"]
         path = input_of(self.run, role, self.context)
         return load_database(path, alphabet=spec["alphabet"], sequence_format=form, context=self.context)[0]

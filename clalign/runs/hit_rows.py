@@ -218,12 +218,13 @@ def unsound(hit: Hit) -> str | None:
     for part in hit.domains:
         if any(start > end for start, end in (part.profile_range, part.target_range, part.envelope)):
             return "a domain that ends before it begins"
-        rows = [row for row in (part.text.model, part.text.match, part.text.target, part.text.posterior) if row]
-        if len({len(row) for row in rows}) > 1 or (rows and not part.states):
+        text, n_columns = part.text, len(part.states)
+        rows = (text.model, text.match, text.target, text.posterior or part.states)
+        if any(len(row) != n_columns for row in rows):
             return "an alignment of unequal rows"
         n_insertions, n_deletions = part.states.count("I"), part.states.count("D")
         lengths = [end - start for start, end in (part.profile_range, part.target_range)]
-        if part.states and lengths != [len(part.states) - n_insertions, len(part.states) - n_deletions]:
+        if n_columns and lengths != [n_columns - n_insertions, n_columns - n_deletions]:
             return "an alignment of another length than its ends say"
     return None
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from clalign.databases import cache
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
-from clalign.errors import InputError
+from clalign.errors import DamagedRun, InputError
 from clalign.formats.sources import opened
 from clalign.jobs import JobContext, QuietContext
 
@@ -69,7 +69,7 @@ def check_regular(path: str) -> None:
 def _roles(run: Facts) -> dict[str, str]:
     """Return the paths that a run names, by role."""
     spec = run.fact("spec") or {}
-    return {role: spec[role] for role in ROLES if role in spec}
+    return {role: spec[role] for role in ROLES if spec.get(role) is not None}
 
 
 def _known_digest(run: Facts, role: str) -> str | None:
@@ -100,7 +100,9 @@ def input_of(run: Facts, role: str, context: JobContext | None = None) -> str:
     InputError
         If it is gone, is no plain file, or has another checksum than the run recorded.
     """
-    named = _roles(run)[role]
+    named = _roles(run).get(role)
+    if named is None:
+        raise DamagedRun(run.path, f"it does not say where its {role} are")
     if named == "-":
         raise InputError("-", "what came from there was not kept with the run.", "Give it as a file next time.")
     path: str = (run.fact("relocated") or {}).get(named, named)

@@ -274,7 +274,7 @@ def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
-        run.set_profiles([card | {"origin": "pairwise", "strands": ["plus"], "statistics_words": ""}])
+        run.set_profiles([card | {"origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}])
         run.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
         found = next(run.hits())
         assert found.domains[0].pair == pair

@@ -47,9 +47,12 @@ def order(card: Card, hit: Hit) -> tuple[float, str | None]:
     return hit.score if card.get("is_adjusted") or not hit.domains else float(hit.raw), None
 
 
+_STRANDS = {"plus": 1, "minus": -1}
+
+
 def unsound(card: Card, hit: Hit) -> str | None:
     """Return in words what a hit of a pair cannot lack; None if there is nothing."""
-    del card
+    strands = {_STRANDS.get(word) for word in card["strands"]}
     if not hit.domains:
         return "no alignment"
     if any(math.isnan(hit.evalue) != math.isnan(alignment.evalue) for alignment in hit.domains):
@@ -59,6 +62,8 @@ def unsound(card: Card, hit: Hit) -> str | None:
             return "an alignment of a profile"
         if None in (pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues):
             return "an alignment of which not all is known"
+        if pair.strand not in strands:
+            return "an alignment on a strand that was not compared"
     return None
 
 

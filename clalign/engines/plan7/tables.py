@@ -77,6 +77,8 @@ def unsound(card: Card, hit: Hit) -> str | None:
         return "half of the estimates of its domains"
     if is_hmmer3 and any(domain.log_pvalue is None or domain.accuracy is None for domain in hit.domains):
         return "a domain without a P-value"
+    if is_hmmer3 and any(domain.states and not domain.text.posterior for domain in hit.domains):
+        return "an alignment without posterior probabilities"
     return None
 
 
