@@ -69,13 +69,13 @@ def _read_only(numbers: npt.ArrayLike) -> Numbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GapParameters:
-    """How gaps open and go on, one number for each set of gap states.
+    """How gaps open and go on, one number for each set of gap states; of one model, or of many.
 
     Attributes
     ----------
-    opens : float64[n_sets]
+    opens : float64[..., n_sets]
         Probability of the step from match to either state of the set.
-    extends : float64[n_sets]
+    extends : float64[..., n_sets]
         Probability of staying in a gap.
     """
 
@@ -90,7 +90,7 @@ class GapParameters:
     @property
     def n_sets(self) -> int:
         """Sets of gap states: 1 or 2."""
-        return len(self.opens)
+        return int(self.opens.shape[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,41 +146,50 @@ class PairHmms:
 
     Attributes
     ----------
-    gaps : tuple of GapParameters
-        Of each pair; all have as many sets.
+    gaps : GapParameters
+        Of the pairs (float64[n, n_sets] each).
     emissions : tuple of PairEmissions
         Those that there are; all of the same letters.
     emission_rows : int32[n]
         Which of them each pair has.
     """
 
-    gaps: tuple[GapParameters, ...]
+    gaps: GapParameters
     emissions: tuple[PairEmissions, ...]
     emission_rows: npt.NDArray[np.int32]
 
     @classmethod
     def same(cls, model: PairHmm, n: int) -> PairHmms:
         """Return one model for n pairs."""
-        return cls((model.gaps,) * n, (model.emissions,), np.zeros(n, np.int32))
+        gaps = GapParameters.of(np.tile(model.gaps.opens, (n, 1)), np.tile(model.gaps.extends, (n, 1)))
+        return cls(gaps, (model.emissions,), np.zeros(n, np.int32))
 
     @classmethod
     def each(cls, gaps: Sequence[GapParameters], emissions: PairEmissions) -> PairHmms:
         """Return models that share their emissions."""
-        return cls(tuple(gaps), (emissions,), np.zeros(len(gaps), np.int32))
+        of_all = GapParameters.of([pair.opens for pair in gaps], [pair.extends for pair in gaps])
+        return cls(of_all, (emissions,), np.zeros(len(gaps), np.int32))
 
     def __len__(self) -> int:
-        return len(self.gaps)
+        return len(self.emission_rows)
 
     def __getitem__(self, row: int) -> PairHmm:
-        return PairHmm(self.gaps[row], self.emissions[self.emission_rows[row]])
+        gaps = GapParameters(self.gaps.opens[row], self.gaps.extends[row])
+        return PairHmm(gaps, self.emissions[self.emission_rows[row]])
+
+    def select(self, rows: npt.NDArray[np.int64]) -> PairHmms:
+        """Return the models of some pairs, with those emissions that they have."""
+        gaps = GapParameters.of(self.gaps.opens[rows], self.gaps.extends[rows])
+        used, places = np.unique(self.emission_rows[rows], return_inverse=True)
+        return PairHmms(gaps, tuple(self.emissions[row] for row in used.tolist() or [0]), places.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """Probabilities of the steps of a model; those of gaps one for each set."""
+    """Probabilities of the steps of a model, or of many; those of gaps one for each set (float64[..., n_sets])."""
 
-    start_match: float
-    match_match: float
+    start_match: Numbers
+    match_match: Numbers
     opens: Numbers
     """To insert, and the same to delete."""
     extends: Numbers
@@ -188,10 +197,9 @@ class Transitions:
 
 
 def transitions_of(gaps: GapParameters) -> Transitions:
-    """Return the steps of a model; those that are not named lead to the end, with `TO_END`."""
-    stay = 1.0 - float(gaps.opens.sum())
-    closes = _read_only(1.0 - gaps.extends - TO_END)
-    return Transitions(stay, stay - TO_END, _read_only(gaps.opens / 2), gaps.extends, closes)
+    """Return the steps of a model, or of many; those that are not named lead to the end, with `TO_END`."""
+    stay = 1.0 - gaps.opens.sum(axis=-1)
+    return Transitions(stay, stay - TO_END, gaps.opens / 2, gaps.extends, 1.0 - gaps.extends - TO_END)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,7 +55,7 @@ def random_pairs(rng: np.random.Generator, lengths: list[int], letters: str) -> 
 
 def random_models(rng: np.random.Generator, n: int, n_sets: int, alphabet: Alphabet) -> PairHmms:
     """Return models, each with gap parameters of its own, and two kinds of emissions."""
-    gaps = tuple(GapParameters.of(rng.uniform(0.001, 0.2, n_sets), rng.uniform(0.05, 0.998, n_sets)) for _ in range(n))
+    gaps = GapParameters.of(rng.uniform(0.001, 0.2, (n, n_sets)), rng.uniform(0.05, 0.998, (n, n_sets)))
     fixed = fixed_emissions(alphabet)
     pairs = fixed.pairs * rng.uniform(0.5, 2, fixed.pairs.shape)
     singles = 0.01 * fixed.singles + 0.99 * rng.dirichlet(20 * fixed.singles)

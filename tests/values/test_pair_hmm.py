@@ -68,7 +68,11 @@ def test_letters_and_models() -> None:
     emissions = fixed_emissions(AMINO)
     models = PairHmms.each([SEED_GAPS[False, 1], SEED_GAPS[True, 1]], emissions)
     assert len(models) == 2
-    assert models[1].gaps is SEED_GAPS[True, 1]
+    assert models[1].gaps.opens.tolist() == SEED_GAPS[True, 1].opens.tolist()
+    assert models.select(np.array([1, 0]))[0].gaps.extends.tolist() == SEED_GAPS[True, 1].extends.tolist()
     assert models[1].emissions is emissions
+    other = PairHmms(models.gaps, (emissions, tamura_nei(np.full(4, 0.25))), np.array([0, 1], np.int32))
+    assert len(other.select(np.array([1])).emissions) == len(other.select(np.array([], int)).emissions) == 1
+    assert other.select(np.array([1]))[0].emissions is other.emissions[1]
     with pytest.raises(ValueError, match="read-only"):
         emissions.pairs[0, 0] = 1

@@ -6,7 +6,6 @@ pair, which begins with it. Pseudocounts are those of the model before anything 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -154,7 +153,7 @@ def train(
     has_gaps = learns_gaps & (sizes > options.least_gap_data)
     has_emissions = is_emission & (sizes > options.least_emission_data)
     models = train_each(session, batch, common, seed, options, has_gaps, has_emissions, tell)
-    return Trained(_joined(models), common, rounds)
+    return Trained(models, common, rounds)
 
 
 def what_to_learn(lengths: npt.NDArray[np.int64], options: TrainingOptions) -> tuple[bool, bool]:
@@ -170,102 +169,102 @@ def train_together(
     tell: Told = nobody_told,
 ) -> Iterator[TrainingRound]:  # fmt: skip
     """Train one model on all pairs, with its emissions; yield what each round came to."""
-    model = seed
-    progress = _Progress(options)
-    while progress.goes_on:
+    model, before, goes_on, number = seed, np.array([-np.inf]), True, 0
+    while goes_on:
         sums: ExpectedCounts | None = None
-        n_done, number = 0, progress.n_rounds + 1
+        number, n_done = number + 1, 0
         for rows in batch_rows(batch, session.device, np.flatnonzero(_filled(batch))):
             part = _selected(batch, rows)
-            found = session.run(EXPECTED_COUNTS, part, PairHmms.same(model, len(part)))
-            sums = _added(sums, found)
+            sums = _added(sums, session.run(EXPECTED_COUNTS, part, PairHmms.same(model, len(part))))
             n_done += len(part)
             tell(number, n_done, len(batch))
         if sums is None:  # there is nothing but empty sequences
             return
-        model = maximized(model, sums, seed, len(batch), options, learns_gaps, True)
-        likelihood = float(sums.log_likelihoods[0])
-        progress.judge(likelihood)
-        yield TrainingRound(number, likelihood, model)
+        gaps = maximized_gaps(sums, seed.gaps, len(batch), options) if learns_gaps else model.gaps
+        gaps = GapParameters.of(gaps.opens.reshape(-1), gaps.extends.reshape(-1))
+        model = PairHmm(gaps, maximized_emissions(sums, 0, seed.emissions, len(batch), options))
+        goes_on = bool(_go_on(number, sums.log_likelihoods, before, options)[0])
+        before = sums.log_likelihoods
+        yield TrainingRound(number, float(before[0]), model)
 
 
 def train_each(
     session: Session, batch: PairBatch, begin: PairHmm, seed: PairHmm, options: TrainingOptions,
     learns_gaps: npt.NDArray[np.bool_], learns_emissions: npt.NDArray[np.bool_], tell: Told = nobody_told,
-) -> list[PairHmm]:  # fmt: skip
+) -> PairHmms:  # fmt: skip
     """Train a model on each pair that learns anything (bool[n] each); all begin with the same."""
-    models = [begin] * len(batch)
-    progress = [_Progress(options) for _ in models]
+    models, before = PairHmms.same(begin, len(batch)), np.full(len(batch), -np.inf)
     going_on = np.flatnonzero((learns_gaps | learns_emissions) & _filled(batch))
     number = 0
     while len(going_on):
-        number, n_done = number + 1, 0
+        opens, extends, emission_rows = (
+            models.gaps.opens.copy(),
+            models.gaps.extends.copy(),
+            models.emission_rows.copy(),
+        )
+        emissions = list(models.emissions)
+        number, n_done, left = number + 1, 0, []
         for rows in batch_rows(batch, session.device, going_on):
-            part = _selected(batch, rows)
-            found = session.run(EXPECTED_COUNTS, part, _joined([models[row] for row in rows]))
-            for place, row in enumerate(rows.tolist()):
-                counts = _of_pair(found, place)
-                learned = bool(learns_gaps[row]), bool(learns_emissions[row])
-                models[row] = maximized(models[row], counts, seed, 1, options, *learned)
-                progress[row].judge(float(counts.log_likelihoods[0]))
+            found = session.run(EXPECTED_COUNTS, _selected(batch, rows), models.select(rows))
+            gaps = maximized_gaps(found, seed.gaps, 1, options)
+            is_gap = learns_gaps[rows, None]
+            opens[rows] = np.where(is_gap, gaps.opens, opens[rows])
+            extends[rows] = np.where(is_gap, gaps.extends, extends[rows])
+            for place in np.flatnonzero(learns_emissions[rows]).tolist():
+                emission_rows[rows[place]] = len(emissions)
+                emissions.append(maximized_emissions(found, place, seed.emissions, 1, options))
+            left.append(rows[_go_on(number, found.log_likelihoods, before[rows], options)])
+            before[rows] = found.log_likelihoods
             n_done += len(rows)
             tell(number, n_done, len(going_on))
-        going_on = going_on[[progress[row].goes_on for row in going_on]]
-    return models
+        going_on = np.concatenate(left)
+        models = PairHmms(GapParameters.of(opens, extends), tuple(emissions), emission_rows)
+    return models.select(np.arange(len(batch)))
 
 
-class _Progress:
-    """Whether the rounds of a training go on."""
+def _go_on(number: int, likelihoods: Numbers, before: Numbers, options: TrainingOptions) -> npt.NDArray[np.bool_]:
+    """Return where training goes on after a round, given the logarithms of the likelihoods of this and the last one.
 
-    def __init__(self, options: TrainingOptions) -> None:
-        self.options = options
-        self.n_rounds = 0
-        self.goes_on = True
-        self._before = -math.inf
-
-    def judge(self, log_likelihood: float) -> None:
-        """Take the logarithm of the likelihood of a round, after which parameters have changed in any case."""
-        before, self._before = self._before, log_likelihood
-        self.n_rounds += 1
-        increase = 1.0
-        if self.n_rounds > 1:
-            increase = abs(log_likelihood / (before if abs(before) >= 0.001 else 1.0) - 1.0)
-        is_better = log_likelihood > before and increase >= self.options.least_increase
-        self.goes_on = is_better and self.n_rounds < min(self.options.most_rounds, MOST_ROUNDS)
+    Parameters have changed in any case.
+    """
+    if number == 1:
+        is_better = np.isfinite(likelihoods)
+    else:
+        increase = np.abs(likelihoods / np.where(np.abs(before) < 0.001, 1.0, before) - 1.0)
+        is_better = (likelihoods > before) & (increase >= options.least_increase)
+    return is_better & (number < min(options.most_rounds, MOST_ROUNDS))
 
 
-def maximized(
-    model: PairHmm, counts: ExpectedCounts, seed: PairHmm, n: int, options: TrainingOptions, learns_gaps: bool,
-    learns_emissions: bool,
-) -> PairHmm:  # fmt: skip
-    """Return the model that makes counts, of the first row, over so many pairs most probable."""
-    gaps = _gaps(counts, seed.gaps, n * options.gap_scale * options.regularize) if learns_gaps else model.gaps
-    weight = n * options.emission_scale * options.regularize
-    emissions = _emissions(counts, seed.emissions, weight) if learns_emissions else model.emissions
-    return PairHmm(gaps, emissions)
+def maximized_gaps(counts: ExpectedCounts, seed: GapParameters, n: int, options: TrainingOptions) -> GapParameters:
+    """Return the gap parameters that make each row of counts, over n pairs, most probable (float64[rows, n_sets]).
 
-
-def _gaps(counts: ExpectedCounts, seed: GapParameters, weight: float) -> GapParameters:
-    """Return gap parameters; pseudocounts are added to opening and extending, but to nothing else that could be."""
-    opened, extended = counts.opens[0] + COUNT_OFFSET, counts.extends[0] + COUNT_OFFSET
+    Pseudocounts are added to opening and extending, but to nothing else that could be.
+    """
+    weight = n * options.gap_scale * options.regularize
+    opened, extended = counts.opens + COUNT_OFFSET, counts.extends + COUNT_OFFSET
     n_absent = 2 - seed.n_sets  # a second set that is not there counts as if it were hardly ever opened
-    from_match = counts.match_match[0] + opened.sum() + COUNT_OFFSET * (n_absent + 1) + weight * seed.opens.sum()
-    from_gap = counts.extends[0] + counts.closes[0] + COUNT_OFFSET + weight * seed.extends
+    from_match = counts.match_match + opened.sum(axis=1) + COUNT_OFFSET * (n_absent + 1) + weight * seed.opens.sum()
+    from_gap = counts.extends + counts.closes + COUNT_OFFSET + weight * seed.extends
     least, most = TO_END, 1 - TO_END
-    opens = np.clip((opened + weight * seed.opens) / from_match, least, most)
+    opens = np.clip((opened + weight * seed.opens) / from_match[:, None], least, most)
     extends = np.clip((extended + weight * seed.extends) / from_gap, least, most)
     extends = np.where(1 - extends - TO_END < least, extends - TO_END, extends)
-    if 1 - opens.sum() - least * n_absent - TO_END < 0:
-        opens = opens - TO_END / 2
-    return GapParameters.of(opens, extends)
+    is_too_much = 1 - opens.sum(axis=1) - least * n_absent - TO_END < 0
+    return GapParameters.of(opens - is_too_much[:, None] * TO_END / 2, extends)
 
 
-def _emissions(counts: ExpectedCounts, seed: PairEmissions, weight: float) -> PairEmissions:
-    """Return emissions; those of gaps are the same for both sequences, those of matches are not symmetric."""
-    singles = counts.inserts[0] + counts.deletes[0] + 2 * weight * seed.singles
-    pairs = counts.matches[0] + weight * seed.pairs
-    alone = (counts.inserts[0] + counts.deletes[0]).sum() + 2 * weight
-    return PairEmissions.of(seed.letters, singles / alone, pairs / (counts.matches[0].sum() + weight))
+def maximized_emissions(
+    counts: ExpectedCounts, row: int, seed: PairEmissions, n: int, options: TrainingOptions
+) -> PairEmissions:
+    """Return the emissions that make a row of counts, over n pairs, most probable.
+
+    Those of gaps are the same for both sequences; those of matches are not symmetric.
+    """
+    weight = n * options.emission_scale * options.regularize
+    alone = counts.inserts[row] + counts.deletes[row]
+    singles = (alone + 2 * weight * seed.singles) / (alone.sum() + 2 * weight)
+    pairs = (counts.matches[row] + weight * seed.pairs) / (counts.matches[row].sum() + weight)
+    return PairEmissions.of(seed.letters, singles, pairs)
 
 
 def batch_rows(batch: PairBatch, device: Device, rows: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
@@ -291,10 +290,6 @@ def _filled(batch: PairBatch) -> npt.NDArray[np.bool_]:
     return is_filled & (batch.targets.lengths[batch.target_rows] > 0)
 
 
-def _of_pair(counts: ExpectedCounts, row: int) -> ExpectedCounts:
-    return ExpectedCounts(*(getattr(counts, name)[row : row + 1] for name in ExpectedCounts.__slots__))
-
-
 def _added(sums: ExpectedCounts | None, counts: ExpectedCounts) -> ExpectedCounts:
     """Return sums over pairs, one after the other so that they do not depend on how pairs are cut into batches."""
     parts: list[Numbers] = []
@@ -305,11 +300,3 @@ def _added(sums: ExpectedCounts | None, counts: ExpectedCounts) -> ExpectedCount
         add = np.logaddexp if name == "log_likelihoods" else np.add
         parts.append(add.accumulate(numbers)[-1:])
     return ExpectedCounts(*parts)
-
-
-def _joined(models: list[PairHmm]) -> PairHmms:
-    """Return models as those of a batch; emissions that are the same object are shared."""
-    kinds = {id(model.emissions): model.emissions for model in models}
-    numbers = {key: number for number, key in enumerate(kinds)}
-    rows = np.array([numbers[id(model.emissions)] for model in models], np.int32)
-    return PairHmms(tuple(model.gaps for model in models), tuple(kinds.values()), rows)

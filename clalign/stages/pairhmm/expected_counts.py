@@ -66,7 +66,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
 def _nothing(models: PairHmms) -> ExpectedCounts:
     """Return counts of 0."""
-    n, n_sets, n_letters = len(models), models.gaps[0].n_sets if len(models) else 1, len(models.emissions[0].letters)
+    n, n_sets, n_letters = len(models), models.gaps.n_sets, len(models.emissions[0].letters)
     shapes = ((n,), *[(n, n_sets)] * 3, (n, n_letters, n_letters), *[(n, n_letters)] * 2, (n,))
     return ExpectedCounts(*(np.zeros(shape) for shape in shapes))
 
@@ -77,10 +77,10 @@ def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Nu
     As often as a path comes to a state it leaves it, and each residue is emitted once: some counts follow from others.
     """
     rows, n_sets = pairs.rows, counts.opens.shape[1]
-    steps = [transitions_of(pairs.models.gaps[row]) for row in rows.tolist()]
+    steps = transitions_of(pairs.models.select(rows).gaps)
     extends, closes, ends, starts = (found[:, first : first + n_sets] for first in (EXTENDS, CLOSES, ENDS, STARTS))
-    counts.extends[rows] = extends * [step.extends for step in steps]
-    counts.closes[rows] = closes * [step.closes for step in steps]
+    counts.extends[rows] = extends * steps.extends
+    counts.closes[rows] = closes * steps.closes
     counts.opens[rows] = counts.closes[rows] + ends - starts
     counts.matches[rows] = matches
     is_possible = found[:, MANTISSA, None] > 0

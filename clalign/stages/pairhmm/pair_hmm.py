@@ -105,11 +105,11 @@ class Pairs:
 
     def steps(self) -> npt.NDArray[np.float32]:
         """Return the probabilities of the steps as the kernels read them (float32[n, 8])."""
+        steps = transitions_of(self.models.select(self.rows).gaps)
         table = np.zeros((len(self), 8), np.float32)
-        for place, row in enumerate(self.rows.tolist()):
-            steps = transitions_of(self.models.gaps[row])
-            sets = np.stack([steps.opens, steps.extends, steps.closes], axis=1)
-            table[place, : 2 + sets.size] = [steps.match_match, steps.start_match - steps.match_match, *sets.ravel()]
+        table[:, 0], table[:, 1] = steps.match_match, steps.start_match - steps.match_match
+        for place, numbers in enumerate((steps.opens, steps.extends, steps.closes)):
+            table[:, 2 + place : 2 + place + 3 * numbers.shape[1] : 3] = numbers
         return table
 
     def compositions(self) -> tuple[Numbers, Numbers]:
@@ -180,7 +180,7 @@ def start_kernel(
 ) -> None:  # fmt: skip
     """Enqueue the kernel for some pairs, with room for so many entries each; `output` are its last arguments."""
     device, models = session.device, pairs.models
-    n_sets, n_letters = models.gaps[0].n_sets, len(models.emissions[0].letters)
+    n_sets, n_letters = models.gaps.n_sets, len(models.emissions[0].letters)
     defines = {"SETS": n_sets, "COUNTS": int(is_counts), **stage.defines}
     shape = stage.shape_on(device)
     if shape == "vector":
