@@ -13,7 +13,8 @@ from clalign.formats.numbers import finite
 from clalign.formats.sources import TextReader, opened
 from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, SparsePosteriors
 
-_LINE = re.compile(rb"\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*~\s*\(\s*(\d+)\s*,\s*(-1|\d+)\s*\)\s*=>\s*(\S+)\s*")
+_RESIDUE = rb"\(\s*(\d{1,9})\s*,\s*(-1|\d{1,9})\s*\)"
+_LINE = re.compile(rb"\s*" + _RESIDUE + rb"\s*~\s*" + _RESIDUE + rb"\s*=>\s*(\S{1,99})\s*")
 
 _HEAD = """\
 ; Sparse posterior probability matrix for sequences {x} and {y}

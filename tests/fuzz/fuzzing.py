@@ -69,6 +69,7 @@ OTHERS = (
     b"ID   X; SV 1; linear; DNA; STD; PLN; 12 BP.\nAC   A1;\nDE   words\nSQ   Sequence 12 BP;\n     acgtacgtac gt  12\n"
     b"//\n",
     b"ID   X_HUMAN   Reviewed;   10 AA.\nAC   A1;\nDE   RecName: Full=Words {ECO:1};\nSQ   x\n     MKVLAARTEW\n//\n",
+    b"; match posteriors\n(0, 0) ~ (2, 0) => 0.5\n(0, 4) ~ (2, 6) => 0.25\n\n; gaps\n(0, 0) ~ (2, -1) => 0.5\n",
     b"# a matrix\n   A  C  D  *\nA  4 -1 -2 -4\nC -1  9 -3 -4\nD -2 -3  6 -4\n* -4 -4 -4  1\n",
 )  # fmt: skip
 """Small files of the formats that the examples lack."""
@@ -183,8 +184,12 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
     from clalign.cli import main
     from clalign.databases.loading import load_database
     from clalign.databases.profile_library import load_library
+    from clalign.databases.sequence_rows import read_sequences
+    from clalign.engines.msa.accuracy import compare_files
+    from clalign.engines.msa.inputs import checked_input
     from clalign.formats.calibrated import model_heads
     from clalign.formats.matrices import read_matrix
+    from clalign.formats.posteriors import read_posteriors
     from clalign.formats.profiles import profile_card, read_profiles
     from clalign.formats.recognize import recognize
 
@@ -208,6 +213,9 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
     yield "calibrate", lambda: model_heads(path)
     yield "matrix", lambda: read_matrix(path)
     yield "hmmbuild", lambda: aligned_rows(path)
+    yield "rows", lambda: checked_input(path, read_sequences(path))
+    yield "accuracy", lambda: compare_files(path, path)
+    yield "posteriors", lambda: read_posteriors(path, [5, 0, 7])
     yield "logo", lambda: main(["logo", "--name", "no such", "-o", str(folder / "x.svg"), path])
 
 
@@ -249,7 +257,7 @@ def work(arguments: argparse.Namespace) -> None:
     import resource
 
     files = seeds(arguments.data)
-    for module in ("clalign.tools.hmm_building", "clalign.cli.logo", "clalign.databases.loading"):
+    for module in ("clalign.tools.hmm_building", "clalign.cli.logo", "clalign.engines.msa.accuracy"):
         __import__(module)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from clalign.compute.sessions import Session
@@ -9,7 +11,7 @@ from clalign.errors import Cancelled
 from clalign.stages.pairhmm import annealing
 from clalign.stages.pairhmm.annealing import ANNEALING, AnnealingChoice, AnnealingStage
 from clalign.values.multiple_alignments import ColumnMerges
-from tests.posterior_cases import random_posteriors
+from tests.posterior_cases import is_alignment, random_posteriors
 
 SETS = ([], [0, 0], [5, 0, 7], [1, 1], [3, 40], [30, 28, 33, 12, 30], [9] * 14)
 
@@ -44,11 +46,19 @@ def test_known_edges_find_room(session: Session) -> None:
 
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annealing, "EDGES_A_LAUNCH", 7)
-    posteriors, told = random_posteriors(4, [12] * 6), []
-    found = session.run(ANNEALING, posteriors, AnnealingChoice(told=lambda *facts: told.append(facts)))
+    posteriors, told, watched = random_posteriors(4, [12] * 6), [], []
+
+    def listen(made: int, left: int, merges: Callable[[], ColumnMerges]) -> None:
+        told.append((made, left))
+        watched.append(merges())
+
+    found = session.run(ANNEALING, posteriors, AnnealingChoice(told=listen))
     assert same(found, ANNEALING.reference(posteriors, AnnealingChoice()))
     assert len(told) > 10
     assert told[-1][0] == len(found)
+    for (made, _), merges in zip(told, watched, strict=True):
+        assert merges.victims.tolist() == found.victims[:made].tolist()
+        assert is_alignment(merges.alignment_after())
 
 
 def test_it_can_be_stopped(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clalign.compute.sessions import Session
@@ -50,6 +51,7 @@ def aligned(
     is_dynamic: bool = True,
     most_sweeps: int = -1,
     context: JobContext | None = None,
+    watcher: Callable[[Callable[[], ColumnMerges]], None] = lambda merges: None,
 ) -> AlignedSequences:
     """Align sequences by the posteriors of pairs of them.
 
@@ -66,12 +68,15 @@ def aligned(
         Of the refinement; negative for as many as it takes.
     context : JobContext, optional
         Told of the progress.
+    watcher : callable, optional
+        Called now and then with what returns the merges made until then.
     """
     context = context or QuietContext()
     n = int(posteriors.lengths.sum())
 
-    def annealed(merges: int, left: int) -> None:
-        context.progress("annealing", merges, None if left else merges, "merges", left=left, columns=n - merges)
+    def annealed(made: int, left: int, merges: Callable[[], ColumnMerges]) -> None:
+        context.progress("annealing", made, None if left else made, "merges", left=left, columns=n - made)
+        watcher(merges)
 
     def refined(sweeps: int, moves: int) -> None:
         context.progress("refinement", sweeps, None, "sweeps", moves=moves)

@@ -109,7 +109,7 @@ def similarities(sequences: Sequence[Residues], n_letters: int, length: int | No
 def chosen_pairs(similar: Similarities, choice: PairChoice) -> Pairs:
     """Return the pairs that are to be compared, in rising order (int32[P, 2]).
 
-    Pairs that are equally similar are taken in rising order.
+    Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _take_stars(taken: npt.NDArray[np.bool_], similar: Similarities, number: int
 
 def _take_nearest(taken: npt.NDArray[np.bool_], similar: Similarities, degree: int) -> None:
     for i in range(len(taken) if degree else 0):
-        for j in i + 1 + np.argsort(-similar[i, i + 1 :], kind="stable"):
+        for j in len(taken) - 1 - np.argsort(-similar[i, :i:-1], kind="stable"):
             if taken[i].sum() + taken[:, i].sum() >= degree:
                 break
             taken[i, j] = True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.errors import OutOfDeviceMemory
 from clalign.values.multiple_alignments import ColumnMerges, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
 
@@ -39,12 +41,12 @@ class AnnealingChoice:
     is_dynamic : bool
         Whether what a merge is worth is found again for columns that have grown.
     told : callable
-        Called now and then with the merges made and the candidates left.
+        Called now and then with the number of merges made, that of the candidates left, and what returns those merges.
     """
 
     gap_factor: float = 1.0
     is_dynamic: bool = True
-    told: Callable[[int, int], None] = lambda merges, left: None
+    told: Callable[[int, int, Callable[[], ColumnMerges]], None] = lambda made, left, merges: None
 
 
 class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
@@ -111,8 +113,9 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
             status = int(facts[STATUS])
             session.demand(status in (RUNNING, IS_DONE, IS_FULL) and 0 <= facts[N_MERGES] < n, "merges without end")
             session.check()
-            model.told(int(facts[N_MERGES]), int(facts[HEAP_SIZE]))
-        return _merges(session, batch, residues, merges, weights, int(facts[N_MERGES]))
+            made = partial(_merges, session, batch, residues, merges, weights, int(facts[N_MERGES]))
+            model.told(int(facts[N_MERGES]), int(facts[HEAP_SIZE]), made)
+        return made()
 
     def _enlarged(
         self, session: KernelSession, residues: Buffer, known: Buffer, capacity: int, state: Buffer
@@ -127,7 +130,15 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
 
 
 def shared(session: KernelSession, posteriors: SparsePosteriors) -> tuple[np.int32 | Buffer, ...]:
-    """Return posteriors as the first arguments of kernels (``common/sparse_posteriors.h``)."""
+    """Return posteriors as the first arguments of kernels (``common/sparse_posteriors.h``).
+
+    Raises
+    ------
+    OutOfDeviceMemory
+        If there are more than 32 bits can number.
+    """
+    if max(len(posteriors.columns), len(posteriors.x_gaps), len(posteriors.y_gaps)) > np.iinfo(np.int32).max:
+        raise OutOfDeviceMemory("There are more than 2,147,483,647 posteriors.", "Compare fewer pairs of sequences.")
     arrays = (
         posteriors.pair_numbers(), posteriors.row_offsets.astype(np.int32), posteriors.y_offsets.astype(np.int32),
         posteriors.starts.astype(np.int32), posteriors.columns, posteriors.probabilities, posteriors.x_gaps,
