@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TextIO
 
 import numpy as np
@@ -27,7 +29,14 @@ _HEAD = """\
 
 """
 
-Entries = list[tuple[int, int, float]]
+
+@dataclass(slots=True)
+class _Entries:
+    """Residues of both sequences and probability of the matches of a pair, as they come."""
+
+    rows: array[int] = field(default_factory=lambda: array("i"))
+    columns: array[int] = field(default_factory=lambda: array("i"))
+    probabilities: array[float] = field(default_factory=lambda: array("f"))
 
 
 def write_posteriors(posteriors: SparsePosteriors, stream: TextIO) -> None:
@@ -55,15 +64,14 @@ def read_posteriors(path: str, lengths: Sequence[int]) -> SparsePosteriors:
         With the line that is no posterior, or not one of these sequences.
     """
     with opened(path) as source:
-        found: dict[tuple[int, int], Entries] = {}
-        for x, y, entry in _lines(TextReader(source), lengths):
-            found.setdefault((x, y), []).extend(entry)
+        found: dict[tuple[int, int], _Entries] = {}
+        _gather(found, TextReader(source), lengths)
     pairs = sorted(found)
     return SparsePosteriors.joined(lengths, pairs, [_pair(path, pair, found[pair], lengths) for pair in pairs])
 
 
-def _lines(text: TextReader, lengths: Sequence[int]) -> Iterator[tuple[int, int, Entries]]:
-    """Yield the two sequences of each line and its entry, if it is one of a match."""
+def _gather(pairs: dict[tuple[int, int], _Entries], text: TextReader, lengths: Sequence[int]) -> None:
+    """Read lines into the entries of each pair."""
     for number, line in text.lines():
         if line.startswith(b";") or not line.strip():
             continue
@@ -80,17 +88,23 @@ def _lines(text: TextReader, lengths: Sequence[int]) -> Iterator[tuple[int, int,
             )
         if x > y:
             x, a, y, b = y, b, x, a
-        yield x, y, [(a, b, p)] if min(a, b) >= 0 else []
+        entries = pairs.get((x, y))
+        if entries is None:
+            entries = pairs[x, y] = _Entries()
+        if min(a, b) >= 0:
+            entries.rows.append(a)
+            entries.columns.append(b)
+            entries.probabilities.append(p)
 
 
-def _pair(path: str, pair: tuple[int, int], entries: Entries, lengths: Sequence[int]) -> PosteriorMatrix:
-    given = np.array(sorted(entries), [("row", np.int32), ("column", np.int32), ("p", np.float32)])
+def _pair(path: str, pair: tuple[int, int], entries: _Entries, lengths: Sequence[int]) -> PosteriorMatrix:
+    rows, columns = np.array(entries.rows, np.int32), np.array(entries.columns, np.int32)
+    order = np.lexsort((columns, rows))
+    rows, columns, p = rows[order], columns[order], np.array(entries.probabilities, np.float32)[order]
     try:
-        if (np.diff(given["row"]) + np.abs(np.diff(given["column"])) == 0).any():
+        if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
             raise ExcessPosterior
-        return PosteriorMatrix.from_entries(
-            (lengths[pair[0]], lengths[pair[1]]), given["row"], given["column"], given["p"]
-        )
+        return PosteriorMatrix.from_entries((lengths[pair[0]], lengths[pair[1]]), rows, columns, p)
     except ExcessPosterior:
         raise InputError(
             path,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.values.multiple_alignments import offsets_of
 from clalign.values.pair_hmm import PosteriorBatch, gap_posteriors
 
 Floats = npt.NDArray[np.float32]
@@ -133,17 +134,22 @@ class SparsePosteriors:
 
     @classmethod
     def of_pairs(cls, lengths: Sequence[int], pairs: Integers, found: PosteriorBatch) -> SparsePosteriors:
-        """Return the posteriors that were found for pairs (int32[P, 2]) in rising order."""
-        n_rows = int(found.x_offsets[-1])
-        rows = np.repeat(found.x_offsets[:-1], np.diff(found.offsets)) + found.x
+        """Return the posteriors that were found for pairs (int32[P, 2]) in rising order.
+
+        Pairs with an empty sequence are left out: nothing is known of them.
+        """
+        x_lengths, y_lengths = np.diff(found.x_offsets), np.diff(found.y_offsets)
+        filled = (x_lengths > 0) & (y_lengths > 0)
+        firsts = offsets_of(x_lengths[filled])
+        rows = np.repeat(firsts[:-1], np.diff(found.offsets)[filled]) + found.x
         return cls(
             np.asarray(lengths, np.int64),
-            pairs,
-            np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64),
+            pairs[filled],
+            np.searchsorted(rows, np.arange(firsts[-1] + 1)).astype(np.int64),
             found.y,
             found.values,
-            found.x_gaps,
-            found.y_gaps,
+            found.x_gaps[np.repeat(filled, x_lengths)],
+            found.y_gaps[np.repeat(filled, y_lengths)],
         )
 
     def __len__(self) -> int:

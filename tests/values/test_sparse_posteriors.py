@@ -78,6 +78,19 @@ def test_what_stages_find_is_the_same() -> None:
         assert np.array_equal(getattr(again, name), getattr(posteriors, name))
 
 
+def test_pairs_with_an_empty_sequence_are_left_out() -> None:
+    """Of sequences of 2, 0 and 1 residues, all of whose pairs were computed."""
+    integers, ones = np.zeros(1, np.int32), np.ones(3, np.float32)
+    found = PosteriorBatch(
+        np.array([0, 0, 1, 1]), integers + 1, integers, np.array([0.5], np.float32), np.array([0, 2, 4, 4]),
+        np.array([0, 0, 1, 2]), np.array([1, 1, 1, 0.5], np.float32), np.array([0.5, 1], np.float32), ones,
+    )  # fmt: skip
+    posteriors = SparsePosteriors.of_pairs([2, 0, 1], np.array([[0, 1], [0, 2], [1, 2]], np.int32), found)
+    ((x, y, matrix),) = posteriors.each()
+    assert (x, y, matrix.rows.tolist(), matrix.columns.tolist()) == (0, 2, [1], [0])
+    assert (matrix.x_gaps.tolist(), matrix.y_gaps.tolist()) == ([1.0, 0.5], [0.5])
+
+
 def test_no_pairs() -> None:
     posteriors = random_posteriors(3, [5, 7], 0.0)
     assert len(posteriors) == 0

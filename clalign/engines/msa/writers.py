@@ -29,7 +29,7 @@ def write_stockholm(
     columns, whole = expected_accuracy(posteriors, alignment)
     digits = "".join(map(str, np.minimum(9, 10 * columns).astype(np.int64).tolist()))
     width = 1 + max(len(KEY), *map(len, given.names))
-    stream.write(f"# STOCKHOLM 1.0\n#=GF Accuracy {whole:g}\n")
+    stream.write(f"# STOCKHOLM 1.0\n{'#=GF Accuracy':{width}}{whole:g}\n")
     for name, row in zip(given.names, alignment.rows(given.letters), strict=True):
         stream.write(f"{name:{width}}{row.decode('latin-1')}\n")
     stream.write(f"{KEY:{width}}{digits}\n//\n")
