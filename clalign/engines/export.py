@@ -19,7 +19,7 @@ from clalign.formats.table_columns import Table, TableRow, header_line, table_li
 from clalign.formats.tables import PARTIAL, Card, Provenance
 from clalign.formats.writers import EXACT, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
-from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
@@ -143,7 +143,7 @@ class Source(ABC):
         if kept_as in self.kept:
             hits = iter(self.kept[kept_as])
         else:
-            hits = self.run.hits_at([key for key, _ in keys])
+            hits = self._sound(keys)
             self.kept.clear()
             if kept_as is not None and len(keys) <= HITS_KEPT:
                 self.kept[kept_as] = list(hits)
@@ -152,6 +152,14 @@ class Source(ABC):
             if done % HITS_AT_ONCE == 0:
                 self.context.check()
                 self.context.progress("export", done, len(keys), "hits")
+            yield hit
+
+    def _sound(self, keys: Sequence[HitKey]) -> Iterator[Hit]:
+        """Yield hits by their keys; refuse what cannot be written."""
+        for (_, number), hit in zip(keys, self.run.hits_at([key for key, _ in keys]), strict=True):
+            wrong = unwritable(hit, self.cards[number]["length"])
+            if wrong is not None:
+                raise DamagedRun(self.run.path, f"the hit {hit.name} has {wrong}")
             yield hit
 
     def database(self, role: str = "targets") -> SequenceDatabase:

@@ -218,14 +218,23 @@ def unsound(hit: Hit) -> str | None:
     for part in hit.domains:
         if any(start > end for start, end in (part.profile_range, part.target_range, part.envelope)):
             return "a domain that ends before it begins"
-        text, n_columns = part.text, len(part.states)
-        rows = (text.model, text.match, text.target, text.posterior or part.states)
-        if any(len(row) != n_columns for row in rows):
+        rows = [row for row in (part.text.model, part.text.match, part.text.target, part.text.posterior) if row]
+        if len({len(row) for row in rows}) > 1 or (rows and not part.states):
             return "an alignment of unequal rows"
-        n_insertions, n_deletions = part.states.count("I"), part.states.count("D")
-        lengths = [end - start for start, end in (part.profile_range, part.target_range)]
-        if n_columns and lengths != [n_columns - n_insertions, n_columns - n_deletions]:
+    return None
+
+
+def unwritable(hit: Hit, query_length: int) -> str | None:
+    """Return in words what keeps a hit from being written, though it can be verified; None if there is nothing."""
+    for part in hit.domains:
+        states, text = part.states, part.text
+        if any(len(row) != len(states) for row in (text.model, text.match, text.target, text.posterior or states)):
+            return "an alignment of unequal rows"
+        ends = [last - first for first, last in (part.profile_range, part.target_range)]
+        if states and ends != [len(states) - states.count("I"), len(states) - states.count("D")]:
             return "an alignment of another length than its ends say"
+        if part.profile_range[1] > query_length or part.target_range[1] > hit.length:
+            return "an alignment beyond the end of its query or its sequence"
     return None
 
 

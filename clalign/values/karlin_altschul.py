@@ -340,7 +340,8 @@ class Statistics:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Statistics:
         """Return the statistics that `to_dict` described."""
-        parameters = Parameters(*(data[name] for name in ("lambda", "k", "h", "alpha", "beta", "step")))
+        h, alpha, beta = (None if data[name] is None else float(data[name]) for name in ("h", "alpha", "beta"))
+        parameters = Parameters(float(data["lambda"]), float(data["k"]), h, alpha, beta, data["step"])
         return cls(
             data["kind"], parameters, data["length_adjustment"], data["query_length"], data["search_space"],
             data["words"], data["n_fitted"], data.get("bits_of") or "rounded",

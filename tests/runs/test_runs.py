@@ -274,7 +274,9 @@ def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
-        run.set_profiles([card | {"origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}])
+        run.set_profiles(
+            [card | {"length": 4, "origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}]
+        )
         run.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
         found = next(run.hits())
         assert found.domains[0].pair == pair
@@ -334,7 +336,7 @@ def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
     unaligned = replace(DOMAIN, states="", text=AlignmentText("", "", ""))
     places = [("x", (90, 99)), ("xy", (1, 2)), ("x", (7, 8)), ("x", (100, 110)), ("w", (20, 30)), ("x", (5, 30))]
     found = tuple(
-        replace(hit(row, 5.0, row), name=name, log_pvalue=-9.0,
+        replace(hit(row, 5.0, row), name=name, length=200, log_pvalue=-9.0,
                 domains=(replace(unaligned, target_range=place, log_pvalue=-9.0),))
         for row, (name, place) in enumerate(places)
     )  # fmt: skip

@@ -13,7 +13,7 @@ from clalign.engines.pairwise.hits import checked
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, load_inputs
 from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import InputError, OptionError
+from clalign.errors import DamagedRun, InputError, OptionError
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -60,6 +60,8 @@ def explain_pair(
     inputs = load_inputs(run, spec, context)
     if not 0 <= number < len(inputs.query_rows):
         raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")
+    if not run.card(number):
+        raise DamagedRun(run.path, f"its query {number + 1} is missing")
     row = inputs.targets.row_named(target) if isinstance(target, str) else target
     name, residues = inputs.targets.header(row)[0], inputs.targets.residues(row)
 

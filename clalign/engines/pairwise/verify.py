@@ -16,7 +16,15 @@ from clalign.engines.pairwise.hits import domain_of
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.verify import Findings, drawn_rows, judge, other_copy, refuse_standard_input, sample_of_hits
+from clalign.engines.verification import (
+    Findings,
+    drawn_rows,
+    judge,
+    other_copy,
+    refuse_standard_input,
+    sample_of_hits,
+)
+from clalign.errors import DamagedRun
 from clalign.jobs import JobContext
 from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
@@ -122,6 +130,8 @@ def _queries_of(
     for key in hits:
         context.check()
         number, row, length, n_alignments = keys.place(key)
+        if number >= len(inputs.query_rows):
+            raise DamagedRun(run.path, "it has hits of queries that are not there")
         found[key] = number, row
         total += n_alignments * cells_by_rows(_length(inputs, number), length)
     return found, total

@@ -1,0 +1,128 @@
+"""What every engine's verification shares: what it found, which rows are drawn, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import Session
+from clalign.databases.rereading import Reread
+from clalign.errors import Cancelled, OptionError
+from clalign.jobs import JobContext, building
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.values.devices import Device
+from clalign.values.sequences import SequenceDatabase
+
+SEED = 42
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a verification found so far.
+
+    Attributes
+    ----------
+    verdicts : dict
+        Hit id, and whether everything about the hit was equal.
+    details : list of str
+        A sentence for each difference.
+    others : int
+        Other sequences that were computed again.
+    """
+
+    verdicts: dict[int, bool] = field(default_factory=dict)
+    details: list[str] = field(default_factory=list)
+    others: int = 0
+
+    def add_hit(self, key: int, difference: str) -> None:
+        """Add a hit, and in words what differs, if anything does."""
+        self.verdicts[key] = not difference
+        self.details += [difference] if difference else []
+
+    def add_others(self, checked: int, differences: list[str]) -> None:
+        """Add scores of other sequences."""
+        self.others += checked
+        self.details += differences
+
+
+def judge(
+    run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None]
+) -> dict[str, Any]:
+    """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way."""
+    found, complete = Findings(), True
+    try:
+        with open_session(device, context.check, partial(building, context)) as session:
+            compute(found, session)
+    except Cancelled:
+        complete = False
+    checked = len(found.verdicts) + found.others
+    if not complete and not checked:
+        raise Cancelled
+    if checked or found.details:
+        run.add_verification(device.name, found.verdicts, found.details, found.others)
+    return {
+        "checked": checked, "hits": len(found.verdicts), "others": found.others, "differing": len(found.details),
+        "details": found.details, "device": device.name, "complete": complete,
+    }  # fmt: skip
+
+
+def refuse_standard_input(run: RunFile, *paths: str) -> None:
+    """Raise `OptionError` if a file of a run was standard input, which cannot be read again."""
+    if "-" in paths:
+        raise OptionError(
+            f"{run.path} cannot be verified, because its input came from standard input.",
+            "Search again with the input in a file.",
+        )
+
+
+def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
+    """Yield a sentence if what was prepared of a file has sequences of other lengths than the file."""
+    found = np.empty(len(database), np.int64)
+    found[database.order] = np.diff(database.offsets)
+    if not np.array_equal(found, reread.lengths):
+        yield f"The copy of {database.source} that was prepared for searches holds other sequences than the file."
+
+
+def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) -> Rows:
+    """Return rows that are no hits: half of them those that nearly were, the others at random from all batches alike.
+
+    Parameters
+    ----------
+    run : RunFile
+    number : int
+        Of the profile or query.
+    near : int64[n]
+        Those that nearly were hits, the nearest first.
+    known : int64[n]
+        All that have a score.
+    sample : int
+        How many are drawn.
+    """
+    hits = HitQueries(run.connection).rows(number)
+    first = near[~np.isin(near, hits)][: sample // 2]
+    rest = known[~np.isin(known, np.concatenate([hits, first]))]
+    rest = np.random.default_rng(SEED).permutation(rest)
+    batch = np.searchsorted([begin for begin, _ in run.finished(number)], rest, side="right")
+    turns = np.empty(len(rest), np.int64)
+    order = np.argsort(batch, kind="stable")
+    begins = np.searchsorted(batch[order], batch[order], side="left")
+    turns[order] = np.arange(len(rest)) - begins
+    rest = rest[np.argsort(turns, kind="stable")][: sample - len(first)]
+    return np.sort(np.concatenate([first, rest])).astype(np.int64)
+
+
+def sample_of_hits(keys: HitQueries, sample: int) -> list[int]:
+    """Return the ids of the best hits of a run, and of as many drawn at random."""
+    ids = keys.ids_by_score()
+    best, rest = ids[: sample // 2], np.array(ids[sample // 2 :], np.int64)
+    drawn = np.random.default_rng(SEED).permutation(rest)[: sample - len(best)]
+    return [*best, *(int(number) for number in drawn)]
