@@ -4,7 +4,8 @@ First a model is trained on all pairs together (proteins), which learns what mat
 pair, which begins with it. Pseudocounts are those of the model before anything was learned.
 
 Rounds, pseudocounts and limits are those of fsa 1.15.9. It adds counts up over all pairs in single precision, which
-loses small ones, so what it learns of all pairs may be off in the fifth digit, where what is learned here is not.
+loses small ones, the more the more pairs there are and the longer they are: what it learns of the 15 pairs of six
+proteins of 1,400 residues is off by 6e-4, where what is learned here is not.
 """
 
 from __future__ import annotations
