@@ -4,12 +4,12 @@
    many of these, and is launched until nothing is left; `annealing_enlarge` makes more room for known edges.
 
    Buffers
-     pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps   see common/sparse_posteriors.h
+     pairs, firsts, others, rows, entries, gaps   see common/sparse_posteriors.h
      sequences  int[n_pairs][2]           of each pair
      offsets    int[n_sequences]          where the residues of each sequence begin
      residues   int[n]                    the number of the column that each residue begins as
      members    member_t[n]              in: each residue and column by this number, see common/annealing_columns.h
-     edges      candidate_t[n_entries]         two columns each, and how many residues they had when their weight was found
+     edges      candidate_t[n_entries]     two columns each, and how many residues they had when their weight was found
      heap       heap_entry_t[n_entries]   edges by weight
      known      known_edge_t[capacity]    in: 0; which edge is in the heap for two columns: a hash table
      scratch    int[3][n]
@@ -107,36 +107,42 @@ void remember(const annealing_t *t, int one, int other, int edge)
 }
 
 /* What the merge of two columns is worth. */
-float merge_weight(const posteriors_t *p, __global const member_t *members, int one, int other)
+float merge_weight(const posteriors_t *p, __global const member_t *members, int one, int other, __global int *scratch)
 {
-    float matched = 0.0f, gapped = 0.0f;
-    for (int u = members[one].first; u >= 0; u = members[u].next)
-        for (int v = members[other].first; v >= 0; v = members[v].next) {
-            const int i = members[u].sequence, j = members[v].sequence, a = members[u].position;
-            const int b = members[v].position, pair = p->pairs[i * p->n_sequences + j];
+    float matched = 0.0f, gapped = 0.0f, gap_a, gap_b;
+    int n = 0;
+    for (int v = members[other].first; v >= 0; v = members[v].next, n += 2) {
+        scratch[n] = members[v].sequence;
+        scratch[n + 1] = members[v].position;
+    }
+    for (int u = members[one].first; u >= 0; u = members[u].next) {
+        const int i = members[u].sequence, a = members[u].position;
+        for (int v = 0; v < n; v += 2) {
+            const int j = scratch[v], pair = p->pairs[i * p->n_sequences + j];
             if (pair < 0) continue;
-            matched += i < j ? match_posterior(p, pair, a, b) : match_posterior(p, pair, b, a);
-            gapped += gap_posterior(p, pair, i, j, a) + (SABOTAGE ? 0.0f : gap_posterior(p, pair, j, i, b));
+            matched += pair_posteriors(p, pair, i, j, a, scratch[v + 1], &gap_a, &gap_b);
+            gapped += gap_a + (SABOTAGE ? 0.0f : gap_b);
         }
+    }
     return exact_quotient(2.0f * matched, gapped);
 }
 
-__kernel void annealing_begin(__global const int *rows, __global const int *others, __global const int *starts,
-                              __global const int *columns, __global const float *probabilities,
-                              __global const float *x_gaps, __global const float *y_gaps,
-                              __global const int *sequences, __global const int *offsets, __global const int *residues,
-                              const int n_pairs, const float least, __global candidate_t *edges,
-                              __global heap_entry_t *heap, __global int *state)
+__kernel void annealing_begin(__global const int *firsts, __global const int *others,
+                              __global const posterior_row_t *rows, __global const posterior_entry_t *entries,
+                              __global const float *gaps, __global const int *sequences,
+                              __global const int *offsets, __global const int *residues, const int n_pairs,
+                              const float least, __global candidate_t *edges, __global heap_entry_t *heap,
+                              __global int *state)
 {
     int n = 0;
     for (int pair = 0; pair < n_pairs; pair++) {
-        const int first = offsets[sequences[2 * pair]], second = offsets[sequences[2 * pair + 1]];
-        for (int row = rows[pair]; row < rows[pair + 1]; row++)
-            for (int e = starts[row]; e < starts[row + 1]; e++) {
-                const float gapped = x_gaps[row] + y_gaps[others[pair] + columns[e]];
-                const heap_entry_t entry = {exact_quotient(2.0f * probabilities[e], gapped), n};
+        const int x = offsets[sequences[2 * pair]], y = offsets[sequences[2 * pair + 1]];
+        for (int row = firsts[pair]; row < firsts[pair + 1]; row++)
+            for (int e = rows[row].start; e < rows[row + 1].start; e++) {
+                const float gapped = rows[row].gap + gaps[others[pair] + entries[e].column];
+                const heap_entry_t entry = {exact_quotient(2.0f * entries[e].probability, gapped), n};
                 if (!(entry.weight >= least)) continue;
-                const candidate_t edge = {residues[first + row - rows[pair]], residues[second + columns[e]], 2};
+                const candidate_t edge = {residues[x + row - firsts[pair]], residues[y + entries[e].column], 2};
                 edges[n] = edge;
                 heap_rise(heap, n++, entry);
             }
@@ -179,7 +185,7 @@ int take_edge(const annealing_t *t, const posteriors_t *p, float least, int dyna
             remember(t, source, target, INCONSISTENT);
             return 1;
         }
-        entry.weight = merge_weight(p, t->members, source, target);
+        entry.weight = merge_weight(p, t->members, source, target, scratch);
         edge->size = size;
         if (t->state[HEAP_SIZE] > 0 && entry.weight < t->heap[0].weight) {
             if (other == UNKNOWN) remember(t, source, target, entry.edge);
@@ -196,15 +202,15 @@ int take_edge(const annealing_t *t, const posteriors_t *p, float least, int dyna
     return 1;
 }
 
-__kernel void annealing(const int n_sequences, __global const int *pairs, __global const int *rows,
-                        __global const int *others, __global const int *starts, __global const int *columns,
-                        __global const float *probabilities, __global const float *x_gaps,
-                        __global const float *y_gaps, __global member_t *members, const int n,
+__kernel void annealing(const int n_sequences, __global const int *pairs, __global const int *firsts,
+                        __global const int *others, __global const posterior_row_t *rows,
+                        __global const posterior_entry_t *entries, __global const float *gaps,
+                        __global member_t *members, const int n,
                         __global candidate_t *edges, __global heap_entry_t *heap, __global known_edge_t *known,
                         const int capacity, const float least, const int dynamic, const int budget,
                         __global int *scratch, __global int *state, __global int *merges, __global float *weights)
 {
-    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    const posteriors_t p = {n_sequences, pairs, firsts, others, rows, entries, gaps};
     const annealing_t t = {members, edges, heap, known, state, capacity};
     int status = RUNNING;
     for (int k = 0; k < budget && status == RUNNING; k++) {

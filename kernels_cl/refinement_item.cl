@@ -5,7 +5,7 @@
    so much in one launch, and are launched until there is nothing left.
 
    Buffers
-     pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps   see common/sparse_posteriors.h
+     pairs, firsts, others, rows, entries, gaps   see common/sparse_posteriors.h
      table    int[n_columns][n_sequences]   the residue of each sequence in each column, or -1
      heap     wish_t[n_residues]            residues that gain by a move, the highest score first
      state    int[N_STATE]                  in: 0
@@ -38,13 +38,13 @@ typedef struct {
 /* What residue a of sequence i adds to the score of an alignment in a column. */
 float residue_score(const posteriors_t *p, float factor, __global const int *column, int i, int a)
 {
-    float score = 0.0f;
+    float score = 0.0f, gap_a, gap_b;
     for (int j = 0; j < p->n_sequences; j++) {
         const int pair = p->pairs[i * p->n_sequences + j], b = column[j];
         if (pair < 0 || i == j) continue;
         if (b >= 0) {
-            const float matched = i < j ? match_posterior(p, pair, a, b) : match_posterior(p, pair, b, a);
-            score += (SABOTAGE ? 1.0f : 2.0f) * matched - factor * gap_posterior(p, pair, j, i, b);
+            const float matched = pair_posteriors(p, pair, i, j, a, b, &gap_a, &gap_b);
+            score += (SABOTAGE ? 1.0f : 2.0f) * matched - factor * gap_b;
         } else
             score += factor * gap_posterior(p, pair, i, j, a);
     }
@@ -101,13 +101,12 @@ wish_t wish_pop(__global wish_t *heap, int n)
     return top;
 }
 
-__kernel void refinement_score(const int n_sequences, __global const int *pairs, __global const int *rows,
-                               __global const int *others, __global const int *starts, __global const int *columns,
-                               __global const float *probabilities, __global const float *x_gaps,
-                               __global const float *y_gaps, __global const int *table, const int n_columns,
+__kernel void refinement_score(const int n_sequences, __global const int *pairs, __global const int *firsts,
+                               __global const int *others, __global const posterior_row_t *rows,
+                               __global const posterior_entry_t *entries, __global const float *gaps, __global const int *table, const int n_columns,
                                const float factor, __global float *score)
 {
-    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    const posteriors_t p = {n_sequences, pairs, firsts, others, rows, entries, gaps};
     float sum = 0.0f;
     for (int c = 0; c < n_columns; c++, table += n_sequences) {
         float matched = 0.0f, gapped = 0.0f;
@@ -116,20 +115,19 @@ __kernel void refinement_score(const int n_sequences, __global const int *pairs,
                 const int pair = pairs[i * n_sequences + j];
                 if (i == j || pair < 0) continue;
                 if (table[j] < 0) gapped += gap_posterior(&p, pair, i, j, table[i]);
-                else if (i < j) matched += match_posterior(&p, pair, table[i], table[j]);
+                else if (i < j) matched += match_posterior(&p, firsts[pair] + table[i], table[j]);
             }
         sum += 2.0f * matched + factor * gapped;
     }
     *score = sum;
 }
 
-__kernel void refinement_gather(const int n_sequences, __global const int *pairs, __global const int *rows,
-                                __global const int *others, __global const int *starts, __global const int *columns,
-                                __global const float *probabilities, __global const float *x_gaps,
-                                __global const float *y_gaps, __global const int *table, const int n_columns,
+__kernel void refinement_gather(const int n_sequences, __global const int *pairs, __global const int *firsts,
+                                __global const int *others, __global const posterior_row_t *rows,
+                                __global const posterior_entry_t *entries, __global const float *gaps, __global const int *table, const int n_columns,
                                 const float factor, const int budget, __global wish_t *heap, __global int *state)
 {
-    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    const posteriors_t p = {n_sequences, pairs, firsts, others, rows, entries, gaps};
     const int last = min(n_columns, state[N_GATHERED] + budget);
     for (int c = state[N_GATHERED]; c < last; c++)
         for (int i = 0; i < n_sequences; i++) {
@@ -142,14 +140,13 @@ __kernel void refinement_gather(const int n_sequences, __global const int *pairs
     state[N_GATHERED] = last;
 }
 
-__kernel void refinement_move(const int n_sequences, __global const int *pairs, __global const int *rows,
-                              __global const int *others, __global const int *starts, __global const int *columns,
-                              __global const float *probabilities, __global const float *x_gaps,
-                              __global const float *y_gaps, __global int *table, const int n_columns,
+__kernel void refinement_move(const int n_sequences, __global const int *pairs, __global const int *firsts,
+                              __global const int *others, __global const posterior_row_t *rows,
+                              __global const posterior_entry_t *entries, __global const float *gaps, __global int *table, const int n_columns,
                               const float factor, const int budget, __global wish_t *heap, __global int *state,
                               __global int4 *moves)
 {
-    const posteriors_t p = {n_sequences, pairs, rows, others, starts, columns, probabilities, x_gaps, y_gaps};
+    const posteriors_t p = {n_sequences, pairs, firsts, others, rows, entries, gaps};
     for (int k = 0; k < budget && state[N_WISHES] > 0; k++) {
         wish_t wish = wish_pop(heap, state[N_WISHES]--);
         const int i = wish.sequence, a = wish.position, own = wish.column;

@@ -139,11 +139,12 @@ def shared(session: KernelSession, posteriors: SparsePosteriors) -> tuple[np.int
     """
     if max(len(posteriors.columns), len(posteriors.x_gaps), len(posteriors.y_gaps)) > np.iinfo(np.int32).max:
         raise OutOfDeviceMemory("There are more than 2,147,483,647 posteriors.", "Compare fewer pairs of sequences.")
-    arrays = (
-        posteriors.pair_numbers(), posteriors.row_offsets.astype(np.int32), posteriors.y_offsets.astype(np.int32),
-        posteriors.starts.astype(np.int32), posteriors.columns, posteriors.probabilities, posteriors.x_gaps,
-        posteriors.y_gaps,
-    )  # fmt: skip
+    rows = np.zeros(len(posteriors.starts), [("start", np.int32), ("gap", np.float32)])
+    rows["start"], rows["gap"][:-1] = posteriors.starts, posteriors.x_gaps
+    entries = np.empty(len(posteriors.columns), [("column", np.int32), ("probability", np.float32)])
+    entries["column"], entries["probability"] = posteriors.columns, posteriors.probabilities
+    firsts, others = posteriors.row_offsets.astype(np.int32), posteriors.y_offsets.astype(np.int32)
+    arrays = (posteriors.pair_numbers(), firsts, others, rows, entries, posteriors.y_gaps)
     return (np.int32(len(posteriors.lengths)), *(session.share(array) for array in arrays))
 
 
