@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clalign.compute.sessions import Session
@@ -11,6 +13,7 @@ from clalign.errors import Cancelled
 from clalign.stages.pairhmm import annealing
 from clalign.stages.pairhmm.annealing import ANNEALING, AnnealingChoice, AnnealingStage
 from clalign.values.multiple_alignments import ColumnMerges
+from clalign.values.sparse_posteriors import SparsePosteriors
 from tests.posterior_cases import is_alignment, random_posteriors
 
 SETS = ([], [0, 0], [5, 0, 7], [1, 1], [3, 40], [30, 28, 33, 12, 30], [9] * 14)
@@ -41,6 +44,17 @@ def test_equals_reference_for_many(session: Session) -> None:
 def test_known_edges_find_room(session: Session) -> None:
     posteriors, choice = random_posteriors(3, [20] * 10, is_coarse=True), AnnealingChoice(0.0)
     found = session.run(AnnealingStage(capacity=16), posteriors, choice)
+    assert same(found, ANNEALING.reference(posteriors, choice))
+
+
+def test_posteriors_may_lie_in_files(session: Session, tmp_path: Path) -> None:
+    posteriors, choice = random_posteriors(7, [20] * 4), AnnealingChoice()
+    arrays = {}
+    for name in ("lengths", "pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
+        np.save(tmp_path / f"{name}.npy", getattr(posteriors, name))
+        arrays[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    found = session.run(ANNEALING, SparsePosteriors(**arrays), choice)
+    assert same(found, ANNEALING.reference(SparsePosteriors(**arrays), choice))
     assert same(found, ANNEALING.reference(posteriors, choice))
 
 

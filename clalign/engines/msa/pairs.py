@@ -82,9 +82,17 @@ def similarities(sequences: Sequence[Residues], n_letters: int, length: int | No
     n_letters : int
     length : int, optional
         Of a word; by default what suits the sequences.
+
+    Raises
+    ------
+    OptionError
+        If words are longer than 64 bits can number.
     """
     n, lengths = len(sequences), [len(sequence) for sequence in sequences]
     length = length or word_length(lengths, n_letters)
+    if n_letters**length > _TAKEN:
+        longest = int(math.log(_TAKEN, n_letters))
+        raise OptionError(f"Words of {length} letters are too long.", f"Compare words of at most {longest} letters.")
     owners, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for number, sequence in enumerate(sequences):
         windows = np.lib.stride_tricks.sliding_window_view(sequence, length) if len(sequence) >= length else None

@@ -99,7 +99,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
             session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(creation_numbers(batch.lengths)),
             np.int32(len(batch)), least, edges, heap, state,
         )  # fmt: skip
-        capacity = self.capacity or 1 << max(10, (2 * len(batch.columns)).bit_length())
+        capacity = self.capacity or 1 << max(10, (len(batch.columns) // 4).bit_length())
         known, status, facts = session.zeros(_KNOWN_BYTES * capacity), RUNNING, np.zeros(N_STATE, np.int32)
         while status != IS_DONE:
             if status == IS_FULL:

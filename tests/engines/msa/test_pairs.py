@@ -94,6 +94,13 @@ def test_stars_and_degrees() -> None:
     assert all(sum(i in pair for pair in near) >= 3 for i in range(5))
 
 
+def test_long_words_are_refused() -> None:
+    codes = [np.arange(20, dtype=np.uint8)] * 2
+    assert similarities(codes, 20, 14)[0, 1] == 1.0
+    with pytest.raises(OptionError, match="at most 14 letters"):
+        similarities(codes, 20, 15)
+
+
 def test_words_in_common() -> None:
     """Of AABAA and AAB, of words of two letters: AA and AB once each, of two words that the shorter one has."""
     codes = [np.array(list(text), np.uint8) for text in ([0, 0, 1, 0, 0], [0, 0, 1], [1], [])]
