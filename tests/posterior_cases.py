@@ -15,12 +15,11 @@ def random_posteriors(
 ) -> SparsePosteriors:
     """Return posteriors around the diagonals of some pairs; coarse ones have many equal weights."""
     rng = np.random.default_rng(seed)
-    pairs, parts = [], []
+    found = []
     for x, y in itertools.combinations(range(len(lengths)), 2):
         if lengths[x] and lengths[y] and rng.random() <= share_of_pairs:
-            pairs.append((x, y))
-            parts.append(random_pair(rng, lengths[x], lengths[y], is_coarse))
-    return SparsePosteriors.joined(lengths, pairs, parts)
+            found.append((x, y, random_pair(rng, lengths[x], lengths[y], is_coarse)))
+    return SparsePosteriors.joined(lengths, found)
 
 
 def random_pair(rng: np.random.Generator, x: int, y: int, is_coarse: bool = False) -> PosteriorMatrix:

@@ -66,8 +66,9 @@ def read_posteriors(path: str, lengths: Sequence[int]) -> SparsePosteriors:
     with opened(path) as source:
         found: dict[tuple[int, int], _Entries] = {}
         _gather(found, TextReader(source), lengths)
-    pairs = sorted(found)
-    return SparsePosteriors.joined(lengths, pairs, [_pair(path, pair, found[pair], lengths) for pair in pairs])
+    return SparsePosteriors.joined(
+        lengths, [(*pair, _pair(path, pair, found[pair], lengths)) for pair in sorted(found)]
+    )
 
 
 def _gather(pairs: dict[tuple[int, int], _Entries], text: TextReader, lengths: Sequence[int]) -> None:

@@ -116,15 +116,16 @@ class SparsePosteriors:
 
     @classmethod
     def joined(
-        cls, lengths: Sequence[int], pairs: Sequence[tuple[int, int]], parts: Sequence[PosteriorMatrix]
+        cls, lengths: Sequence[int] | Offsets, found: Sequence[tuple[int, int, PosteriorMatrix]]
     ) -> SparsePosteriors:
-        """Return the posteriors of pairs together."""
+        """Return the posteriors of pairs together, which are given as `each` yields them."""
+        parts = [part for _, _, part in found]
         sizes = np.concatenate([[0], np.cumsum([len(part.columns) for part in parts])]).astype(np.int64)
         starts = [part.starts[:-1] + size for part, size in zip(parts, sizes, strict=False)]
         floats, integers = np.empty(0, np.float32), np.empty(0, np.int32)
         return cls(
             np.asarray(lengths, np.int64),
-            np.asarray(pairs, np.int32).reshape(-1, 2),
+            np.array([pair for *pair, _ in found], np.int32).reshape(-1, 2),
             np.concatenate([*starts, sizes[-1:]]).astype(np.int64),
             np.concatenate([integers, *(part.columns for part in parts)]),
             np.concatenate([floats, *(part.probabilities for part in parts)]),
@@ -133,7 +134,7 @@ class SparsePosteriors:
         )
 
     @classmethod
-    def of_pairs(cls, lengths: Sequence[int], pairs: Integers, found: PosteriorBatch) -> SparsePosteriors:
+    def of_pairs(cls, lengths: Sequence[int] | Offsets, pairs: Integers, found: PosteriorBatch) -> SparsePosteriors:
         """Return the posteriors that were found for pairs (int32[P, 2]) in rising order.
 
         Pairs with an empty sequence are left out: nothing is known of them.
@@ -170,6 +171,28 @@ class SparsePosteriors:
     def y_offsets(self) -> Offsets:
         """Where the `y_gaps` of each pair begin (int64[P + 1])."""
         return np.concatenate([[0], np.cumsum(self.lengths[self.pairs[:, 1]])]).astype(np.int64)
+
+    def check(self) -> None:
+        """Refuse arrays that contradict each other, which kernels would follow to where nothing is.
+
+        Raises
+        ------
+        ValueError
+            If they do.
+        """
+        x, y = self.lengths[self.pairs].T if len(self) else (self.lengths[:0],) * 2
+        sizes = np.diff(self.starts)
+        most = np.repeat(np.repeat(y, x), np.maximum(0, sizes)) if len(sizes) == x.sum() else y[:0]
+        if not (
+            (self.pairs[:, 0] < self.pairs[:, 1]).all()
+            and len(self.x_gaps) == len(sizes) == x.sum()
+            and len(self.y_gaps) == y.sum()
+            and (sizes >= 0).all()
+            and (int(self.starts[0]), int(self.starts[-1])) == (0, len(self.columns))
+            and len(self.probabilities) == len(self.columns) == len(most)
+            and ((self.columns >= 0) & (self.columns < most)).all()
+        ):
+            raise ValueError("posteriors of pairs that contradict each other")
 
     def pair_numbers(self) -> Integers:
         """Return the number of the pair of each two sequences in either order, -1 where there is none (int32[N, N])."""

@@ -19,7 +19,7 @@ KEPT = {
 def known_pair() -> SparsePosteriors:
     rows, columns = np.array(list(KEPT), np.int32).T
     pair = PosteriorMatrix.from_entries((10, 7), rows, columns, np.array(list(KEPT.values()), np.float32))
-    return SparsePosteriors.joined([10, 7], [(0, 1)], [pair])
+    return SparsePosteriors.joined([10, 7], [(0, 1, pair)])
 
 
 def test_merges_and_weights_of_a_known_pair() -> None:
@@ -74,6 +74,6 @@ def test_merges_that_cross_are_not_made() -> None:
     """The second merge would need residues of both sequences before and after each other."""
     rows, columns = np.array([[0, 1], [1, 0]], np.int32)
     pair = PosteriorMatrix.from_entries((2, 2), rows, columns, np.array([0.9, 0.8], np.float32))
-    merges = anneal(SparsePosteriors.joined([2, 2], [(0, 1)], [pair]))
+    merges = anneal(SparsePosteriors.joined([2, 2], [(0, 1, pair)]))
     assert len(merges) == 1
     assert merges.weights[0] == pytest.approx(1.8 / 0.2)

@@ -61,7 +61,7 @@ def test_a_residue_moves_to_its_partner() -> None:
     """The second residues stand alone; the one of the later sequence is moved, since it comes first among equals."""
     diagonal = np.arange(3, dtype=np.int32)
     pair = PosteriorMatrix.from_entries((3, 3), diagonal, diagonal, np.full(3, 0.75, np.float32))
-    posteriors = SparsePosteriors.joined([3, 3], [(0, 1)], [pair])
+    posteriors = SparsePosteriors.joined([3, 3], [(0, 1, pair)])
     alignment = MultipleAlignment.from_rows([b"AC-D", b"A-CD"])
     moves = refine(posteriors, alignment)
     facts = (moves.sequences, moves.positions, moves.sources, moves.targets, moves.ends, moves.scores)

@@ -38,6 +38,11 @@ def test_launches_follow_each_other(session: Session, monkeypatch: pytest.Monkey
     assert [sweep for sweep, _ in told] == list(range(1, len(found.ends) + 1))
 
 
+def test_an_alignment_of_other_sequences_is_refused(session: Session) -> None:
+    with pytest.raises(ValueError, match="other sequences"):
+        session.run(REFINEMENT, random_posteriors(1, [5, 6]), RefinementChoice(random_alignment(1, [5, 7])))
+
+
 def test_planted_fault_is_noticed(session: Session) -> None:
     lengths = [25] * 6
     posteriors, choice = random_posteriors(6, lengths), RefinementChoice(random_alignment(6, lengths))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,7 +57,7 @@ def test_entries_are_found() -> None:
 def test_pairs_are_the_same_together_and_apart() -> None:
     posteriors = random_posteriors(3, [5, 0, 7, 6, 4], 0.7)
     parts = list(posteriors.each())
-    again = type(posteriors).joined([5, 0, 7, 6, 4], [(x, y) for x, y, _ in parts], [pair for _, _, pair in parts])
+    again = SparsePosteriors.joined([5, 0, 7, 6, 4], parts)
     for name in ("pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
         assert np.array_equal(getattr(again, name), getattr(posteriors, name))
     numbers = posteriors.pair_numbers()
@@ -91,8 +94,33 @@ def test_pairs_with_an_empty_sequence_are_left_out() -> None:
     assert (matrix.x_gaps.tolist(), matrix.y_gaps.tolist()) == ([1.0, 0.5], [0.5])
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pairs", lambda pairs: pairs[:-1]),
+        ("pairs", lambda pairs: pairs[:, ::-1]),
+        ("lengths", lambda lengths: lengths + 1),
+        ("starts", lambda starts: starts[::-1]),
+        ("starts", lambda starts: starts + 1),
+        ("starts", lambda starts: starts[1:]),
+        ("columns", lambda columns: columns - 1),
+        ("columns", lambda columns: columns + 3),
+        ("columns", lambda columns: columns[1:]),
+        ("probabilities", lambda values: values[1:]),
+        ("x_gaps", lambda values: values[1:]),
+        ("y_gaps", lambda values: values[1:]),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    posteriors = random_posteriors(1, [5, 0, 7, 6])
+    posteriors.check()
+    with pytest.raises(ValueError, match="contradict"):
+        replace(posteriors, **{name: change(getattr(posteriors, name))}).check()
+
+
 def test_no_pairs() -> None:
     posteriors = random_posteriors(3, [5, 7], 0.0)
     assert len(posteriors) == 0
     assert list(posteriors.each()) == []
     assert (posteriors.pair_numbers() == -1).all()
+    posteriors.check()

@@ -79,6 +79,8 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     ) -> Callable[[], ColumnMerges]:
         """Return what anneals on an OpenCL session, launch after launch."""
 
+        batch.check()
+
         def collect() -> ColumnMerges:
             return self._anneal(session, batch, model)
 

@@ -67,6 +67,10 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
     ) -> Callable[[], ResidueMoves]:
         """Return what refines on an OpenCL session, sweep after sweep."""
 
+        batch.check()
+        if not np.array_equal(np.diff(model.alignment.offsets), batch.lengths):
+            raise ValueError("an alignment of other sequences")
+
         def collect() -> ResidueMoves:
             return self._refine(session, batch, model)
 
