@@ -104,7 +104,7 @@ class HitRows:
             self._connection.executemany(f"DELETE FROM {table} WHERE hit = ?", ids)
         self._connection.executemany("DELETE FROM hits WHERE id = ?", ids)
         self._connection.executemany(
-            "DELETE FROM targets WHERE row = ?1 AND NOT EXISTS (SELECT 1 FROM hits WHERE row = ?1)",
+            "DELETE FROM targets WHERE row = ? AND NOT EXISTS (SELECT 1 FROM hits WHERE hits.row = targets.row)",
             [(row,) for _, row in dropped],
         )
 

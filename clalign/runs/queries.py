@@ -116,9 +116,10 @@ class HitQueries:
 
     def within(self, evalue: float | None, score: float | None, is_raw: bool) -> list[int]:
         """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected)."""
-        column = "raw" if is_raw else "score"
-        question = f"SELECT id FROM hits WHERE (?1 IS NULL OR evalue <= ?1) AND (?2 IS NULL OR {column} >= ?2)"
-        return [key for (key,) in self._all(question, evalue, score)]
+        limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score}
+        given = {words: limit for words, limit in limits.items() if limit is not None}
+        question = f"SELECT id FROM hits WHERE {' AND '.join(given) or '1'}"
+        return [key for (key,) in self._all(question, *given.values())]
 
     def ids_by_score(self) -> list[int]:
         """Return the ids of all hits, the highest score first."""

@@ -33,6 +33,12 @@ def test_all_sql_stands_in_one_room() -> None:
     assert list(violations(ROOT)) == []
 
 
+def test_no_placeholder_has_a_number() -> None:
+    """From Python 3.12 on those are taken for names, which a sequence has no values for."""
+    numbered = [path.name for path in (ROOT / "clalign").rglob("*.py") if re.search(r"= \?\d", path.read_text("utf-8"))]
+    assert numbered == []
+
+
 def test_what_stands_elsewhere_is_found(tmp_path: Path) -> None:
     planted = {
         "ui/models/pages.py": 'question = f"SELECT id FROM hits WHERE {condition}"\n',
