@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
+from clalign.engines.msa.draws import Draws
 from clalign.errors import InputError
 from clalign.jobs import JobContext
 from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet
 
 ENOUGH = 0.95
 """Share of the letters of all sequences that an alphabet must have."""
+
+AMINO_CHOICES = {"B": "ND", "Z": "QE"}
+"""Residues that a letter may be, in the order that FSA draws from; other letters than these may be any."""
 
 Residues = npt.NDArray[np.uint8]
 
@@ -29,7 +33,9 @@ class AlignmentInput:
     letters : tuple of bytes
         As they were read, which is how they are written.
     residues : tuple of uint8[length]
-        Numbers of canonical residues of the alphabet, for which ambiguous letters were drawn.
+        Numbers of canonical residues of the alphabet, which were drawn for ambiguous letters.
+    n_drawn : int
+        How many were drawn.
     """
 
     alphabet: Alphabet
@@ -37,6 +43,7 @@ class AlignmentInput:
     descriptions: tuple[str, ...]
     letters: tuple[bytes, ...]
     residues: tuple[Residues, ...]
+    n_drawn: int
 
     def __len__(self) -> int:
         """Return the number of sequences."""
@@ -85,11 +92,10 @@ def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", se
             "the letters fit neither DNA nor RNA nor proteins.",
             "At least 95 % must be bases or N, or amino acids or X. Or say what they are with --alphabet.",
         )
-    rng = np.random.default_rng(seed)
-    residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, rng) for text in letters)
-    return AlignmentInput(
-        kind, tuple(row.name for row in rows), tuple(row.description for row in rows), letters, residues
-    )
+    draws = Draws(seed)
+    residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, draws) for text in letters)
+    names, descriptions = tuple(row.name for row in rows), tuple(row.description for row in rows)
+    return AlignmentInput(kind, names, descriptions, letters, residues, draws.n_drawn)
 
 
 def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
@@ -107,12 +113,13 @@ def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
     return None
 
 
-def _drawn(letters: Residues, alphabet: Alphabet, rng: np.random.Generator) -> Residues:
+def _drawn(letters: Residues, alphabet: Alphabet, draws: Draws) -> Residues:
     """Return residues for upper-case letters; one of those that it may be is drawn for an ambiguous letter."""
     numbers = np.full(256, len(alphabet.canonical), np.uint8)
     numbers[[ord(letter) for letter in alphabet.canonical]] = np.arange(len(alphabet.canonical))
+    degenerate = alphabet.degenerate if alphabet.is_nucleic else AMINO_CHOICES
     residues = numbers[letters]
     for place in np.flatnonzero(residues == len(alphabet.canonical)).tolist():
-        choices = alphabet.degenerate.get(chr(letters[place]), alphabet.canonical)
-        residues[place] = alphabet.canonical.index(choices[int(rng.integers(len(choices)))])
+        choices = degenerate.get(chr(letters[place]), alphabet.canonical)
+        residues[place] = alphabet.canonical.index(choices[draws.below(len(choices))])
     return residues

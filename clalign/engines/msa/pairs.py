@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.engines.msa.draws import Draws
 from clalign.errors import OptionError
 
 Similarities = npt.NDArray[np.float64]
@@ -114,7 +115,7 @@ def similarities(sequences: Sequence[Residues], n_letters: int, length: int | No
     return found
 
 
-def chosen_pairs(similar: Similarities, choice: PairChoice) -> Pairs:
+def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0) -> Pairs:
     """Return the pairs that are to be compared, in rising order (int32[P, 2]).
 
     Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one.
@@ -124,6 +125,8 @@ def chosen_pairs(similar: Similarities, choice: PairChoice) -> Pairs:
     similar : float64[N, N]
         As `similarities` returns them.
     choice : PairChoice
+    n_drawn : int
+        Random numbers of this seed that were drawn before, for residues.
 
     Raises
     ------
@@ -144,7 +147,7 @@ def chosen_pairs(similar: Similarities, choice: PairChoice) -> Pairs:
         _take_trees(taken, _ranks(similar), choice.farthest_trees)
         _take_stars(taken, similar, choice.stars)
         _take_nearest(taken, similar, choice.degree)
-        _take_random(taken, wanted, choice.seed)
+        _take_random(taken, wanted, Draws(choice.seed, n_drawn))
     return np.argwhere(taken).astype(np.int32)
 
 
@@ -191,9 +194,11 @@ def _take_nearest(taken: npt.NDArray[np.bool_], similar: Similarities, degree: i
             taken[i, j] = True
 
 
-def _take_random(taken: npt.NDArray[np.bool_], wanted: int, seed: int) -> None:
-    x, y = np.triu_indices(len(taken), 1)
-    left = np.flatnonzero(~taken[x, y])
-    missing = max(0, wanted - int(taken.sum()))
-    drawn = np.random.default_rng(seed).choice(left, missing, replace=False)
-    taken[x[drawn], y[drawn]] = True
+def _take_random(taken: npt.NDArray[np.bool_], wanted: int, draws: Draws) -> None:
+    n, missing = len(taken), wanted - int(taken.sum())
+    while missing > 0:
+        i, j = draws.below(n), draws.below(n)
+        x, y = min(i, j), max(i, j)
+        if x < y and not taken[x, y]:
+            taken[x, y] = True
+            missing -= 1

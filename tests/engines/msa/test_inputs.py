@@ -85,6 +85,14 @@ def test_ambiguous_residues_are_drawn_from_what_they_may_be() -> None:
     assert again.tolist() != other.tolist()
 
 
+def test_residues_are_those_that_fsa_draws() -> None:
+    """By the first numbers of the GNU C library: 1804289383, 846930886, 1681692777, 1714636915."""
+    given = checked_input("x.fa", rows("MXbA", "ZM", "x"), "amino")
+    drawn = ["".join(given.alphabet.canonical[k] for k in part) for part in given.residues]
+    assert drawn == ["MENA", "EM", "S"]
+    assert given.n_drawn == 4
+
+
 def test_rows_of_alignments_keep_their_gaps(tmp_path: Path) -> None:
     texts = {
         "a.afa": ">a\nMK-v\n>b\nM--L\n",

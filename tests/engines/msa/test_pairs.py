@@ -50,6 +50,18 @@ def test_fraction_and_trees() -> None:
     assert all(pair in pairs and pair in others for pair in trees)
 
 
+def test_random_pairs_are_those_of_fsa() -> None:
+    """As it takes them of 17 sequences with --mst-min 0 --alignment-number 30."""
+    expected = (
+        "0-6 0-9 0-10 0-15 0-16 1-2 1-8 2-3 2-5 2-6 2-11 2-14 3-4 3-9 3-10 3-13 3-14 3-15 4-8 4-9 4-14 5-10 5-12 5-14"
+        " 6-14 6-16 9-10 10-15 11-13 11-14"
+    )
+    choice = PairChoice(number=30, nearest_trees=0)
+    assert " ".join(f"{x}-{y}" for x, y in chosen_pairs(np.zeros((17, 17)), choice).tolist()) == expected
+    others = chosen_pairs(np.zeros((17, 17)), choice, 1)
+    assert " ".join(f"{x}-{y}" for x, y in others.tolist()) != expected
+
+
 def test_all_pairs_and_a_star() -> None:
     similar = random_similarities(1, 6)
     assert chosen_pairs(similar, PairChoice()).tolist() == [list(p) for p in itertools.combinations(range(6), 2)]
