@@ -39,13 +39,12 @@ class HeaderReader:
 
     def _opened(self) -> SequenceDatabase | None:
         spec = self._run.fact("spec", {})
-        if self._run.fact("database") is None:
+        alphabet, form = spec.get("alphabet"), spec.get("sequence_format")
+        if self._run.fact("database") is None or None in (alphabet, form):
             return None
         try:
             path = input_of(self._run, "targets", self._context)
-            database, _ = load_database(
-                path, alphabet=spec["alphabet"], sequence_format=spec["sequence_format"], context=self._context
-            )
-        except (ClalignError, KeyError):  # gone, or a damaged file does not say how it was read
+            database, _ = load_database(path, alphabet=alphabet, sequence_format=form, context=self._context)
+        except ClalignError:
             return None
         return database

@@ -22,7 +22,7 @@ from clalign.engines.pairwise import lists
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.execution import pace
 from clalign.execution.job import Task
 from clalign.jobs import JobContext, QuietContext
@@ -103,7 +103,10 @@ class Devices:
         self.opened: list[str] = []
         if not has_odd:
             self.has_begun.set()
-        self.real = pick_device("auto")
+        try:
+            self.real = pick_device("cpu")
+        except DeviceNotFound:  # cards differ from the reference in the last digits of Forward scores
+            self.real = pick_device("auto")
         monkeypatch.setattr(opening, "open_session", self.open)
 
     def pick(self, words: str) -> Device:

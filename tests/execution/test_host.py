@@ -19,6 +19,7 @@ from clalign.execution.host import Host
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.values.devices import REFERENCE, Device
+from tests.conftest import usable_devices
 
 BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
 CARD = replace(REFERENCE, kind="gpu", name="A card")
@@ -66,21 +67,23 @@ def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
 
 @pytest.mark.parametrize(("profile", "beside"), [("globins4", True), ("rrm_1", False)])
 def test_a_card_filters_and_the_processor_beside_it_defines_domains(
-    profile: str, beside: bool, fast_device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    profile: str, beside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    processor = next((device for device in usable_devices() if device.kind == "cpu"), REFERENCE)
+
     def as_card(device: Device, *watchers: Any) -> Session:
         return open_session(device, *watchers) if device != CARD else ReferenceSession(device, *watchers[:1])
 
     monkeypatch.setattr(opening, "open_session", as_card)
     profiles = next(str(example.profiles) for example in load_examples() if example.id == profile)
     found = []
-    for name, card in (("card", CARD), ("alone", fast_device)):
+    for name, card in (("card", CARD), ("alone", processor)):
         spec = SearchSpec(profiles, str(BUILT), evalue=1000.0)
         with create_run(tmp_path / f"{name}.clalign", spec=spec.to_dict(), state="new") as run:
-            done = run_search(run, spec, {"auto": card, "cpu": fast_device}.__getitem__, QuietContext())
+            done = run_search(run, spec, {"auto": card, "cpu": processor}.__getitem__, QuietContext())
             found.append([replace(hit, filters=None) for hit in run.hits()])  # these are the card's
         uses_host = beside and name == "card"
-        assert done["domain_device"] == (fast_device.name if uses_host else None)
+        assert done["domain_device"] == (processor.name if uses_host else None)
         assert done["device"] == card.name
     assert found[0] == found[1]
     assert len(found[0]) > 5

@@ -162,7 +162,7 @@ def _agree(hit: Hit, again: Hit) -> bool:
     close = _close(hit.score, again.score) and _close(hit.bias, again.bias, hit.score)
     if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
         return False
-    pairs = [(h.filters.viterbi, h.filters.forward) for h in (hit, again) if h.filters]
+    pairs = [(h.filters.viterbi, h.filters.forward) if h.filters else (None, None) for h in (hit, again)]
     filters = all(a == b or (a and b and _close(a, b)) for a, b in zip(*pairs, strict=True))
     return filters and all(_domains_agree(a, b) for a, b in zip(hit.domains, again.domains, strict=True))
 
