@@ -1,6 +1,6 @@
 """Runs a kernel whose work-items meet on Oclgrind, a simulator of devices that looks for data races.
 
-``python -m tests.stages.on_simulator CASE`` writes how many results differ from the reference's; the simulator tells of
+``python tests/stages/on_simulator.py CASE`` writes how many results differ from the reference's; the simulator tells of
 races on standard error. Its work-items run in no step, so what holds only where lanes go together fails here.
 """
 

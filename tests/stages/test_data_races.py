@@ -23,9 +23,8 @@ def run_on_simulator(case: str, folder: Path) -> subprocess.CompletedProcess[str
         **os.environ, "OCL_ICD_VENDORS": str(folder), "OCLGRIND_DATA_RACES": "1", "PYOPENCL_BUILD_OPTIONS": options,
         "CLALIGN_CACHE_DIR": str(folder / "cache"),
     }  # fmt: skip
-    words = [sys.executable, "-m", "tests.stages.on_simulator", case]
-    root = Path(__file__).parents[2]
-    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=root, check=False)
+    words = [sys.executable, str(Path(__file__).with_name("on_simulator.py")), case]
+    return subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
 
 
 @pytest.mark.usefixtures("simulator")
