@@ -147,6 +147,7 @@ class Executor(Generic[Batch]):
         self.tell(partial(self.writer.store, unit, scored, result))
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
+        self._in_hand = None
         query = unit.query
         storing = self.planner.plan.concluded(self.run, query.number, query.search, tracer)
         self._held.remove(unit)

@@ -52,6 +52,8 @@ class Planner(Generic[Batch]):
                 return Unit(self._ends.popleft())
             if query is None:
                 return None
+            if query.is_spoiled:
+                query.search, query.is_spoiled = self.plan.search_of(run, query.number), False
             query.owner = cutter
             first, last = query.ranges[0]
             end = cutter.end(first, last)
@@ -121,7 +123,7 @@ class Planner(Generic[Batch]):
                 if unit.is_end:
                     self._ends.appendleft(query)
                     continue
-                query.owner = None
+                query.owner, query.is_spoiled = None, True
                 query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
                 if query not in self._open:
                     self._open.append(query)

@@ -148,6 +148,8 @@ class Query(Generic[Batch]):
         Rows that are in nobody's hands; the planner's.
     owner : Cutter or None
         Of the executor that goes on with it.
+    is_spoiled : bool
+        Whether rows came back of which the search may have taken note; it is made anew then.
     n_left : int
         Rows that are not stored; the writer's, as the following.
     n_hits : int
@@ -162,6 +164,7 @@ class Query(Generic[Batch]):
     n_left: int
     n_hits: int
     best: tuple[int, int] | None
+    is_spoiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

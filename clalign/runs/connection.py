@@ -43,7 +43,8 @@ LONGEST_TOLD = 200
 """Letters of what SQLite says that are repeated."""
 
 CHECKS: dict[str, Check] = {name: check for table, _ in TABLES.values() for name, check in checks_of(table).items()}
-"""By the name of a column, which means the same in every table: whether a value may stand there."""
+CHECKS |= checks_of("note line?")
+"""By the name of a column, which means the same in every table and question: whether a value may stand there."""
 
 
 class RunConnection(sqlite3.Connection):

@@ -16,6 +16,9 @@ from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
+MOST_CARDS = 1024
+"""Queries whose cards are kept at hand: of a million there is no room for all."""
+
 HITS_AT_ONCE = 256
 """Hits that are read together, so that no more are in memory at a time."""
 
@@ -62,6 +65,8 @@ class HitRows:
     def _query(self, number: int) -> _Query:
         if number not in self._queries:
             card = self.card(number)
+            if len(self._queries) >= MOST_CARDS:
+                self._queries.clear()
             self._queries[number] = _Query(card, self._connection.declared.judge(card))
         return self._queries[number]
 

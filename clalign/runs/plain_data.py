@@ -191,7 +191,9 @@ def parsed_card(value: Any, path: Path, shapes: Mapping[str, Shape]) -> dict[str
         If it is none.
     """
     data: dict[str, Any] = parsed(value, "a card", path, ANY_CARD)
+    is_known = not shapes or data["origin"] in shapes
     wrong = misfit(data, shapes.get(data["origin"], ANY_CARD), "a card") or _odd_length(data)
+    wrong = wrong if is_known else "origin of a card"
     if wrong is not None:
         raise DamagedRun(path, f"{wrong} is not what it should be")
     return data

@@ -139,3 +139,17 @@ def test_the_writer_counts_what_is_done() -> None:
         assert unit.query.best == (7, unit.first), "of equal ones the first"
     assert (writer.done_cells, writer.gcups) == (2e6, pytest.approx(2e-3))
     assert unit.query.n_left == 0
+
+
+def test_a_search_is_made_anew_once_rows_come_back() -> None:
+    """It may have taken note of their scores, which would count twice."""
+    plan = Plan[Any](range(1), 10, 1.0, lambda run, number: object(), lambda device: None)
+    planner, run, cutter = Planner(plan, 1), Begun({}, set()), Step(4)
+    unit = taken_by(planner, run, cutter)
+    first = unit.query.search
+    assert taken_by(planner, run, cutter).query.search is first
+    planner.give_back([unit])
+    again = taken_by(planner, run, cutter)
+    assert (again.first, again.last) == (unit.first, unit.last)
+    assert again.query.search is not first
+    assert taken_by(planner, run, cutter).query.search is again.query.search
