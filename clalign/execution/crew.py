@@ -42,6 +42,7 @@ class Crew:
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._is_over = threading.Event()
         self._n_working = 0
+        self._is_complete = False
 
     def check(self) -> None:
         """Raise `Cancelled` if the job was asked to stop, or has ended otherwise; for every thread of it."""
@@ -55,7 +56,7 @@ class Crew:
         Raises
         ------
         DeviceError
-            If the last device that worked failed; the others finish what one leaves.
+            If the last device that worked failed and left something; the others finish what one leaves.
         """
         if len(openings) == 1:
             openings[0].work(lambda session: serve(session, self._run, _at_once), self.check, self._warn)
@@ -92,9 +93,13 @@ class Crew:
 
     def _ended(self, error: BaseException | None) -> None:
         self._n_working -= 1
-        if isinstance(error, DeviceError) and self._n_working:
+        if error is None:
+            self._is_complete = True  # who has nothing left to do knows that everything is stored
+        elif isinstance(error, DeviceError) and self._is_complete:
+            self._warn(f"{error.message} The other devices have done without it.")
+        elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The other devices go on with what it had.")
-        elif error is not None:
+        else:
             raise error
 
 

@@ -46,22 +46,41 @@ class Planner(Generic[Batch]):
             The executor's.
         """
         with self._changed:
-            query = self._chosen(run, cutter) if not self._ends and self._n_out < self._most_out else None
-            if self._ends:
-                self._n_out += 1
-                return Unit(self._ends.popleft())
-            if query is None:
-                return None
-            if query.is_spoiled:
-                query.search, query.is_spoiled = self.plan.search_of(run, query.number), False
-            query.owner = cutter
-            first, last = query.ranges[0]
-            end = cutter.end(first, last)
-            query.ranges[:1] = [(end, last)] if end < last else []
-            if not query.ranges:
-                self._open.remove(query)
+            unit = self._unit(run, cutter)
+        if unit is not None:
+            try:
+                self._prepare(unit.query, run)
+            except BaseException:
+                self.give_back([unit])
+                raise
+        return unit
+
+    def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+        query = self._chosen(run, cutter) if not self._ends and self._n_out < self._most_out else None
+        if self._ends:
             self._n_out += 1
-            return Unit(query, first, end)
+            return Unit(self._ends.popleft())
+        if query is None:
+            return None
+        query.owner = cutter
+        first, last = query.ranges[0]
+        end = cutter.end(first, last)
+        query.ranges[:1] = [(end, last)] if end < last else []
+        if not query.ranges:
+            self._open.remove(query)
+        self._n_out += 1
+        return Unit(query, first, end)
+
+    def _prepare(self, query: Query[Batch], run: RunFile) -> None:
+        """Make the search of a query if it has none; that takes a while, in which others take units all the same."""
+        with query.making:
+            if query.lacks_search:
+                query.lacks_search = False  # rows may come back in the meantime
+                try:
+                    query.search = self.plan.search_of(run, query.number)
+                except BaseException:
+                    query.lacks_search = True
+                    raise
 
     def _chosen(self, run: RunFile, cutter: Cutter[Batch]) -> Query[Batch] | None:
         """Return what came back, or what this executor is at, so that it keeps its rows; then a new one, then any."""
@@ -81,8 +100,7 @@ class Planner(Generic[Batch]):
             n_left = sum(end - first for first, end in ranges)
             is_new = n_left == n_rows > 0
             n_hits = 0 if is_new else run.n_hits(None if number == ALL else number)
-            search = self.plan.search_of(run, number)
-            query = Query(number, search, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
+            query = Query[Batch](number, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
             if not ranges:
                 self._ends.append(query)
                 return None
@@ -123,7 +141,7 @@ class Planner(Generic[Batch]):
                 if unit.is_end:
                     self._ends.appendleft(query)
                     continue
-                query.owner, query.is_spoiled = None, True
+                query.owner, query.lacks_search = None, True
                 query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
                 if query not in self._open:
                     self._open.append(query)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from clalign.compute.sessions import Session
@@ -143,28 +144,32 @@ class Query(Generic[Batch]):
     Attributes
     ----------
     number : int
-    search : Search
     ranges : list of (int, int)
         Rows that are in nobody's hands; the planner's.
     owner : Cutter or None
         Of the executor that goes on with it.
-    is_spoiled : bool
-        Whether rows came back of which the search may have taken note; it is made anew then.
     n_left : int
         Rows that are not stored; the writer's, as the following.
     n_hits : int
     best : (int, int) or None
         The highest score so far and its row; None if scores of an earlier worker have to be looked through.
+    search : Search
+        Made before the first unit of the query is handed out.
+    lacks_search : bool
+        Whether it is to be made, or made anew since rows came back of which it may have taken note.
+    making : Lock
+        Of who makes it.
     """
 
     number: int
-    search: Search[Batch, Any]
     ranges: list[tuple[int, int]]
     owner: Cutter[Batch] | None
     n_left: int
     n_hits: int
     best: tuple[int, int] | None
-    is_spoiled: bool = False
+    search: Search[Batch, Any] = field(init=False)
+    lacks_search: bool = True
+    making: Lock = field(default_factory=Lock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from clalign.errors import Cancelled, DeviceError
+from clalign.errors import Cancelled, DeviceError, DeviceNotFound
 from clalign.execution import crew, planner
+from clalign.execution.crew import Crew
 from clalign.execution.writer import Writer
-from clalign.runs.run_file import open_run
+from clalign.runs.run_file import create_run, open_run
 
 sys.path.insert(0, str(Path(__file__).parent))
 from crews import ENGINES, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
@@ -186,3 +187,23 @@ def test_a_fault_of_the_program_ends_all(folder: Path, tmp_path: Path, monkeypat
         computed(spec_of("hmmer2", folder), tmp_path / "run.clalign", Devices(monkeypatch), ("one", "two"))
     with open_run(tmp_path / "run.clalign") as run:
         assert run.state == "stopped"
+
+
+def test_a_device_that_cannot_be_opened_matters_no_more_when_all_is_stored(tmp_path: Path) -> None:
+    context, first = Counting(), list[threading.Thread]()
+
+    class Done:
+        def work(self, *given: Any) -> None:
+            first.append(threading.current_thread())
+
+    class Absent:
+        def work(self, *given: Any) -> None:
+            while not first:
+                time.sleep(0.01)
+            first[0].join(WAIT)
+            raise DeviceNotFound("There is no such device.", "Plug it in.")
+
+    openings: Any = [Done(), Absent()]
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
+        Crew(run, context, context.warn).work(openings, lambda *given: None)
+    assert context.texts == ["There is no such device. The other devices have done without it."]

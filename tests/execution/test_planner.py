@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import Any
 
@@ -153,3 +154,40 @@ def test_a_search_is_made_anew_once_rows_come_back() -> None:
     assert (again.first, again.last) == (unit.first, unit.last)
     assert again.query.search is not first
     assert taken_by(planner, run, cutter).query.search is again.query.search
+
+
+def test_others_take_units_while_a_search_is_made() -> None:
+    has_begun, is_released, was_released = threading.Event(), threading.Event(), list[bool]()
+
+    def search_of(run: Any, number: int) -> Any:
+        if number == 0:
+            has_begun.set()
+            was_released.append(is_released.wait(10))
+        return number
+
+    planner: Planner[Any] = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None), 2)
+    run: Any = Begun({}, set())
+    slow = threading.Thread(target=planner.take, args=(run, Step(4)))
+    slow.start()
+    assert has_begun.wait(10)
+    assert taken_by(planner, run, Step(4)).query.search == 1
+    is_released.set()
+    slow.join()
+    assert was_released == [True]
+
+
+def test_what_cannot_be_searched_is_not_lost() -> None:
+    faults = [OSError("The disk is gone.")]
+
+    def search_of(run: Any, number: int) -> Any:
+        for fault in faults:
+            raise fault
+        return number
+
+    planner: Planner[Any] = Planner(Plan(range(1), 10, 1.0, search_of, lambda device: None))
+    run: Any = Begun({}, set())
+    with pytest.raises(OSError, match="disk"):
+        planner.take(run, Step(10))
+    faults.clear()
+    unit = taken_by(planner, run, Step(10))
+    assert (unit.query.search, unit.first, unit.last) == (0, 0, 10)
