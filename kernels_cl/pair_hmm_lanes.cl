@@ -6,7 +6,8 @@
    strip; then, from the last strip to the first, Forward is computed again with all numbers kept, and Backward, for
    which the lanes stand the other way round, from the last column to the first.
 
-   What they are computed in: common/pair_hmm.h; each lane has a unit of its own, set anew every UNIT_COLUMNS columns.
+   What they are computed in: common/pair_hmm.h; each lane has a unit of its own, set anew in its
+   first column, where only gaps lead from row to row, and every UNIT_COLUMNS columns.
 
    Buffers: those of pair_hmm_vector.cl, but
      scratch   float[groups][room]
@@ -23,13 +24,13 @@
 /* Forward of a strip; what is below it goes to its edges, and all of it to `states` if it is to be kept. */
 CALL void forward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, int is_kept)
 {
-    __global const float *above = strip ? p->edges + (size_t)(strip - 1) * N_EDGES * (p->width + 1) : 0;
-    __global float *below = p->edges + (size_t)strip * N_EDGES * (p->width + 1);
+    __global const int *above = strip ? p->edges + (size_t)(strip - 1) * N_EDGES * (p->width + 1) : 0;
+    __global int *below = p->edges + (size_t)strip * N_EDGES * (p->width + 1);
     const int first = (strip * LANES + (int)p->lane) * ROWS;
-    float x[ROWS], gaps[SETS][ROWS], handed[N_EDGES], taken[N_EDGES], corner = 1.0f;
-    int letters[ROWS], unit = 0;
+    float x[ROWS], gaps[SETS][ROWS], corner = 1.0f;
+    int letters[ROWS], handed[N_EDGES], taken[N_EDGES], unit = 0;
 #pragma unroll
-    for (int e = 0; e < N_EDGES; e++) handed[e] = 0.0f;
+    for (int e = 0; e < N_EDGES; e++) handed[e] = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         letters[r] = letter_of_row(p, first + r) * ODDS_COLUMNS;
@@ -42,13 +43,13 @@ CALL void forward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, i
         __local const float *odds = p->odds + p->columns[clamp(j, 0, p->width - 1)];
         __global float *states = p->states + (size_t)s * LANES * N_STEP_WORDS + p->lane;
         take_edges(p, above, min(s, p->width - 1), handed, taken);
-        const int unit_above = as_int(taken[N_EDGES - 1]);
+        const int unit_above = taken[N_EDGES - 1];
         if (j == 0) unit = unit_above;
         const float ratio = power_of_2(unit_above - unit);
         float diagonal = corner, y[SETS], largest = 0.0f;
-        corner = j < 0 ? 1.0f : taken[0] * ratio;
+        corner = j < 0 ? 1.0f : as_float(taken[0]) * ratio;
 #pragma unroll
-        for (int k = 0; k < SETS; k++) y[k] = taken[1 + k] * ratio;
+        for (int k = 0; k < SETS; k++) y[k] = as_float(taken[1 + k]) * ratio;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const float m = odds[letters[r]] * diagonal;
@@ -68,21 +69,21 @@ CALL void forward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, i
             x[r] = is_inside ? next : 1.0f;
             largest = LARGER(largest, next);
         }
-        if (is_kept) states[ROWS * N_STATES * LANES] = as_float(unit);
+        if (is_kept) ((__global int *)states)[ROWS * N_STATES * LANES] = unit;
         const int grown = is_inside && j % UNIT_COLUMNS == 0 ? exponent_of(largest) : 0;
         const float factor = power_of_2(-grown);
         unit += grown;
         corner *= factor;
 #pragma unroll
-        for (int k = 0; k < SETS; k++) handed[1 + k] = y[k] * factor;
+        for (int k = 0; k < SETS; k++) handed[1 + k] = as_int(y[k] * factor);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             x[r] *= factor;
 #pragma unroll
             for (int k = 0; k < SETS; k++) gaps[k][r] *= factor;
         }
-        handed[0] = x[ROWS - 1];
-        handed[N_EDGES - 1] = as_float(unit);
+        handed[0] = as_int(x[ROWS - 1]);
+        handed[N_EDGES - 1] = unit;
         if (is_inside) leave_edges(p, below, j, handed);
     }
     TEAM_BARRIER;
@@ -95,10 +96,10 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
     const int lane_ahead = LANES - 1 - (int)p->lane, first = (strip * LANES + lane_ahead) * ROWS;
     const int is_last = strip == p->n_strips - 1, exponent = (int)results[EXPONENT];
     const float over_total = results[MANTISSA] > 0.0f ? 1.0f / results[MANTISSA] : 0.0f;
-    float z[ROWS], gaps[SETS][ROWS], handed[N_EDGES], taken[N_EDGES], corner = 0.0f;
-    int letters[ROWS], n_of_row[ROWS], unit = 0;
+    float z[ROWS], gaps[SETS][ROWS], corner = 0.0f;
+    int letters[ROWS], n_of_row[ROWS], handed[N_EDGES], taken[N_EDGES], unit = 0;
 #pragma unroll
-    for (int e = 0; e < N_EDGES; e++) handed[e] = 0.0f;
+    for (int e = 0; e < N_EDGES; e++) handed[e] = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         letters[r] = letter_of_row(p, first + r) * ODDS_COLUMNS;
@@ -113,15 +114,15 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
         __global const float *states = p->states + (size_t)(j + lane_ahead) * LANES * N_STEP_WORDS + lane_ahead;
         /* Columns that are not read any more the last lane writes; the one too many nobody does. */
         take_edges(p, is_last ? 0 : p->edges_back, s < p->width ? p->width - 1 - s : p->width, handed, taken);
-        const int unit_below = as_int(taken[N_EDGES - 1]);
+        const int unit_below = taken[N_EDGES - 1];
         if (j == p->width - 1) unit = unit_below;
         const float ratio = power_of_2(unit_below - unit);
-        const int unit_ahead = as_int(states[ROWS * N_STATES * LANES]);
+        const int unit_ahead = ((__global const int *)states)[ROWS * N_STATES * LANES];
         const float scale = is_inside ? power_of_2(unit_ahead + unit - exponent) * over_total : 0.0f;
         float diagonal = corner, v[SETS], largest = 0.0f;
-        corner = is_inside ? taken[0] * ratio : 0.0f;
+        corner = is_inside ? as_float(taken[0]) * ratio : 0.0f;
 #pragma unroll
-        for (int k = 0; k < SETS; k++) v[k] = taken[1 + k] * ratio;
+        for (int k = 0; k < SETS; k++) v[k] = as_float(taken[1 + k]) * ratio;
 #pragma unroll
         for (int r = ROWS - 1; r >= 0; r--) {
             const float m = diagonal, last = first + r == p->m && j == p->width - 1 ? f->end : 0.0f;
@@ -149,20 +150,20 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
             z[r] = is_inside ? odds[letters[r]] * from_match : 0.0f;
             largest += from_match;
         }
-        const int grown = is_inside && j % UNIT_COLUMNS == 0 ? exponent_of(largest) : 0;
+        const int grown = is_inside && (p->width - 1 - j) % UNIT_COLUMNS == 0 ? exponent_of(largest) : 0;
         const float factor = power_of_2(-grown);
         unit += grown;
         corner *= factor;
 #pragma unroll
-        for (int k = 0; k < SETS; k++) handed[1 + k] = is_inside ? v[k] * factor : 0.0f;
+        for (int k = 0; k < SETS; k++) handed[1 + k] = is_inside ? as_int(v[k] * factor) : 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             z[r] *= factor;
 #pragma unroll
             for (int k = 0; k < SETS; k++) gaps[k][r] *= factor;
         }
-        handed[0] = z[0];
-        handed[N_EDGES - 1] = as_float(unit);
+        handed[0] = as_int(z[0]);
+        handed[N_EDGES - 1] = unit;
         if (is_inside) leave_edges(p, p->edges_back, j, handed);
     }
 #pragma unroll

@@ -24,7 +24,8 @@ typedef struct {
     __local int *scratch;
     __local float *odds;
     __global const uchar *x, *places;
-    __global float *edges, *edges_back, *states;
+    __global int *edges, *edges_back; /* bits of numbers, and units, which moved as numbers might be flushed */
+    __global float *states;
     __global int *columns;  /* the letter of each */
     __global int *row_ends; /* where the entries of each row end; before, how many there are */
     __global int *list;     /* entries as they are found: row, column, value, how many of the row came before */
@@ -34,9 +35,9 @@ typedef struct {
 CALL void lay_team_out(hmm_team_t *p, __global float *scratch)
 {
     const size_t width = p->width, of_strip = N_EDGES * (width + 1);
-    p->edges = scratch;
+    p->edges = (__global int *)scratch;
     p->edges_back = p->edges + p->n_strips * of_strip;
-    p->states = p->edges_back + of_strip;
+    p->states = (__global float *)(p->edges_back + of_strip);
     p->columns = (__global int *)(p->states + (width + LANES) * LANES * N_STEP_WORDS);
     p->row_ends = p->columns + width;
     p->list = p->row_ends + p->m + 1;
@@ -72,17 +73,17 @@ CALL int letter_of_row(const hmm_team_t *p, int i)
 }
 
 /* What the lane before has to hand on, for the first lane what is at the edge of the strip, unless there is none. */
-CALL void take_edges(const hmm_team_t *p, __global const float *edges, int column, const float *handed, float *taken)
+CALL void take_edges(const hmm_team_t *p, __global const int *edges, int column, const int *handed, int *taken)
 {
 #pragma unroll
     for (int e = 0; e < N_EDGES; e++) {
-        const int fill = edges ? as_int(edges[e * (p->width + 1) + column]) : 0;
-        taken[e] = as_float(shuffle_up(as_int(handed[e]), 1, fill, p->lane, p->scratch));
+        const int fill = edges ? edges[e * (p->width + 1) + column] : 0;
+        taken[e] = shuffle_up(handed[e], 1, fill, p->lane, p->scratch);
     }
 }
 
 /* What the last lane hands on is at the edge of the strip. */
-CALL void leave_edges(const hmm_team_t *p, __global float *edges, int column, const float *handed)
+CALL void leave_edges(const hmm_team_t *p, __global int *edges, int column, const int *handed)
 {
     if (p->lane < LANES - 1) return;
 #pragma unroll
@@ -108,7 +109,7 @@ CALL void write_total(const hmm_team_t *p, const lane_steps_t *f, __global float
     }
     results[END_MATCH] = match * over_sum;
     results[MANTISSA] = sum * f->end;
-    results[EXPONENT] = as_int(last[ROWS * N_STATES * LANES]);
+    results[EXPONENT] = ((__global const int *)last)[ROWS * N_STATES * LANES];
 }
 
 /* What is added up, and found, while Backward goes on. */
@@ -126,7 +127,7 @@ CALL void keep_match(const hmm_team_t *p, back_sums_t *sums, int i, int j, float
 #if COUNTS
     sums->shares[(r * ODDS_COLUMNS + p->columns[j]) * LANES + p->lane] += value;
 #else
-    if (value < sums->least || i == 0) return;
+    if (!(value >= sums->least) || i == 0) return; /* nor what is no number */
     const int place = atomic_inc(sums->n_found);
     if (place < sums->most) {
         __global int *entry = p->list + ENTRY_WORDS * place;

@@ -90,15 +90,15 @@ def overflowing() -> tuple[SequenceBatch, PairwiseQuery]:
 
 
 def related_pairs() -> PairBatch:
-    """Return pairs of sequences with equal parts, of more than one strip, and a short one."""
-    texts = [bases(1, 60).residues(0)[:n] for n in (40, 3)]
-    others = [np.concatenate([texts[0][5:30], texts[0][:9]]), texts[0][:1]]
+    """Return pairs: with equal parts, of more than one strip; short; and with a gap as rare as no single number is."""
+    texts = [bases(1, 130).residues(0)[:n] for n in (40, 3, 130)]
+    others = [np.concatenate([texts[0][5:30], texts[0][:9]]), texts[0][:1], texts[0][:1]]
     return PairBatch.in_step(SequenceBatch.from_texts(texts), SequenceBatch.from_texts(others))
 
 
 def pair_hmms(n_sets: int) -> PairHmms:
-    """Return the models of two pairs."""
-    return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 2)
+    """Return the models of three pairs."""
+    return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 3)
 
 
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {

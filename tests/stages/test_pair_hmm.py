@@ -132,7 +132,7 @@ def far_apart(rng: np.random.Generator) -> list[tuple[str, str]]:
     one, two, rare = ("".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 130)) for _ in range(3))
     return [
         (one + two, two + one), (one + two + one, two), (two, rare + one + two), (one * 3, one), ("W" * 90, "W" * 200),
-        ("A", two * 3), (two * 3, "C"), ("WC" * 40 + one, one + "P" * 100 + "WC" * 40),
+        ("A", two * 5), (two * 5, "C"), ("WC" * 40 + one, one + "P" * 100 + "WC" * 40),
     ]  # fmt: skip
 
 
