@@ -12,6 +12,8 @@ import math
 import os
 import re
 import sqlite3
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,6 +66,17 @@ class RunConnection(sqlite3.Connection):
             return super().execute(*question)
         except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says
             raise sqlite3.DatabaseError("its tables are not readable") from None
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or not older.looks_new(self):
+                raise
+            return super().execute(*question)
+
+    def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
+        """Write whole rows into a table."""
+        rows = iter(rows)
+        if (first := next(rows, None)) is not None:
+            marks = ",".join("?" * len(first))
+            self.executemany(f"{how} INTO {table} VALUES ({marks})", chain([first], rows))
 
     def executemany(self, *question: Any) -> sqlite3.Cursor:
         """Write many rows, which may take any time."""

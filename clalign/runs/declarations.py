@@ -16,8 +16,9 @@ from clalign.values.hits import Hit
 
 Card = dict[str, Any]
 
-KEYS = {"hits": "hit", "parts": "hit, number", "batches": "query, first", "": "number"}
-"""What a row of an engine's table is of, and the key that the row has."""
+KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "query place, first count",
+        "": "number count"}  # fmt: skip
+"""What a row of an engine's table is of, and the columns of the key that the row has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +56,12 @@ class EngineTable:
     @property
     def all_columns(self) -> str:
         """Its columns with their kinds, the key first."""
-        return f"{', '.join(f'{column} count' for column in KEYS[self.of].split(', '))}, {self.columns}"
+        return f"{KEYS[self.of]}, {self.columns}"
 
     @property
     def sql(self) -> str:
         """The statement that makes it."""
-        return sql_of(self.name, self.all_columns, KEYS[self.of])
+        return sql_of(self.name, self.all_columns, ", ".join(columns_of(KEYS[self.of])))
 
 
 class Judge(Protocol):

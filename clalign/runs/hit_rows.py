@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from clalign.errors import DamagedRun, RunBusy
@@ -75,11 +74,10 @@ class HitRows:
         declared, card = self._connection.declared.needed(), self._query(query).card
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = list(enumerate(hits, last + 1))
-        self._write(
-            "targets", ((h.row, h.name, h.accession, h.description, h.length) for h in hits), "INSERT OR IGNORE"
-        )
-        self._write("hits", (_row_of(number, query, hit, declared.order(card, hit)) for number, hit in numbered))
-        self._write(
+        write = self._connection.insert
+        write("targets", ((h.row, h.name, h.accession, h.description, h.length) for h in hits), "INSERT OR IGNORE")
+        write("hits", (_row_of(number, query, hit, declared.order(card, hit)) for number, hit in numbered))
+        write(
             "parts",
             (
                 (number, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range, d.raw, d.states,
@@ -88,16 +86,10 @@ class HitRows:
             ),
         )  # fmt: skip
         for table in declared.of("hits"):
-            self._write(table.name, _written(table, (((number,), hit) for number, hit in numbered)))
+            write(table.name, written(table, (((number,), hit) for number, hit in numbered)))
         for table in declared.of("parts"):
             parts = (((number, part.number), part) for number, hit in numbered for part in hit.domains)
-            self._write(table.name, _written(table, parts))
-
-    def _write(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
-        rows = iter(rows)
-        if (first := next(rows, None)) is not None:
-            marks = ",".join("?" * len(first))
-            self._connection.executemany(f"{how} INTO {table} VALUES ({marks})", chain([first], rows))
+            write(table.name, written(table, parts))
 
     def keep_best(self, query: int, n: int) -> None:
         """Drop all but the n first hits of a query; the caller has opened a transaction."""
@@ -187,7 +179,7 @@ def joined(tables: Sequence[EngineTable]) -> str:
         f"LEFT JOIN {table.name} ON "
         + " AND ".join(
             f"{table.name}.{key} = {table.of}.{'id' if table.of == 'hits' else key}"
-            for key in KEYS[table.of].split(", ")
+            for key in columns_of(KEYS[table.of])
         )
         for table in tables
     )
@@ -197,8 +189,8 @@ def _more(tables: Sequence[EngineTable]) -> str:
     return "".join(f", {table.name}.{name}" for table in tables for name in table.names)
 
 
-def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield what stands in a table of an engine of some hits or parts, whose keys come with them."""
+def written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield what is written in a table of an engine of some hits, parts or batches, whose keys come with them."""
     for key, thing in things:
         values = table.row(thing)
         if values is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import suppress
+from functools import partial
 
 from clalign.runs.declarations import Declaration
 from clalign.runs.schema import make_tables, statements
@@ -141,6 +143,17 @@ def show_as_new(connection: sqlite3.Connection, declared: Declaration) -> None:
         connection.execute(f"CREATE TEMP VIEW {name} AS {question}")
 
 
+def looks_new(connection: sqlite3.Connection) -> bool:
+    """Show the tables of today where another process has brought the file up to date; return whether it has."""
+    ask = partial(sqlite3.Connection.execute, connection)
+    views = ask("SELECT name FROM temp.sqlite_master WHERE type = 'view'").fetchall()
+    if not views or ask("PRAGMA user_version").fetchone()[0] <= LAST:
+        return False
+    for (name,) in views:
+        ask(f"DROP VIEW temp.{name}")
+    return True
+
+
 def show_first_note(connection: sqlite3.Connection) -> None:
     """Let a connection to a file that had no notes when it was opened find those that have come since."""
     listed = "SELECT count(*) AS count FROM {} WHERE name = 'notes'"
@@ -171,3 +184,7 @@ def upgrade(connection: sqlite3.Connection, declared: Declaration) -> None:
                 connection.execute(f"INSERT INTO {name} {question}")
         for name in old:
             connection.execute(f"DROP TABLE old_{name}")
+    with suppress(sqlite3.OperationalError):  # without room for a copy, or while others read, it keeps its empty pages
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+        connection.execute("VACUUM")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)

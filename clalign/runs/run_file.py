@@ -27,7 +27,7 @@ from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments,
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
-from clalign.runs.hit_rows import HitRows
+from clalign.runs.hit_rows import HitRows, written
 from clalign.runs.ownership import owned, taken
 from clalign.runs.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
@@ -107,9 +107,7 @@ class RunFile:
     def set_facts(self, **facts: Any) -> None:
         """Store facts (plain data) in one transaction."""
         with self._transaction():
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [(name, json.dumps(v)) for name, v in facts.items()]
-            )
+            self.connection.insert("facts", [(name, json.dumps(v)) for name, v in facts.items()], "INSERT OR REPLACE")
 
     @property
     def state(self) -> RunState:
@@ -120,13 +118,13 @@ class RunFile:
     def set_profiles(self, cards: Iterable[dict[str, Any]]) -> None:
         """Store the cards of the profiles, which must hold name, accession, description and length."""
         rows = (  # one by one: of a million queries there is no room for all
-            (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card))
+            (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card), "null")
             for i, card in enumerate(cards)
         )
         self._hits.forget_cards()
         with self._transaction():
             self.connection.execute("DELETE FROM queries")
-            self.connection.executemany("INSERT INTO queries VALUES (?, ?, ?, ?, ?, ?, 'null')", rows)
+            self.connection.insert("queries", rows)
 
     def n_profiles(self) -> int:
         """Return the number of profiles, or queries."""
@@ -187,16 +185,11 @@ class RunFile:
         packed = result.packed or pack_scores(result.scores.values, result.survivors)
         result = replace(result, packed=packed)
         with self._transaction():
-            self.connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (result.profile, result.first, result.last, result.cells, result.seconds, result.device, packed.blob),
-            )
+            key = result.profile, result.first
+            row = *key, result.last, result.cells, result.seconds, result.device, packed.blob
+            self.connection.insert("batches", [row])
             for table in self.connection.declared.needed().of("batches"):
-                if (values := table.row(result)) is not None:
-                    marks = ", ".join("?" * len(values))
-                    self.connection.execute(
-                        f"INSERT INTO {table.name} VALUES (?, ?, {marks})", (result.profile, result.first, *values)
-                    )
+                self.connection.insert(table.name, written(table, [(key, result)]))
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
@@ -232,11 +225,8 @@ class RunFile:
 
     def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""
-        names = self._own(table).names
         with self._transaction():
-            self.connection.executemany(
-                f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows
-            )
+            self.connection.insert(self._own(table).name, ((None, *row) for row in rows))
 
     def own(self, table: str) -> list[tuple[Any, ...]]:
         """Return the rows of such a table."""

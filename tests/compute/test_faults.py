@@ -23,17 +23,16 @@ import pytest
 from clalign.compute.opencl import binaries, discover, kernels, session, transfers
 from clalign.compute.opencl.choice import all_devices
 from clalign.databases.examples import load_examples
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7.funnel import survivors_at
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run
 from clalign.values.devices import Device
+from tests.computing import compute_search
 
 CALLS = (
     "platforms", "context", "queue", "buffer", "program", "build", "kernel", "launch", "copy", "fill", "marker", "wait",
@@ -215,13 +214,12 @@ def search(
 
     def search(name: str, *spoiled: Any, then: Callable[[RunFile], None] = lambda run: None) -> Outcome:
         driver, context, spec = SpoiledDriver(*spoiled), Listening(), jobs[name]
-        work = run_pairwise if isinstance(spec, PairwiseSpec) else run_search
         facts = {"spec": spec.to_dict(), "direction": spec.direction}
         with monkeypatch.context() as patched, create_run(tmp_path / f"{next(numbers)}.clalign", **facts) as run:
             for module in (session, transfers, kernels, binaries, discover):
                 patched.setattr(module, "cl", driver)
             try:
-                work(run, spec, lambda words: opened, context)
+                compute_search(run, spec, lambda words: opened, context)
             except ClalignError as error:
                 return error, context.texts, driver.counts
             patched.undo()

@@ -13,7 +13,6 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled
 from clalign.execution import pace as pace_module
@@ -23,6 +22,7 @@ from clalign.runs.run_file import create_run, open_run
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE
 from clalign.values.sequences import Sequence, SequenceDatabase
+from tests.computing import compute_search
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def test_many_profiles_give_what_each_gives_alone(
     small_batches(monkeypatch)
     events: list[Event] = []
     with create_run(tmp_path / "all.clalign") as run:
-        done = run_search(run, SearchSpec(str(together), str(targets)), pick_device, Job(events.append))
+        done = compute_search(run, SearchSpec(str(together), str(targets)), pick_device, Job(events.append))
         assert len(run.finished(0)) > 3
         assert done["n_hits"] == run.n_hits() > 0
     partial = [event.value for event in events if event.kind == "partial"]
     assert [value["profile"] for value in partial] == sorted(value["profile"] for value in partial)
     for number, path in enumerate(single):
         with create_run(tmp_path / f"{number}.clalign") as run:
-            run_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
+            compute_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
         assert found(tmp_path / "all.clalign", number) == found(tmp_path / f"{number}.clalign", 0)
         last = [value for value in partial if value["profile"] == number][-1]
         assert last["n_hits"] == len(found(tmp_path / "all.clalign", number)["hits"])
@@ -96,16 +96,16 @@ def test_stopped_between_profiles_and_continued(
     small_batches(monkeypatch)
     spec = SearchSpec(str(together), str(targets))
     with create_run(tmp_path / "whole.clalign") as run:
-        run_search(run, spec, pick_device, QuietContext())
+        compute_search(run, spec, pick_device, QuietContext())
         n_batches = len(run.finished(0))
     halted = tmp_path / "halted.clalign"
     with create_run(halted) as run:
         for after in (1, n_batches - 1, n_batches + 2):
             with pytest.raises(Cancelled):
-                run_search(run, spec, pick_device, Stopping(after))
+                compute_search(run, spec, pick_device, Stopping(after))
             assert run.state == "stopped"
         monkeypatch.setattr(pace_module, "residue_limit", lambda device: 23_000)
-        run_search(run, spec, pick_device, QuietContext())
+        compute_search(run, spec, pick_device, QuietContext())
         assert run.state == "done"
     for number in range(4):
         assert found(halted, number) == found(tmp_path / "whole.clalign", number)
@@ -148,7 +148,7 @@ def test_the_next_batch_is_started_before_one_is_collected(
 
     monkeypatch.setattr(opening, "open_session", watching)
     with create_run(tmp_path / "run.clalign") as run:
-        run_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
+        compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
         n_batches = len(run.finished(0))
     total = len(sessions[0].batches)
     assert total == 4 * n_batches
@@ -194,7 +194,7 @@ def test_a_device_without_times_is_measured_by_the_clock(
 
     monkeypatch.setattr(opening, "open_session", timeless)
     with create_run(tmp_path / "run.clalign") as run:
-        done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
+        done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
     assert 0 < done["device_seconds"] < 60
 
 
@@ -213,7 +213,7 @@ def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
 
     monkeypatch.setattr(opening, "open_session", lambda *given: AtOnce(open_session(*given), []))
     with create_run(tmp_path / "run.clalign") as run:
-        done = run_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
+        done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
         assert len(run.finished(0)) > 3
     assert done["device_seconds"] == 0.25
 
@@ -222,5 +222,5 @@ def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Pa
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(str(example.profiles), str(example.targets), device="reference")
     with create_run(tmp_path / "run.clalign") as run:
-        done = run_search(run, spec, lambda wish: REFERENCE, QuietContext())
+        done = compute_search(run, spec, lambda wish: REFERENCE, QuietContext())
     assert done["device_seconds"] > 0

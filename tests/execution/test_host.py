@@ -12,13 +12,13 @@ from clalign.compute import opening
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session, nothing_to_check
 from clalign.databases.examples import load_examples
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError
 from clalign.execution.host import Host
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.values.devices import REFERENCE, Device
+from tests.computing import compute_search
 from tests.conftest import usable_devices
 
 BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
@@ -80,7 +80,7 @@ def test_a_card_filters_and_the_processor_beside_it_defines_domains(
     for name, card in (("card", CARD), ("alone", processor)):
         spec = SearchSpec(profiles, str(BUILT), evalue=1000.0)
         with create_run(tmp_path / f"{name}.clalign", spec=spec.to_dict(), state="new") as run:
-            done = run_search(run, spec, {"auto": card, "cpu": processor}.__getitem__, QuietContext())
+            done = compute_search(run, spec, {"auto": card, "cpu": processor}.__getitem__, QuietContext())
             found.append([replace(hit, filters=None) for hit in run.hits()])  # these are the card's
         uses_host = beside and name == "card"
         assert done["domain_device"] == (processor.name if uses_host else None)

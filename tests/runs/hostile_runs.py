@@ -26,17 +26,16 @@ import clalign
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_of, explain_in_run
 from clalign.engines.export import export, writers_of
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run, write_note
 from clalign.values.devices import REFERENCE
+from tests.computing import compute_search
 
 BOMB = zlib.compress(bytes(2**28), 9)
 
@@ -219,10 +218,8 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
             for table in ("batches", "histogram", "targets", "hits", "parts", *declared):
                 run.connection.execute(f"DELETE FROM {table}")
             run.connection.commit()
-            if "queries" in (run.fact("spec") or {}):
-                run_pairwise(run, run.spec(PairwiseSpec), lambda _: REFERENCE, context)
-            else:
-                run_search(run, run.spec(SearchSpec), lambda _: REFERENCE, context)
+            kind = PairwiseSpec if "queries" in (run.fact("spec") or {}) else SearchSpec
+            compute_search(run, run.spec(kind), lambda _: REFERENCE, context)
 
     yield "read", each_hit
     yield "note", lambda: write_note(path, 0, 0, "a note")

@@ -20,7 +20,6 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.engines.export import export
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
@@ -28,6 +27,7 @@ from clalign.runs import connection as door
 from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
+from tests.computing import compute_search
 
 SAMPLE, LARGE_SAMPLE = 8, 30
 
@@ -194,7 +194,7 @@ def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str
                 else:
                     export(path, what, tmp_path / "out")  # needs none of it
             with open_run(path, writable=True) as run, pytest.raises(InputError, match="is no file"):
-                run_search(run, run.spec(SearchSpec), lambda _: REFERENCE, QuietContext())
+                compute_search(run, run.spec(SearchSpec), lambda _: REFERENCE, QuietContext())
     secret = tmp_path / "secret.fasta"
     secret.write_text(">key\nMKVL\n")
     with open_run(path, writable=True) as run:

@@ -18,7 +18,7 @@ from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.errors import OutputError
 from clalign.runs import older
 from clalign.runs.pages import VALUES, HitQuery
-from clalign.runs.run_file import SCHEMA_VERSION, open_run, write_note
+from clalign.runs.run_file import SCHEMA_VERSION, RunFile, open_run, write_note
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
 
@@ -106,6 +106,35 @@ def test_it_says_the_same_when_it_is_brought_up_to_date(unpacked: Any, name: str
     assert content(path) == before
     write_note(path, 0, first.row, "")
     check_exports(path, folder)
+
+
+@pytest.mark.parametrize(("name", "version"), [("hmm2search", 1), ("hmmscan", 3), ("sw_protein", 3)])
+def test_who_reads_it_meanwhile_reads_on(unpacked: Any, name: str, version: int) -> None:
+    path = unpacked(name, version) / "done.clalign"
+
+    def said(run: RunFile, pages: HitPages) -> dict[str, Any]:
+        return {
+            "facts": [run.fact(name) for name in ("spec", "state", "database", "engine")], "rows": pages.rows(0, 50),
+            "hits": list(run.hits()), "cards": run.profiles(), "notes": run.notes(), "messages": run.messages(),
+            "scores": [(first, last, scores.tolist()) for first, last, scores in run.scores(0)],
+            "alignments": run.alignments(), "counts": [part.tolist() for part in run.histogram(0)],
+        }  # fmt: skip
+
+    with open_run(path) as run:
+        pages = HitPages(HitQuery(path, ALL_PROFILES))
+        before = said(run, pages)
+        open_run(path, writable=True).close()
+        assert version_of(path) == SCHEMA_VERSION
+        assert said(run, pages) == before
+        pages.close()
+
+
+def test_what_is_brought_up_to_date_has_no_empty_pages(unpacked: Any) -> None:
+    path = unpacked("sw_protein", 3) / "done.clalign"
+    with open_run(path, writable=True) as run:
+        assert run.connection.execute("PRAGMA freelist_count").fetchone() == (0,)
+        with pytest.raises(sqlite3.OperationalError, match="attached"):
+            run.connection.execute("ATTACH ':memory:' AS other")
 
 
 @pytest.mark.parametrize("version", [1, 3])

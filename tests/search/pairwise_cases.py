@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import Cancelled
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run
 from clalign.values.devices import REFERENCE, Device
+from tests.computing import compute_search
 
 LETTERS = {"amino": "ACDEFGHIKLMNPQRSTVWY", "dna": "ACGT"}
 
@@ -82,7 +82,7 @@ def search(
     spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), **options)
     run = create_run(path, spec=spec.to_dict(), direction="pairwise", state="new")
     try:
-        run_pairwise(run, spec, lambda words: device, context or QuietContext())
+        compute_search(run, spec, lambda words: device, context or QuietContext())
     except BaseException:
         run.close()
         raise

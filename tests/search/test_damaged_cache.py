@@ -10,12 +10,12 @@ import pytest
 from clalign import hmmsearch
 from clalign.databases import cache
 from clalign.engines.export import export
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.values.devices import REFERENCE
+from tests.computing import compute_search
 
 PROFILE = Path(__file__).parents[1] / "golden" / "hmmer3" / "profiles" / "3box.hmm"
 
@@ -33,7 +33,7 @@ def searched(kind: str, folder: Path, run: Path) -> None:
     if kind == "sw":
         spec = PairwiseSpec(queries=str(folder / "queries.fa"), targets=str(folder / "targets.fa"), device="reference")
         with create_run(run, spec=spec.to_dict(), direction=spec.direction, state="new") as file:
-            run_pairwise(file, spec, lambda words: REFERENCE, QuietContext())
+            compute_search(file, spec, lambda words: REFERENCE, QuietContext())
         return
     direction = "scan" if kind == "hmmscan" else "search"
     targets = folder / "targets.fasta"

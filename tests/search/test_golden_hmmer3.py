@@ -16,12 +16,12 @@ from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.engines.engine import engine_named
 from clalign.engines.plan7.funnel import funnel_of
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.hits import Domain, Hit
+from tests.computing import compute_search
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
@@ -59,7 +59,7 @@ def spec_of_words(name: str, words: list[str]) -> SearchSpec:
 def searched(path: Path, words: list[str], files: tuple[Path, Path], device: Device) -> RunFile:
     """Search with the words of a command line and return the open run."""
     run = create_run(path)
-    run_search(run, spec_of_words("hmmsearch", [*words, *map(str, files)]), lambda wish: device, QuietContext())
+    compute_search(run, spec_of_words("hmmsearch", [*words, *map(str, files)]), lambda wish: device, QuietContext())
     return run
 
 
@@ -169,7 +169,7 @@ def test_equals_hmmscan(fast_device: Device, tmp_path: Path) -> None:
     words = [*stored["options"]]
     spec = spec_of_words("hmmscan", [*words, str(library), str(sequence_path(stored["sequences"]))])
     with create_run(tmp_path / "run.clalign") as run:
-        run_search(run, spec, lambda wish: fast_device, QuietContext())
+        compute_search(run, spec, lambda wish: fast_device, QuietContext())
         found = {
             (card["name"], hit.name, hit.length): hit for n, card in enumerate(run.profiles()) for hit in run.hits(n)
         }

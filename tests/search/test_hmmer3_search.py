@@ -26,7 +26,6 @@ from clalign.engines.plan7.explain import explain
 from clalign.engines.plan7.funnel import funnel_of, pvalues_of, survivors_at
 from clalign.engines.plan7.hmmer3_search import _demand_agreement
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Skipped, Targets
@@ -41,6 +40,7 @@ from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import Sequence, SequenceDatabase
+from tests.computing import compute_search
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILES = {example.id: Path(str(example.profiles)) for example in load_examples()}
@@ -69,7 +69,7 @@ class Watching(QuietContext):
 
 def searched(path: Path, spec: SearchSpec, context: QuietContext | None = None) -> RunFile:
     run = create_run(path, spec=spec.to_dict(), state="new")
-    run_search(run, spec, pick_device, context or QuietContext())
+    compute_search(run, spec, pick_device, context or QuietContext())
     return run
 
 
@@ -133,9 +133,9 @@ def test_stopped_and_continued(
     with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):
-                run_search(run, spec, pick_device, Watching(after))
+                compute_search(run, spec, pick_device, Watching(after))
         monkeypatch.setattr(pace, "residue_limit", lambda device: 2300)
-        run_search(run, spec, pick_device, QuietContext())
+        compute_search(run, spec, pick_device, QuietContext())
         assert [content(run, number) for number in range(3)] == whole
 
 
@@ -254,7 +254,7 @@ def test_a_target_of_stops_is_no_hit(device: Device, tmp_path: Path) -> None:
     targets.write_text(">stops\n***\n>stop\n*\n>dot\n.\n>ends\n" + "MKVLAA" * 20 + "\n")
     spec = SearchSpec(str(GLOBINS), str(targets), device=device.id, without_filters=True, evalue=1e9)
     with create_run(tmp_path / "run.clalign") as run:
-        run_search(run, spec, lambda wish: device, QuietContext())
+        compute_search(run, spec, lambda wish: device, QuietContext())
         assert {hit.name for hit in run.hits(0)} <= {"ends"}
         assert funnel_of(run, 0)[1]["passed"] == 4
 

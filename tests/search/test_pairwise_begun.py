@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from clalign.engines.pairwise import query as pairwise_query
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
@@ -20,6 +19,7 @@ from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.devices import REFERENCE
 from clalign.values.karlin_altschul import Statistics, known_statistics
+from tests.computing import compute_search
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, make_inputs, search
@@ -27,7 +27,7 @@ from pairwise_cases import Watching, make_inputs, search
 
 def go_on(path: Path, inputs: tuple[Path, Path]) -> list[str]:
     with open_run(path, writable=True) as run:
-        run_pairwise(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
+        compute_search(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
         return hits_of(run)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from clalign.engines.pairwise import hits as pairwise_hits
 from clalign.engines.pairwise.inputs import scoring_of
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
@@ -22,6 +21,7 @@ from clalign.values.alphabets import encode
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.scoring import PairwiseQuery
 from clalign.values.sequences import Sequence
+from tests.computing import compute_search
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, changed, fasta, make_inputs, random_text, records, search
@@ -99,5 +99,5 @@ def test_stopped_pairs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), in_step=True)
     with open_run(tmp_path / "a.clalign", writable=True) as run:
         assert run.n_hits() == 2
-        run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+        compute_search(run, spec, lambda words: REFERENCE, QuietContext())
         assert [hit.input_index for hit in run.hits()] == [0, 1, 2]

@@ -16,7 +16,6 @@ from clalign.databases.examples import load_examples
 from clalign.engines.export import export
 from clalign.engines.pairwise import hits as pairwise_hits
 from clalign.engines.pairwise.inputs import reverse_complement, scoring_of
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError
@@ -30,6 +29,7 @@ from clalign.values.devices import REFERENCE, Device
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.scoring import PairwiseQuery
 from clalign.values.sequences import Sequence
+from tests.computing import compute_search
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, fasta, make_inputs, random_text, records, search
@@ -255,11 +255,11 @@ def test_a_stopped_search_goes_on_to_the_same_results(
         with open_run(path, writable=True) as run:
             assert run.state == "stopped"
             if batches is None:
-                run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+                compute_search(run, spec, lambda words: REFERENCE, QuietContext())
                 assert repr(content(run)) == repr(whole)
             else:
                 with pytest.raises(Cancelled):
-                    run_pairwise(run, spec, lambda words: REFERENCE, Watching(batches))
+                    compute_search(run, spec, lambda words: REFERENCE, Watching(batches))
 
 
 def test_other_sequences_are_not_mixed_into_a_run(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_other_sequences_are_not_mixed_into_a_run(tmp_path: Path) -> None:
         before = inputs[which].read_text()
         inputs[which].write_text(before.replace("A", "C", 1))
         with open_run(tmp_path / "a.clalign", writable=True) as run, pytest.raises(InputError, match="have changed"):
-            run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+            compute_search(run, spec, lambda words: REFERENCE, QuietContext())
         inputs[which].write_text(before)
 
 
@@ -292,7 +292,7 @@ def test_the_matrix_of_a_run_stays_when_its_file_changes(tmp_path: Path) -> None
     write(9)
     spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), matrix=str(path))
     with open_run(tmp_path / "b.clalign", writable=True) as run:
-        run_pairwise(run, spec, lambda words: REFERENCE, QuietContext())
+        compute_search(run, spec, lambda words: REFERENCE, QuietContext())
         assert repr([list(run.hits(number)) for number in range(3)]) == repr(whole)
 
 

@@ -20,7 +20,6 @@ from clalign.compute.sessions import ReferenceSession
 from clalign.databases.examples import load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7 import profile_search
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, ExitCode, InputError, OutOfDeviceMemory, WorkerLost
 from clalign.jobs import Event, Job, QuietContext
@@ -31,6 +30,7 @@ from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_profile
+from tests.computing import compute_search
 
 KILLS = 20
 
@@ -170,13 +170,13 @@ def test_resumed_on_another_device(spec: SearchSpec, tmp_path: Path) -> None:
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     whole, halved = tmp_path / "whole.clalign", tmp_path / "halved.clalign"
     with create_run(whole) as run:
-        run_search(run, small, pick_device, QuietContext())
+        compute_search(run, small, pick_device, QuietContext())
     with create_run(halved) as run:
         with pytest.raises(OSError, match="plug pulled"):
-            run_search(run, small, pick_device, FailingContext(after=1))
+            compute_search(run, small, pick_device, FailingContext(after=1))
         assert run.finished(0)[-1][1] > 0
     with open_run(halved, writable=True) as run:
-        run_search(run, small, lambda _: pick_device("reference"), QuietContext())
+        compute_search(run, small, lambda _: pick_device("reference"), QuietContext())
     assert content(halved) == content(whole)
 
 
@@ -198,7 +198,7 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     whole, tight = tmp_path / "whole.clalign", tmp_path / "tight.clalign"
     with create_run(whole) as run:
-        run_search(run, small, pick_device, QuietContext())
+        compute_search(run, small, pick_device, QuietContext())
 
     class Tight(ReferenceSession):
         """Refuses more than a few sequences at once."""
@@ -220,7 +220,7 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
     warnings: list[str] = []
     context = Job(lambda event: warnings.append(event.value["text"]) if event.kind == "warning" else None)
     with create_run(tight) as run:
-        run_search(run, small, pick_device, context)
+        compute_search(run, small, pick_device, context)
         assert len(run.finished(0)) > 1
     assert any("smaller batches" in text for text in warnings)
     assert content(tight) == content(whole)
@@ -233,10 +233,10 @@ def test_changed_input_is_refused(tmp_path: Path) -> None:
     spec = SearchSpec(profiles=str(example.profiles), targets=str(targets))
     with create_run(tmp_path / "run.clalign") as run:
         with pytest.raises(OSError, match="plug pulled"):
-            run_search(run, spec, pick_device, FailingContext(after=1))
+            compute_search(run, spec, pick_device, FailingContext(after=1))
         targets.write_text(">a\nACGTACGTTGACGT\n>b\nACGTTGACGA\n")
         with pytest.raises(InputError, match="changed"):
-            run_search(run, spec, pick_device, QuietContext())
+            compute_search(run, spec, pick_device, QuietContext())
         assert run.state == "failed"
         assert run.fact("error")["hint"]
 
@@ -279,7 +279,7 @@ def test_a_fault_leaves_a_run_that_can_be_continued(tmp_path: Path) -> None:
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     with create_run(tmp_path / "run.clalign") as run:
         with pytest.raises(OSError, match="plug pulled"):
-            run_search(run, spec, pick_device, FailingContext(after=1))
+            compute_search(run, spec, pick_device, FailingContext(after=1))
         assert run.state == "stopped"
 
 
@@ -320,7 +320,7 @@ def test_profiles_replaced_during_the_search_are_not_taken_for_those_searched(
     with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
         with monkeypatch.context() as patched:
             patched.setattr(profile_search, "load_database", replacing)
-            run_search(run, spec, lambda words: REFERENCE, QuietContext())
+            compute_search(run, spec, lambda words: REFERENCE, QuietContext())
         assert run.fact("profiles_digest") == hashlib.sha256(old).hexdigest()
         with pytest.raises(InputError, match="the profiles have changed"):
-            run_search(run, spec, lambda words: REFERENCE, QuietContext())
+            compute_search(run, spec, lambda words: REFERENCE, QuietContext())

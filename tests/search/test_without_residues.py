@@ -16,10 +16,8 @@ import pytest
 from clalign.databases.examples import load_examples
 from clalign.engines.export import Cards, export
 from clalign.engines.pairwise import inputs as pairwise_inputs
-from clalign.engines.pairwise.search import run_pairwise
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
-from clalign.engines.plan7.profile_search import run_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DamagedRun, InputError
@@ -27,6 +25,7 @@ from clalign.execution.pace import Pace
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE, Device
+from tests.computing import compute_search
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import Watching, fasta, make_inputs, records, search
@@ -83,7 +82,7 @@ def test_a_run_that_numbered_them_goes_on_as_it_began(
         with pytest.raises(Cancelled):
             search(inputs, tmp_path / "a.clalign", context=Watching(1))
     with open_run(tmp_path / "a.clalign", writable=True) as run:
-        run_pairwise(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
+        compute_search(run, PairwiseSpec(str(inputs[0]), str(inputs[1])), lambda words: REFERENCE, QuietContext())
         cards = Cards(run)
         assert [card["name"] for card in cards] == [name for name, _ in records(inputs[0])]
         assert [card["number"] for card in cards[2:]] == [2, 3, 4, 5, 6]
@@ -102,7 +101,7 @@ def test_targets_without_residues_are_searched_and_nothing_found(
     targets, context = fasta(tmp_path / "t.fa", [("a", ""), ("b", "")]), Watching()
     spec = SearchSpec(PROFILES[profiles], str(targets), direction=direction)
     with create_run(tmp_path / "a.clalign", spec=spec.to_dict(), state="new") as run:
-        run_search(run, spec, lambda words: device, context)
+        compute_search(run, spec, lambda words: device, context)
         assert (run.state, run.n_hits()) == ("done", 0)
         assert context.texts[0] == f"{targets}: None of its records has residues, so there was nothing to search."
         assert verify_run(run, None, 9, REFERENCE, QuietContext())["differing"] == 0

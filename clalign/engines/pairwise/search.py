@@ -19,7 +19,6 @@ where there are none, at the end of each query. In the end the first `top` of ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +36,9 @@ from clalign.engines.pairwise.query import (
 )
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
-from clalign.execution.job import Task, compute_run
+from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
-from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
@@ -58,13 +56,6 @@ and with many others beside them that costs least.
 
 GPU_REMEMBERED = 0.5
 """The first batches of a GPU, which hold the longest targets, say little of the rate of others."""
-
-
-def run_pairwise(
-    run: RunFile, spec: PairwiseSpec, pick_device: Callable[[str], Device], context: JobContext
-) -> dict[str, Any]:
-    """Search or align, or go on with it; see `compute_run`."""
-    return compute_run(Task(run, spec, pick_device, context), PairwiseWork.loaded)
 
 
 @dataclass

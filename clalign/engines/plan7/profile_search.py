@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,25 +15,16 @@ from clalign.engines.plan7.preparing import card_of_search, has_composition, pre
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
-from clalign.execution.job import Task, compute_run
+from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Search
 from clalign.formats.profiles import repeated_names
-from clalign.jobs import JobContext
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
-
-
-def run_search(
-    run: RunFile, spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext
-) -> dict[str, Any]:
-    """Search, or go on with a search; see `compute_run`."""
-    return compute_run(Task(run, spec, pick_device, context), ProfileWork.loaded)
 
 
 @dataclass
