@@ -22,6 +22,7 @@ from clalign.stages.hmmer3.msv import MsvStage
 from clalign.stages.hmmer3.sampling import SamplingModel, SamplingStage
 from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
+from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, PairHmmLadderChoices, PairHmmLadderStage
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage
@@ -101,6 +102,11 @@ def pair_hmms(n_sets: int) -> PairHmms:
     return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 3)
 
 
+def ladder(**choices: str) -> PairHmmLadderStage:
+    """Return a rung of the pair HMM's ladder in small work-groups."""
+    return PairHmmLadderStage(PairHmmLadderChoices(**choices, group=12), SUM_GROUP=16)
+
+
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
     "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
@@ -126,11 +132,15 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     ),
     "pair_hmm_posteriors": lambda: (PosteriorsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(2)),
     "pair_hmm_counts": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(1)),
+    "pair_hmm_ladder_cells": lambda: (ladder(cell="global", item="cell"), related_pairs(), pair_hmms(1)),
+    "pair_hmm_ladder_states": lambda: (ladder(cell="local", item="state"), related_pairs(), pair_hmms(1)),
 }  # fmt: skip
 
 
 def each(result: Any) -> list[Any]:
     """Return what a stage found, one by one."""
+    if isinstance(result, BothWays):
+        return [*each(result.posteriors), *each(result.counts)]
     if isinstance(result, ExpectedCounts | PosteriorBatch):
         return [np.float64(number) for name in type(result).__slots__ for number in np.ravel(getattr(result, name))]
     values = getattr(result, "scores", getattr(result, "values", result))

@@ -72,10 +72,14 @@ def entries(found: PosteriorBatch, row: int) -> dict[tuple[int, int], float]:
 
 def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
     """Return the largest difference from the reference; what only one of both keeps counts from the limit on."""
-    found, expected = session.run(stage, batch, models), POSTERIORS.reference(batch, models)
+    return worst_of_posteriors(session.run(stage, batch, models), POSTERIORS.reference(batch, models))
+
+
+def worst_of_posteriors(found: PosteriorBatch, expected: PosteriorBatch) -> float:
+    """Return the largest difference; see `worst_posterior`."""
     assert not any(np.isnan(getattr(found, name)).any() for name in PosteriorBatch.__slots__)
     worst = 0.0
-    for row in range(len(batch)):
+    for row in range(len(expected)):
         a, b = entries(found, row), entries(expected, row)
         worst = max([worst, *(abs(a.get(place, LEAST_POSTERIOR) - b.get(place, LEAST_POSTERIOR)) for place in a | b)])
     for name in ("x_offsets", "y_offsets"):
@@ -90,7 +94,11 @@ def worst_posterior(stage: PosteriorsStage, session: Session, batch: PairBatch, 
 
 def worst_count(stage: ExpectedCountsStage, session: Session, batch: PairBatch, models: PairHmms) -> float:
     """Return the largest difference from the reference, counts by the residues of their pair."""
-    found, expected = session.run(stage, batch, models), EXPECTED_COUNTS.reference(batch, models)
+    return worst_of_counts(batch, session.run(stage, batch, models), EXPECTED_COUNTS.reference(batch, models))
+
+
+def worst_of_counts(batch: PairBatch, found: ExpectedCounts, expected: ExpectedCounts) -> float:
+    """Return the largest difference; see `worst_count`."""
     assert not any(np.isnan(getattr(found, name)).any() for name in ExpectedCounts.__slots__)
     n_residues = batch.queries.lengths[batch.query_rows] + batch.targets.lengths[batch.target_rows]
     worst = np.zeros(len(batch))

@@ -35,7 +35,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
         """Compute the pairs with the plain reference."""
         from clalign.reference.pair_hmm import expected_counts
 
-        pairs, found = Pairs.of(batch, model), _nothing(model)
+        pairs, found = Pairs.of(batch, model), no_counts(model)
         for row in pairs.rows.tolist():
             codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
             of_pair = expected_counts(*codes, model[row], check)
@@ -45,7 +45,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], ExpectedCounts]:
         """Start computing the pairs on an OpenCL session; return what waits for the counts."""
-        pairs, counts = Pairs.of(batch, model), _nothing(model)
+        pairs, counts = Pairs.of(batch, model), no_counts(model)
         if not len(pairs):
             return lambda: counts
         n, n_letters = len(pairs), len(model.emissions[0].letters)
@@ -64,7 +64,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
         return collect
 
 
-def _nothing(models: PairHmms) -> ExpectedCounts:
+def no_counts(models: PairHmms) -> ExpectedCounts:
     """Return counts of 0."""
     n, n_sets, n_letters = len(models), models.gaps.n_sets, len(models.emissions[0].letters)
     shapes = ((n,), *[(n, n_sets)] * 3, (n, n_letters, n_letters), *[(n, n_letters)] * 2, (n,))

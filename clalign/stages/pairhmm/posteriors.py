@@ -50,15 +50,15 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
             pair = sparse_posteriors(*codes, model[row], check)
             gaps = np.concatenate([pair.x_gaps, pair.y_gaps])
             found[row] = np.stack([pair.x, pair.y], axis=1), pair.values, gaps, float(pair.log_likelihoods[0])
-        return _joined(batch, found)
+        return joined(batch, found)
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PosteriorBatch]:
         """Start computing the pairs on an OpenCL session; return what waits for the posteriors."""
         pairs = Pairs.of(batch, model)
         if not len(pairs):
-            return lambda: _joined(batch, {})
+            return lambda: joined(batch, {})
         fetch = self._start(session, pairs, self.entries_per_residue * np.minimum(pairs.x, pairs.y))
-        return lambda: _joined(batch, fetch())
+        return lambda: joined(batch, fetch())
 
     def _start(self, session: KernelSession, pairs: Pairs, most: Rows) -> Callable[[], Found]:
         """Start computing pairs with room for so many entries each; return what waits for those of each row."""
@@ -95,7 +95,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         return collect
 
 
-def _joined(batch: PairBatch, found: Found) -> PosteriorBatch:
+def joined(batch: PairBatch, found: Found) -> PosteriorBatch:
     """Return what was found of each pair; of one with an empty sequence that is nothing."""
     lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
     nothing = np.zeros((0, 2), np.int32), np.zeros(0, np.float32)
