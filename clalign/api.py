@@ -252,7 +252,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any
     Parameters
     ----------
     alignment : path
-        Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS.
+        Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML.
     output : path, optional
         Where the profiles are written.
     **options

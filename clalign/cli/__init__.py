@@ -24,6 +24,7 @@ from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
 
 TOOLS = {
+    "accuracy": "compare alignments with reference alignments",
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "resume": "continue a search that stopped early",

@@ -54,8 +54,8 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("output", metavar="HMMFILE", help="the new file of profiles; - is standard output")
     parser.add_argument("alignment", metavar="MSAFILE",
-                        help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS, also compressed; -"
-                        " is standard input")  # fmt: skip
+                        help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML, also"
+                        " compressed; - is standard input")  # fmt: skip
     groups = {"Name": parser.add_argument_group("Name")}
     groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [that of the alignment]")
     exclusive: dict[str, Any] = {}

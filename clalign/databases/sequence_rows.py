@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.databases.loading import READERS
 from clalign.errors import InputError, quoted
 from clalign.formats.a3m import is_a3m
 from clalign.formats.alignments import ALIGNED
+from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, Block, Reading, text_of
 from clalign.formats.recognize import identify
 from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
@@ -74,6 +76,35 @@ def read_alignment(path: str, context: JobContext | None = None) -> list[Sequenc
                 TAKE_AGAIN,
             )
     return rows
+
+
+def core_blocks(path: str, rows: list[SequenceRow]) -> npt.NDArray[np.bool_]:
+    """Return which columns of a reference alignment can be relied on (bool[n_columns]).
+
+    They are those that a file of BAliBASE marks; of other formats those whose residues are in upper case.
+
+    Parameters
+    ----------
+    path : str
+    rows : list of SequenceRow
+        What was read of it.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    with opened(path) as source:
+        marks = core_columns(Reading(TextReader(source))) if identify(source).format == "balibase" else None
+    core = np.array(marks or (), bool)
+    if marks is None:
+        letters = np.array([np.frombuffer(row.text, np.uint8) for row in rows])
+        is_upper, is_gap = (letters >= ord("A")) & (letters <= ord("Z")), np.isin(letters, list(GAPS))
+        core = np.asarray(np.all(is_upper | is_gap, axis=0) & ~np.all(is_gap, axis=0))
+    if len(core) != len(rows[0].text) or not core.any():
+        hint = "Compare all columns, or give a reference whose core blocks are in upper case."
+        raise InputError(path, "it marks no core blocks.", hint)
+    return core
 
 
 def check_names(path: str, rows: list[SequenceRow]) -> None:

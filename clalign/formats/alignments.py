@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from clalign.formats.a3m import a3m_rows
 from clalign.formats.aligned import AlignedRows
+from clalign.formats.balibase import balibase_rows
 from clalign.formats.blocks import Reading
 from clalign.formats.clustal import clustal_rows
 from clalign.formats.msf import msf_rows
@@ -20,5 +21,6 @@ ALIGNED: dict[str, Callable[[Reading], AlignedRows]] = {
     "phylip": phylip_rows,
     "msf": msf_rows,
     "nexus": nexus_rows,
+    "balibase": balibase_rows,
 }
 """By the names that they are recognized as; the rows may differ in length still, see `AlignedRows.checked`."""

@@ -54,7 +54,7 @@ class Identity:
             raise self._refusal("an alignment")
         if self.kind == "alignment" or self.format == "fasta":
             return self.format
-        hint = "Give an alignment: Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS."
+        hint = "Give an alignment: Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML."
         raise InputError(self.path, f"this is {self._what(self.kind)}, not an alignment.", hint)
 
     def profile_format(self) -> str:
@@ -115,8 +115,8 @@ def identify(source: Source) -> Identity:
 
 def _known_kinds() -> str:
     return (
-        "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm, Clustal, A3M, SELEX, PHYLIP, MSF and"
-        " NEXUS files."
+        "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm, Clustal, A3M, SELEX, PHYLIP, MSF,"
+        " NEXUS and BAliBASE files."
     )
 
 
@@ -224,6 +224,7 @@ _READ: _Kinds = (
         "clustal",
     ),
     (re.compile(rb"#NEXUS", re.IGNORECASE), "alignment", "nexus"),
+    (re.compile(rb"(<\?xml[^>]*>\s*)?<(!DOCTYPE )?macsim\b"), "alignment", "balibase"),
     (re.compile(rb"\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n"), "alignment", "phylip"),
     (re.compile(rb"# SELEX|#=(ID|AC|DE|AU|SQ|RF|CS) "), "alignment", "selex"),
 )

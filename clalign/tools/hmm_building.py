@@ -44,7 +44,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
     Parameters
     ----------
     alignment : str
-        Stockholm (one or several), Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF or NEXUS.
+        Stockholm (one or several), Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML.
     output : str
         The new file.
     spec : BuildSpec

@@ -22,7 +22,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
-        "frobnicate", "",
+        "accuracy a.sto", "frobnicate", "",
         "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
     ),
     ExitCode.INPUT: (
@@ -32,6 +32,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "calibrate -o - p.hmm", "calibrate --num 0 -o n.hmm p.hmm", "logo -o l.xyz p.hmm",
         "verify --sample 0 run.clalign",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
+        "accuracy . a.sto", "accuracy - -",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
@@ -39,7 +40,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         *(f"{name} {run}" for name in ("resume", "export", "verify") for run in ("none", "s.fa")),
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
-        "logo -o l.svg s.fa", "bench --import none", "bench --import s.fa",
+        "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
+        "bench --import s.fa",
     ),
     ExitCode.CANNOT_WRITE: (
         *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),

@@ -55,6 +55,13 @@ FORMATS = {
     "nexus interleaved": "#NEXUS\nbegin characters;\ndimensions nchar=12;\nformat datatype=protein "
     "interleave=yes gap=. matchchar=~;\n"
     "matrix\n" + blocks("{} {}", ".").replace("second ACD", "second ~~D") + ";\nend;\n",
+    "balibase": '<?xml version="1.0"?>\n<!DOCTYPE macsim SYSTEM "http://nowhere/macsim.dtd">\n<macsim>\n<alignment>\n'
+    + "".join(
+        f"<sequence>\n<seq-name>{name}</seq-name>\n<seq-info><length>12</length></seq-info>\n<seq-data>{row[:7]}\n"
+        f"{row[7:]}</seq-data></sequence>\n"
+        for name, row in ROWS.items()
+    )
+    + "</alignment>\n</macsim>\n",
 }  # fmt: skip
 
 
@@ -82,6 +89,11 @@ REFUSED = {
     "phylip: huge counts": ("999999999999 999999999999\na A\n", 1, "rows"),
     "msf: no names": ("x MSF: 4 Check: 1 ..\n//\na ACGT\n", 3, "Name:"),
     "msf: no rows": ("x MSF: 4 Check: 1 ..\n Name: a Check: 1\n", None, "//"),
+    "balibase: no name": ("<macsim>\n<seq-data>AC</seq-data></macsim>\n", 2, "no name"),
+    "balibase: cut off": (FORMATS["balibase"][:-20], 20, "no sound XML"),
+    "balibase: entities": ('<!DOCTYPE macsim [\n<!ENTITY a "bb">]>\n<macsim/>\n', None, "entities of its own"),
+    "balibase: no rows": ("<macsim>\n<alignment/>\n</macsim>\n", None, "no sequence"),
+    "balibase: unequal": (FORMATS["balibase"].replace("IKLM", "IKL", 1), 14, "differ in length"),
     "msf: unequal": (FORMATS["msf"].replace("IKLM", "IKL", 1), 17, "differ in length"),
     "nexus: no matrix": ("#NEXUS\nbegin taxa;\ntaxlabels a b;\nend;\n", None, "no matrix"),
     "nexus: traits": ("#NEXUS\nformat datatype=standard;\nmatrix\na 01\n;\n", 3, "standard"),

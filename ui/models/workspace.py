@@ -16,7 +16,7 @@ from clalign.values.devices import REFERENCE, Device
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
 
-ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus")
+ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus", "balibase")
 """Formats of alignments, also where no row has a gap."""
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."

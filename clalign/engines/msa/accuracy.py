@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.databases.sequence_rows import SequenceRow, read_alignment
+from clalign.databases.sequence_rows import SequenceRow, core_blocks, read_alignment
 from clalign.errors import InputError, quoted
 from clalign.values.multiple_alignments import MultipleAlignment
+
+PRESENCES = 1 << 24
+"""Characters of columns that are compared at a time."""
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,11 @@ class AlignmentAccuracy:
         Residues, counted once for each other sequence.
     common_columns, reference_columns : int
         Columns of at least two residues of the reference, and those of them that are whole in the test.
+
+    Notes
+    -----
+    Over core blocks only those pairs of the reference count, and of the test those with at least one residue of a core
+    block; of the residues, those of core blocks.
     """
 
     common_pairs: int
@@ -62,46 +72,68 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-def alignment_accuracy(test: MultipleAlignment, reference: MultipleAlignment) -> AlignmentAccuracy:
-    """Compare an alignment with a reference of the same sequences in the same order."""
-    common = reference_pairs = test_pairs = gaps = characters = 0
-    n, tested, expected = len(reference), test.positions(), reference.positions()
-    found = [_partners(tested, i) for i in range(n)]
-    wanted = [_partners(expected, i) for i in range(n)]
-    for i in range(n):
-        for j in range(n):
-            if i == j:
-                continue
-            a, b = found[i][j], wanted[i][j]
-            gaps += int(((a < 0) & (b < 0)).sum())
-            characters += len(a)
-            if i < j:
-                common += int(((a == b) & (a >= 0)).sum())
-                test_pairs += int((a >= 0).sum())
-                reference_pairs += int((b >= 0).sum())
-    whole = _columns(tested)
-    columns = _columns(expected)
-    return AlignmentAccuracy(common, reference_pairs, test_pairs, gaps, characters, len(whole & columns), len(columns))
+def alignment_accuracy(
+    test: MultipleAlignment, reference: MultipleAlignment, core: Mask | None = None
+) -> AlignmentAccuracy:
+    """Compare an alignment with a reference of the same sequences in the same order.
+
+    Parameters
+    ----------
+    test, reference : MultipleAlignment
+    core : bool[n_columns], optional
+        The columns of the reference that count; by default all.
+    """
+    core = np.ones(reference.n_columns, bool) if core is None else core
+    wanted, sizes = _presence(reference), np.bincount(reference.columns, minlength=reference.n_columns)
+    found, test_sizes = _presence(test), np.bincount(test.columns, minlength=test.n_columns)
+    is_core = core[reference.columns]
+    others = np.bincount(test.columns[~is_core], minlength=test.n_columns)
+    together = reference.columns[is_core].astype(np.int64) * max(1, test.n_columns) + test.columns[is_core]
+    both, n_both = np.unique(together, return_counts=True)
+    of_reference, of_test = np.divmod(both, max(1, test.n_columns))
+    gaps, step = 0, max(1, PRESENCES // max(1, len(reference)))
+    for first in range(0, len(n_both), step):
+        some = slice(first, first + step)
+        n_absent = (~(wanted[of_reference[some]] | found[of_test[some]])).sum(axis=1)
+        gaps += int((n_absent * n_both[some]).sum())
+    is_whole = (n_both == sizes[of_reference]) & (n_both == test_sizes[of_test]) & (n_both > 1)
+    return AlignmentAccuracy(
+        common_pairs=_pairs(n_both),
+        reference_pairs=_pairs(sizes[core]),
+        test_pairs=_pairs(test_sizes) - _pairs(others),
+        common_gaps=gaps,
+        n_characters=int(is_core.sum()) * (len(reference) - 1),
+        common_columns=int(is_whole.sum()),
+        reference_columns=int((sizes[core] > 1).sum()),
+    )
 
 
-def _partners(positions: npt.NDArray[np.int32], i: int) -> npt.NDArray[np.int32]:
-    """Return the residue of each sequence beside each one of sequence i, -1 where there is none (int32[N, length])."""
-    return positions[:, positions[i] >= 0]
+def _presence(alignment: MultipleAlignment) -> Mask:
+    """Return which sequences have a residue in each column (bool[n_columns, N])."""
+    present = np.zeros((alignment.n_columns, len(alignment)), bool)
+    present[alignment.columns, np.repeat(np.arange(len(alignment)), np.diff(alignment.offsets))] = True
+    return present
 
 
-def _columns(positions: npt.NDArray[np.int32]) -> set[bytes]:
-    """Return the columns of at least two residues."""
-    several = (positions >= 0).sum(axis=0) > 1
-    return {column.tobytes() for column in np.ascontiguousarray(positions.T[several])}
+def _pairs(sizes: npt.NDArray[np.int64]) -> int:
+    """Return how many pairs there are among so many residues each."""
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
-def compare_files(test: str, reference: str) -> AlignmentAccuracy:
+def compare_files(test: str, reference: str, is_core: bool = False) -> AlignmentAccuracy:
     """Compare an alignment in a file with a reference in another one, over the sequences of the reference.
+
+    Parameters
+    ----------
+    test, reference : str
+        Alignments of any format; the order of their sequences does not matter, and the test may have more of them.
+    is_core : bool
+        Count core blocks alone: columns that a reference of BAliBASE (XML) marks, or whose residues are in upper case.
 
     Raises
     ------
     InputError
-        If a sequence of the reference is missing in the test, or differs there.
+        If a sequence of the reference is missing in the test, or differs there, or no core blocks are marked.
     """
     rows = {row.name: row for row in read_alignment(test)}
     wanted = read_alignment(reference)
@@ -111,7 +143,8 @@ def compare_files(test: str, reference: str) -> AlignmentAccuracy:
         if rows[row.name].residues.upper() != row.residues.upper():
             reason = f"the residues of {quoted(row.name)} differ from those in {reference}."
             raise InputError(test, reason, "Compare alignments of the same sequences.")
-    return alignment_accuracy(_alignment([rows[row.name] for row in wanted]), _alignment(wanted))
+    core = core_blocks(reference, wanted) if is_core else None
+    return alignment_accuracy(_alignment([rows[row.name] for row in wanted]), _alignment(wanted), core)
 
 
 def _alignment(rows: Sequence[SequenceRow]) -> MultipleAlignment:

@@ -35,7 +35,7 @@ def no_calibration(app: AppContext) -> str:
 def no_alignment(app: AppContext) -> str:
     """Return why no profile can be built."""
     chosen = app.workspace.sequences
-    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS"
+    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
     return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."
 
 

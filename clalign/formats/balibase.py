@@ -1,0 +1,82 @@
+"""BAliBASE references (MACSIM XML): the rows of an alignment, and which of its columns are core blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+from xml.parsers import expat
+
+from clalign.formats.aligned import AlignedRows
+from clalign.formats.blocks import Reading
+from clalign.sizes import size_text
+
+NAME, LETTERS = "seq-name", "seq-data"
+SCORE_NAME, SCORES = "colsco-name", "colsco-data"
+
+MOST_TEXT = 64 << 20
+"""Letters that one element may have, as one line of other formats may."""
+
+CORE_SCORE = "coreblock"
+"""The name of the scores of columns that mark core blocks with 1."""
+
+
+def balibase_rows(reading: Reading) -> AlignedRows:
+    """Return the rows of a reference.
+
+    Raises
+    ------
+    InputError
+        If it is no XML, or a row has no name.
+    """
+    rows, name = AlignedRows(reading), ""
+    for element, line, text in _elements(reading, NAME, LETTERS):
+        if element == NAME:
+            name = text.strip()
+        elif not name:
+            raise reading.text.error("a row has no name.", line=line)
+        else:
+            rows.add(name, line, text.encode())
+    return rows
+
+
+def core_columns(reading: Reading) -> list[bool] | None:
+    """Return which columns of a reference are core blocks; None if it does not say so."""
+    name, core = "", None
+    for element, _, text in _elements(reading, SCORE_NAME, SCORES):
+        if element == SCORE_NAME:
+            name = text.strip()
+        elif name == CORE_SCORE:
+            core = [word == "1" for word in text.split()]
+    return core
+
+
+def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the name of each element that is wanted, the line where it ends, and its text."""
+    parser = expat.ParserCreate()
+    parts: list[str] = []
+    found: list[tuple[str, int, str]] = []
+
+    def begin(name: str, _: object) -> None:
+        parts.clear()
+        parser.CharacterDataHandler = parts.append if name in wanted else None
+
+    def end(name: str) -> None:
+        if name in wanted:
+            found.append((name, parser.CurrentLineNumber, "".join(parts)))
+        parser.CharacterDataHandler = None
+
+    def refuse(*_: object) -> NoReturn:
+        raise reading.text.error("this XML declares entities of its own, which are not read.")
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = begin, end, refuse
+    try:
+        for chunk in reading.text.chunks():
+            parser.Parse(chunk)
+            yield from found
+            found.clear()
+            if sum(map(len, parts)) > MOST_TEXT:
+                raise reading.text.error(f"the text of an element takes more than {size_text(MOST_TEXT)}.")
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        reason = f"this is no sound XML ({expat.ErrorString(error.code)})."
+        raise reading.text.error(reason, line=error.lineno) from None
