@@ -14,9 +14,7 @@ PARTIAL = '{"partial": true}'
 """Ends the lines of a search that has not searched everything."""
 
 
-def json_line(
-    card: Card, hit: Hit, domains: Sequence[tuple[int, bool, Domain]], is_significant: bool, note: str = ""
-) -> str:
+def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_significant: bool, note: str = "") -> str:
     """Return the line of a hit.
 
     Parameters
@@ -24,8 +22,8 @@ def json_line(
     card : dict
         The profile's.
     hit : Hit
-    domains : sequence of (int, bool, Domain)
-        Number, whether it is significant, and the domain.
+    domains : sequence of (int, Domain)
+        With their numbers.
     is_significant : bool
     note : str
         What the user has written beside the hit; left out if there is none.
@@ -74,7 +72,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _domain(card: Card, number: int, is_significant: bool, domain: Domain) -> dict[str, Any]:
+def _domain(card: Card, number: int, domain: Domain) -> dict[str, Any]:
     envelope = envelope_of(card, domain)
     return {
         "number": number,
@@ -82,7 +80,7 @@ def _domain(card: Card, number: int, is_significant: bool, domain: Domain) -> di
         "bias": domain.bias,
         "c_evalue": _finite(domain.conditional_evalue),
         "i_evalue": _finite(domain.evalue),
-        "significant": is_significant,
+        "significant": domain.is_included,
         "hmm_from": domain.profile_range[0] + 1,
         "hmm_to": domain.profile_range[1],
         "ali_from": domain.target_range[0] + 1,

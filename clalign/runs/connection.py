@@ -21,6 +21,7 @@ from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, Ru
 from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.kinds import KINDS, Check, checks_of, sql_of
+from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES
 
 CHECKPOINT_PAGES = 8192
@@ -70,6 +71,13 @@ class RunConnection(sqlite3.Connection):
             if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or not older.looks_new(self):
                 raise
             return super().execute(*question)
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
+        found = self.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            return default
+        return parsed(found[0], f"its {name}", self.path, self.declared.facts.get(name) or FACTS.get(name, object))
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
         """Write whole rows into a table."""

@@ -72,9 +72,12 @@ class Judge(Protocol):
         """What conditional E-values count; None for the targets that are reported."""
 
     def judgment(
-        self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool
-    ) -> tuple[float, bool, bool]:
-        """Return conditional E-value, whether a part is reported, and whether it is significant."""
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+    ) -> tuple[float | None, bool, bool]:
+        """Return conditional E-value, whether a part is reported, and whether it is significant.
+
+        The last arguments are how many targets are reported, and whether the hit is significant.
+        """
 
 
 def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
@@ -101,7 +104,8 @@ class Declaration:
     order : callable
         Returns of a card and a hit what hits stand in falling order of, and what equal ones stand in rising order of.
     judge : callable
-        Returns of a card the `Judge` of the parts of its hits; None where they are judged when they are found.
+        Returns of a card and the spec of the run, as plain data, the `Judge` of the parts of its hits; None where all
+        of them are significant.
     unsound : callable
         Returns in words what a hit cannot have or lack, given the card of its query; None if there is nothing.
     values : mapping of str to str
@@ -114,7 +118,7 @@ class Declaration:
     cards: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
-    judge: Callable[[Card], Judge | None] = lambda card: None
+    judge: Callable[[Card, dict[str, Any]], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
     values: Mapping[str, str] = field(default_factory=dict)
 

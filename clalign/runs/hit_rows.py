@@ -66,8 +66,12 @@ class HitRows:
             card = self.card(number)
             if len(self._queries) >= MOST_CARDS:
                 self._queries.clear()
-            self._queries[number] = _Query(card, self._connection.declared.judge(card))
+            self._queries[number] = _Query(card, self._connection.declared.judge(card, self._spec()))
         return self._queries[number]
+
+    def _spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = self._connection.fact("spec") or {}
+        return spec
 
     def add(self, query: int, hits: Sequence[Hit]) -> None:
         """Write the hits of a query; the caller has opened a transaction."""
@@ -161,8 +165,7 @@ class HitRows:
         """Forget what was counted if the file has changed since."""
         stamp = self._connection.execute("PRAGMA data_version").fetchone()[0], self._connection.total_changes
         if self._stamp != stamp:
-            direction = self._connection.execute("SELECT value FROM facts WHERE name = 'direction'").fetchone()
-            self._is_scan = direction is not None and direction[0] == '"scan"'
+            self._is_scan = self._connection.fact("direction") == "scan"
             self._stamp, self._counts = stamp, {}
 
     def _counted(self, query: int, row: int) -> int:
@@ -252,7 +255,7 @@ def _domain(
     }  # fmt: skip
     _read(own, row[_N_PART:], fields)
     if judge is not None:
-        judged = judge.judgment(score, log_pvalue, n_reported, is_included)
+        judged = judge.judgment(score, _known(evalue), log_pvalue, n_reported, is_included)
         fields["conditional_evalue"], fields["is_reported"], fields["is_included"] = judged
     return Domain(
         number, score, bias, _known(evalue), (places[0], places[1]), (places[2], places[3]), raw=raw, states=states,

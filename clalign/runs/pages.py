@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
 from clalign.runs.older import show_first_note
+from clalign.runs.queries import significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER
 from clalign.values.hits import Hit
@@ -144,14 +146,10 @@ class HitPages:
             [value for _, given in where for value in given],
         )
         self._connection.commit()
-        self.n_rows = self._count("SELECT count(*) FROM shown")
-        of_one = (" WHERE query = ?", (query.profile,)) if is_of_one else ("", ())
-        self.n_all = self._count(f"SELECT count(*) FROM hits{of_one[0]}", of_one[1])
+        self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
+        self.n_all = _count(self._connection, [("query = ?", [query.profile])] if is_of_one else [])
         self.keep = keep
         self.kept = self.place_of(keep) if keep is not None else None
-
-    def _count(self, question: str, values: tuple[int, ...] = ()) -> int:
-        return int(self._connection.execute(question, values).fetchone()[0])
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, from 0, or None if it is not shown."""
@@ -182,8 +180,19 @@ class HitPages:
         self._connection.close()
 
 
-def count_hits(path: Path, limits: list[list[tuple[int, float]]], score: str = "score") -> list[int]:
-    """Return for each list of queries and least scores how many hits there are; `score` is the column compared."""
-    question = f"SELECT count(*) FROM hits WHERE query = ? AND {VALUES[score]} >= ?"
-    with open_run(path) as run:
-        return [sum(run.connection.execute(question, limit).fetchone()[0] for limit in wanted) for wanted in limits]
+def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, int]:
+    """Return how many hits have the least score of a question, and how many are significant, whatever its conditions.
+
+    See `clalign.runs.queries.is_significant`.
+    """
+    number = None if query.profile == ALL_QUERIES else query.profile
+    of_one = [("query = ?", [number])] if number is not None else []
+    least = [(f"{VALUES[query.score]} >= ?", [query.least_score])] if query.least_score is not None else []
+    with open_run(query.path) as run:
+        n_shown = _count(run.connection, [*of_one, *least])
+        return n_shown, _count(run.connection, [*of_one, significant_sql(significant_from, number)])
+
+
+def _count(connection: RunConnection, conditions: Sequence[tuple[str, Sequence[Any]]]) -> int:
+    question = f"SELECT count(*) FROM hits WHERE {' AND '.join(one for one, _ in conditions) or 1}"
+    return int(connection.execute(question, [value for _, given in conditions for value in given]).fetchone()[0])

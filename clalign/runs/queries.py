@@ -14,6 +14,7 @@ import numpy.typing as npt
 from clalign.runs.connection import RunConnection
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
+from clalign.values.hits import Hit
 
 _NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
 
@@ -25,6 +26,24 @@ class HitKey(NamedTuple):
 
     id: int
     query: int
+
+
+def is_significant(hit: Hit, least: float | None = None) -> bool:
+    """Tell whether a hit is significant: the search called it so; or it has the `least` score, where a user set one."""
+    return hit.is_included if least is None else hit.score >= least
+
+
+def significant_sql(least: float | None = None, number: int | None = None) -> tuple[str, list[float]]:
+    """Return the condition of `is_significant` in SQL, and its values.
+
+    Among the hits of one query, whose `number` is given, those that are significant are the best, so that an index
+    tells how many they are.
+    """
+    if least is not None:
+        return "score >= ?", [least]
+    if number is None:
+        return "included", []
+    return "sort_key >= (SELECT sort_key FROM hits WHERE query = ? AND included ORDER BY sort_key LIMIT 1)", [number]
 
 
 class HitQueries:

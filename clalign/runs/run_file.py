@@ -29,7 +29,7 @@ from clalign.runs.connection import RunConnection, connect, open_checked, unread
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows, written
 from clalign.runs.ownership import owned, taken
-from clalign.runs.plain_data import BEST, DETAILS, FACTS, made_from, parsed, parsed_card
+from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.values.hits import Hit
 
@@ -56,7 +56,6 @@ class RunFile:
         self.path = path
         self.connection = connection
         self.is_temporary = False
-        self._shapes = {**FACTS, **connection.declared.facts}
         self._hits = HitRows(connection)
 
     def __enter__(self) -> RunFile:
@@ -89,10 +88,7 @@ class RunFile:
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
-        found = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        if found is None:
-            return default
-        return parsed(found[0], f"its {name}", self.path, self._shapes.get(name, object))
+        return self.connection.fact(name, default)
 
     def spec(self, kind: type[Kind]) -> Kind:
         """Return what was asked for, as the spec of an engine.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clalign.runs import pages
-from clalign.runs.pages import HitPages, HitQuery, count_hits
-from clalign.runs.run_file import create_run
+from clalign.runs.pages import ALL_QUERIES, HitPages, HitQuery, count_hits
+from clalign.runs.queries import is_significant
+from clalign.runs.run_file import create_run, open_run
+from clalign.values.hits import Hit
 
 
 @pytest.fixture
@@ -26,25 +29,68 @@ def plan_of(path: Path, question: str) -> list[str]:
     return found
 
 
+def watched(monkeypatch: pytest.MonkeyPatch, name: str) -> list[str]:
+    """Return a list that what is asked will stand in, by those who open a run in this way."""
+    asked: list[str] = []
+    opened: Any = getattr(pages, name)
+
+    def watching(path: Path) -> Any:
+        run = opened(path)
+        getattr(run, "connection", run).set_trace_callback(asked.append)
+        return run
+
+    monkeypatch.setattr(pages, name, watching)
+    return asked
+
+
 @pytest.mark.parametrize("least", [None, 20.0])
 def test_the_original_order_is_that_of_an_index(
     path: Path, monkeypatch: pytest.MonkeyPatch, least: float | None
 ) -> None:
-    asked: list[str] = []
-    opened = pages.open_connection
-
-    def watched(path: Path) -> sqlite3.Connection:
-        connection = opened(path)
-        connection.set_trace_callback(asked.append)
-        return connection
-
-    monkeypatch.setattr(pages, "open_connection", watched)
+    asked = watched(monkeypatch, "open_connection")
     HitPages(HitQuery(path, 0, least_score=least)).close()
     (question,) = (text for text in asked if text.startswith("INSERT INTO shown"))
     assert plan_of(path, question) == ["SEARCH hits USING COVERING INDEX hits_by_rank (query=?)"]
 
 
-def test_hits_are_counted_with_an_index(path: Path) -> None:
-    question = "SELECT count(*) FROM hits WHERE query = 0 AND score >= 1"
-    assert plan_of(path, question) == ["SEARCH hits USING COVERING INDEX hits_by_rank (query=?)"]
-    assert count_hits(path, [[(0, 1.0)], []]) == [0, 0]
+def test_hits_are_counted_with_an_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = watched(monkeypatch, "open_run")
+    assert count_hits(HitQuery(path, 0, least_score=1.0), 2.0) == (0, 0)
+    assert count_hits(HitQuery(path, 0), None) == (0, 0)
+    by_rank = "SEARCH hits USING COVERING INDEX hits_by_rank (query=?"
+    by_score, by_other_score, all_of_one, significant = (plan_of(path, text) for text in asked if "count(*)" in text)
+    assert by_score == by_other_score == [f"{by_rank})"]
+    assert all_of_one[0].startswith("SEARCH hits USING COVERING INDEX")
+    assert significant[0] == f"{by_rank} AND sort_key>?)"
+    assert significant[1:] == ["SCALAR SUBQUERY 1", "SEARCH hits USING INDEX hits_by_rank (query=?)"], "no sorting"
+
+
+def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None:
+    """By rule and by count, whether one query is asked for or all are."""
+    hits = [
+        Hit(row, row, f"s{row}", "", "", 30, float(score), 0.0, 1.0, score, (), 0, is_included=score > 4)
+        for row, score in enumerate((9, 7, 5, 4, 4, 2))
+    ]
+    card = {
+        "origin": "hmmer2",
+        "name": "q",
+        "accession": "",
+        "description": "",
+        "length": 1,
+        "alphabet": "amino",
+        "consensus": "A",
+        "reference": None,
+        "structure": None,
+        "facts": {},
+        "cutoffs": {},
+        "calibration": None,
+    }
+    with open_run(path, writable=True) as run:
+        run.set_profiles([card])
+        run.set_hits(0, hits)
+        stored = list(run.hits())
+    for least, expected in ((None, 3), (4.0, 5), (8.0, 1), (10.0, 0)):
+        assert sum(is_significant(hit, least) for hit in stored) == expected
+        for query in (0, ALL_QUERIES):
+            assert count_hits(HitQuery(path, query, least_score=3.0), least) == (5, expected)
+    assert count_hits(HitQuery(path, 1), None) == (0, 0)

@@ -16,6 +16,7 @@ from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import unreadable
 from clalign.runs.pages import HitQuery
+from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
@@ -60,7 +61,7 @@ class HitsModel(QAbstractTableModel):
         self.query = HitQuery(path, 0, score=table.score, by_query=table.query_first)
         self.names: list[str] = []
         self.lengths: list[int] = []
-        self.include_scores: list[float] = []
+        self.significant_from: float | None = None
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
         self.problem = ""
@@ -97,16 +98,15 @@ class HitsModel(QAbstractTableModel):
         return self.query.profile == ALL_PROFILES and self.query.sort is None
 
     def set_profile(self, profile: int, cards: list[dict[str, Any]]) -> None:
-        """Show the hits of another profile, or of all; thresholds are those of the cards again."""
+        """Show the hits of another profile, or of all; what the search called significant is so again."""
         self.names = [str(card["name"]) for card in cards]
         self.lengths = [int(card["length"]) for card in cards]
-        least = [card.get("include_score") for card in cards]
-        self.include_scores = [float("-inf") if score is None else float(score) for score in least]
-        self._ask(replace(self.query, profile=profile))
+        self.significant_from = None
+        self._ask(replace(self.query, profile=profile, least_score=None))
 
-    def set_include_score(self, score: float) -> None:
-        """Move the score from which on a hit of the profile in view is called significant."""
-        self.include_scores[self.query.profile] = score
+    def set_significant_from(self, score: float | None) -> None:
+        """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
+        self.significant_from = score
         if self.n_shown:
             self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(self.table.columns) - 1))
 
@@ -231,8 +231,8 @@ class HitsModel(QAbstractTableModel):
         return self._pages.ids() if self._pages else []
 
     def is_significant(self, row: HitRow) -> bool:
-        """Return whether a hit passes the inclusion threshold."""
-        return row.score >= self.include_scores[row.profile]
+        """Return whether a hit is significant."""
+        return is_significant(row, self.significant_from)
 
     def status(self, row: HitRow) -> str:
         """Return the word for what a hit passes."""

@@ -267,7 +267,6 @@ class RunView(QObject):
         self.thresholds = self._own_thresholds()
         self.choose(None)
         self.hits.keep(None)
-        self.hits.set_least_score(None)
         self.hits.set_profile(profile, self.cards)
         self._ask_histogram()
         self.facts_changed.emit()
@@ -281,12 +280,10 @@ class RunView(QObject):
         """
         if self.shows_all:
             return
-        kept = self._own_thresholds()["report"]
-        self.thresholds[name] = max(score, kept)
-        if name == "significant":
-            self.hits.set_include_score(self.thresholds[name])
-        else:
-            self.hits.set_least_score(None if self.thresholds[name] <= kept else self.thresholds[name])
+        own = self._own_thresholds()
+        self.thresholds[name] = max(score, own["report"])
+        moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
+        (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
         self._ask_counts()
         self.thresholds_changed.emit()
 
@@ -333,19 +330,10 @@ class RunView(QObject):
             self.histogram_changed.emit()
 
     def _ask_counts(self) -> None:
-        path, limits, score = self.path, self._limits(), self.table.score
-        self._reader.ask((id(self), "counts"), lambda: count_hits(path, limits, score), self._take_counts)
+        query, significant_from = self.hits.query, self.hits.significant_from
+        self._reader.ask((id(self), "counts"), lambda: count_hits(query, significant_from), self._take_counts)
 
-    def _limits(self) -> list[list[tuple[int, float]]]:
-        """Return for both thresholds the queries in view and their least scores."""
-        if not self.shows_all:
-            return [[(self.profile, self.thresholds[name])] for name in ("report", "significant")]
-        return [
-            [(number, finite(card.get(name))) for number, card in enumerate(self.cards)]
-            for name in ("report_score", "include_score")
-        ]
-
-    def _take_counts(self, answer: list[int] | Exception) -> None:
+    def _take_counts(self, answer: tuple[int, int] | Exception) -> None:
         if not isinstance(answer, Exception):
             self.counts = {"report": answer[0], "significant": answer[1]}
             self.counts_changed.emit()

@@ -1,7 +1,8 @@
-"""Thresholds for the domains of HMMER3 hits, which depend on how many targets are reported in the end."""
+"""Thresholds for domains; those of HMMER3 hits depend on how many targets are reported in the end."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -42,7 +43,7 @@ class DomainLimits:
         return cls(**{field.name: data.get(field.name) for field in fields(cls)}) if data else None
 
     def judgment(
-        self, score: float, log_pvalue: float | None, n_reported: int, is_included: bool
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
     ) -> tuple[float, bool, bool]:
         """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
         evalue = hmmer3_evalue(log_pvalue or 0.0, n_reported if self.n_targets is None else self.n_targets)
@@ -50,3 +51,31 @@ class DomainLimits:
         certain = self.inclusion_score
         included = evalue <= self.inclusion_evalue if certain is None else score >= certain
         return evalue, reported, included and is_included
+
+
+@dataclass(frozen=True, slots=True)
+class Hmmer2DomainLimits:
+    """What makes a domain of a HMMER2 profile significant: a score at least, or else an E-value at most."""
+
+    score: float | None
+    evalue: float
+    n_targets: float = 0.0
+
+    def judgment(
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+    ) -> tuple[None, bool, bool]:
+        """Return that it has no conditional E-value and is reported, and whether it is significant."""
+        return None, True, self.includes(score, evalue)
+
+    def includes(self, score: float, evalue: float) -> bool:
+        """Return whether a domain is significant."""
+        return evalue <= self.evalue if self.score is None else score >= self.score
+
+
+def domain_limits(card: dict[str, Any], spec: dict[str, Any]) -> DomainLimits | Hmmer2DomainLimits | None:
+    """Return what the domains of a profile are judged by; None if they were judged when they were found."""
+    if card.get("origin") != "hmmer2":
+        return DomainLimits.from_card(card)
+    cutoffs, evalue = card["cutoffs"].get(spec.get("cutoff")), spec.get("inclusion_domain_evalue")
+    score = cutoffs[-1] if cutoffs else spec.get("inclusion_domain_score")
+    return Hmmer2DomainLimits(score, math.inf if evalue is None else evalue)

@@ -16,7 +16,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
 from clalign.formats.tables import Card, swapped
 from clalign.jobs import JobContext
-from clalign.runs.queries import HitKey
+from clalign.runs.queries import HitKey, is_significant
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
@@ -120,7 +120,7 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
 def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
     """Yield number of the profile and hit, best first."""
     for key, hit in zip(query.keys, source.stored(query.keys, query.number), strict=True):
-        if not source.choice.significant or is_significant(source, key.query, hit):
+        if not source.choice.significant or is_significant(hit):
             yield key.query, hit
 
 
@@ -138,50 +138,20 @@ def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, i
     is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
     domains = hit.reported_domains
     for i, domain in enumerate(domains, 1):
-        if not source.choice.significant or is_significant_domain(source, number, domain):
+        if not source.choice.significant or domain.is_included:
             yield ((i, len(domains)) if is_hmmer3 else (domain.number, hit.n_domains)), domain
-
-
-def is_significant(source: Source, number: int, hit: Hit) -> bool:
-    """Tell whether a hit is beyond the inclusion threshold."""
-    card, spec = source.cards[number], source.spec
-    if card["origin"] == "hmmer3":
-        return hit.is_included
-    return _beyond(spec, card, 0, hit.score, hit.evalue, spec.inclusion_score, spec.inclusion_evalue)
-
-
-def is_significant_domain(source: Source, number: int, domain: Domain) -> bool:
-    """Tell whether a domain of a significant hit is beyond the inclusion threshold, too."""
-    card, spec = source.cards[number], source.spec
-    if card["origin"] == "hmmer3":
-        return domain.is_included
-    limits = spec.inclusion_domain_score, spec.inclusion_domain_evalue
-    return _beyond(spec, card, 1, domain.score, domain.evalue, *limits)
-
-
-def _beyond(
-    spec: SearchSpec, card: Card, place: int, score: float, evalue: float, least: float | None, most: float
-) -> bool:
-    cutoffs = card["cutoffs"].get(spec.cutoff) if spec.cutoff != "none" else None
-    if cutoffs:
-        return bool(score >= cutoffs[place])
-    return score >= least if least is not None else evalue <= most
 
 
 def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
     """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
     if source.choice.significant:
-        return (domain for domain in hit.domains if is_significant_domain(source, number, domain))
+        return (domain for domain in hit.domains if domain.is_included)
     return iter(hit.reported_domains)
 
 
 def n_significant_domains(source: Source, query: Query) -> int:
     """Return how many domains of the significant hits of a query are significant."""
-    return sum(
-        is_significant(source, number, hit) and is_significant_domain(source, number, domain)
-        for number, hit in hits(source, query)
-        for domain in hit.domains
-    )
+    return sum(is_significant(hit) and domain.is_included for _, hit in hits(source, query) for domain in hit.domains)
 
 
 def all_widths(source: Source) -> tuple[Widths, Widths]:

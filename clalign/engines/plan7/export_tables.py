@@ -10,8 +10,6 @@ from clalign.engines.plan7 import hmmer3_tables
 from clalign.engines.plan7.export_source import (
     Source,
     hits,
-    is_significant,
-    is_significant_domain,
     places,
     queries,
     sides,
@@ -19,6 +17,7 @@ from clalign.engines.plan7.export_source import (
 )
 from clalign.formats import json_lines
 from clalign.formats.table_columns import TableRow
+from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit
 
 
@@ -34,7 +33,7 @@ def _hit_rows(source: Source) -> Iterator[TableRow]:
             domains, note = hit.reported_domains, source.notes.get((number, hit.row), "")
             yield TableRow(
                 *sides(source, number, hit), domains, None, len(domains) if is_hmmer3 else hit.n_domains,
-                source.is_scan, is_significant(source, number, hit), note,
+                source.is_scan, is_significant(hit), note,
             )  # fmt: skip
 
 
@@ -46,9 +45,9 @@ def write_domtsv(source: Source, stream: TextIO) -> int:
 def _domain_rows(source: Source) -> Iterator[TableRow]:
     for query in queries(source):
         for number, hit in hits(source, query):
-            both, is_included = sides(source, number, hit), is_significant(source, number, hit)
+            both, is_included = sides(source, number, hit), is_significant(hit)
             for place, domain in places(source, number, hit):
-                significant = is_included and is_significant_domain(source, number, domain)
+                significant = is_included and domain.is_included
                 yield TableRow(*both, (domain,), *place, source.is_scan, significant)
 
 
@@ -60,10 +59,7 @@ def write_tblout(source: Source, stream: TextIO) -> int:
         if i == 0:
             write_lines(stream, hmmer3_tables.tblout_header(*both))
         for number, hit in hits(source, query):
-            n = sum(
-                is_significant(source, number, hit) and is_significant_domain(source, number, domain)
-                for domain in hit.domains
-            )
+            n = sum(domain.is_included for domain in hit.domains) * is_significant(hit)
             row = hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
             count += write_lines(stream, [row])
     write_lines(stream, hmmer3_tables.footer(source.origin))
@@ -126,12 +122,9 @@ def write_jsonl(source: Source, stream: TextIO) -> int:
     count = 0
     for query in queries(source):
         for number, hit in hits(source, query):
-            domains = [
-                (place[0], is_significant_domain(source, number, domain), domain)
-                for place, domain in places(source, number, hit)
-            ]
+            domains = [(place[0], domain) for place, domain in places(source, number, hit)]
             note = source.notes.get((number, hit.row), "")
-            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(source, number, hit), note)
+            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(hit), note)
             count += write_lines(stream, [line])
     write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
     return count

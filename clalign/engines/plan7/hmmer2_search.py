@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
+from clalign.engines.plan7.domain_limits import Hmmer2DomainLimits
 from clalign.engines.plan7.hmmer2_domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
@@ -44,7 +45,8 @@ TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 class Thresholds:
     """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
 
-    `n_targets` and `n_domain_targets` are the numbers of targets that E-values count with.
+    `domains` tells which domains are significant; `n_targets` and `n_domain_targets` are the numbers of targets that
+    E-values count with.
     """
 
     evalue: float
@@ -53,6 +55,7 @@ class Thresholds:
     domain_score: float
     inclusion_evalue: float
     inclusion_score: float | None
+    domains: Hmmer2DomainLimits
     n_targets: float
     n_domain_targets: float
     calibration: Calibration | None
@@ -99,6 +102,7 @@ def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Thresholds:
     domain_evalue = NO_LIMIT if spec.domain_evalue is None else spec.domain_evalue
     domain_score = -NO_LIMIT if spec.domain_score is None else spec.domain_score
     inclusion_evalue, inclusion_score = spec.inclusion_evalue, spec.inclusion_score
+    inclusion_domain_score = spec.inclusion_domain_score
     if spec.cutoff != "none":
         words = {"ga": "gathering", "tc": "trusted", "nc": "noise"}[spec.cutoff]
         pair = getattr(hmm.cutoffs, words)
@@ -107,14 +111,13 @@ def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Thresholds:
                 f"The profile {hmm.name} has no {words} cutoff ({spec.cutoff.upper()}).",
                 "Leave out --cut_" + spec.cutoff + ", or use -T and --domT.",
             )
-        score, domain_score = pair
+        score, domain_score = inclusion_score, inclusion_domain_score = pair
         evalue = domain_evalue = NO_LIMIT
-        inclusion_score = score
     size = spec.n_targets if spec.n_targets is not None else n_targets
     domain_size = spec.n_domain_targets if spec.n_domain_targets is not None else size
     return Thresholds(
         evalue, _single(score), domain_evalue, _single(domain_score), inclusion_evalue, inclusion_score,
-        size, domain_size, hmm.calibration,
+        Hmmer2DomainLimits(inclusion_domain_score, spec.inclusion_domain_evalue), size, domain_size, hmm.calibration,
     )  # fmt: skip
 
 
@@ -312,18 +315,20 @@ class Hmmer2Search:
         return evalue <= limits.inclusion_evalue
 
     def _domain(self, number: int, domain: ScoredDomain, row: int) -> Domain:
-        target_range = domain.path.target_range
+        target_range, score = domain.path.target_range, float(domain.bits)
+        evalue = self._evalue(domain.bits, self.thresholds.n_domain_targets)
         return Domain(
             number=number,
-            score=float(domain.bits),
+            score=score,
             bias=float(bits(domain.correction)),
-            evalue=self._evalue(domain.bits, self.thresholds.n_domain_targets),
+            evalue=evalue,
             profile_range=domain.path.profile_range,
             target_range=target_range,
             envelope=target_range,
             raw=domain.raw,
             states=domain.path.states,
             text=alignment_text(domain.path, self.profile, self.database.residues(row)),
+            is_included=self.thresholds.domains.includes(score, evalue),
         )
 
     def described(self, raw: int, row: int) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from clalign.engines.plan7.domain_limits import DomainLimits
+from clalign.engines.plan7.domain_limits import DomainLimits, domain_limits
 from clalign.runs.batches import BatchResult
 from clalign.runs.declarations import Card, Declaration, EngineTable
-from clalign.runs.plain_data import ANY_CARD, any_number, count, each, finite, positive, size, text, truth
+from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
 
 _ESTIMATES = ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
@@ -91,6 +91,8 @@ _PROFILE = ANY_CARD | {
     "left_out_residues?": count,
 }  # fmt: skip
 
+_INCLUSION = {"inclusion_domain_evalue?": any_number, "inclusion_domain_score?": any_number, "cutoff?": text}
+
 _HMMER3_PROFILE = _PROFILE | {
     "calibration3": {"msv": _GUMBEL, "viterbi": _GUMBEL, "forward": {"tau": finite, "lambda": positive}},
     "filter_limits": {"f1": any_number, "f2": any_number, "f3": any_number, "bias": truth},
@@ -136,9 +138,10 @@ _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit 
 RUNS = Declaration(
     engine="plan7",
     tables=(HITS, DOMAINS, BATCHES),
+    facts={"spec": FACTS["spec"] | _INCLUSION},
     cards={"hmmer2": _PROFILE, "hmmer3": _HMMER3_PROFILE},
     order=order,
-    judge=DomainLimits.from_card,
+    judge=domain_limits,
     unsound=unsound,
     values={
         **{name: name for name in (*_ESTIMATES, *_FILTERS)},

@@ -104,10 +104,6 @@ class PairRunView(RunView):
         path, query = self.path, self.profile
         return lambda: read_pair_histogram(path, query)
 
-    def _limits(self) -> list[list[tuple[int, float]]]:
-        numbers = range(len(self.cards)) if self.shows_all else [self.profile]
-        return [[(number, self.thresholds["report"]) for number in numbers]] * 2
-
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of the threshold."""
         score, data = self.thresholds[name], self.histogram
