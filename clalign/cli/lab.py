@@ -20,6 +20,7 @@ EXAMPLES = (
     "clalign lab ladder viterbi --device gpu --json ladder.json",
     "clalign lab ladder viterbi --variants private-rows,1+2+3+4,work-group --hmm globins.hmm --db proteins.fasta",
     "clalign lab ladder sw --device gpu --pairs 1000 --length 512",
+    "clalign lab ladder pairhmm --device gpu --x 1949 --y 2205",
 )
 
 
@@ -33,7 +34,10 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("laboratory", choices=("ladder",), metavar="ladder", help="the laboratory")
     parser.add_argument(
-        "engine", choices=("viterbi", "sw"), metavar="viterbi|sw", help="Plan7 Viterbi, or Smith-Waterman of many pairs"
+        "engine",
+        choices=("viterbi", "sw", "pairhmm"),
+        metavar="viterbi|sw|pairhmm",
+        help="Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
     )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
@@ -48,9 +52,16 @@ def add_parser(subparsers: Any) -> None:
     viterbi.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic ones")
     viterbi.add_argument("--sequences", type=count, metavar="N", help="how many sequences [as suits the device]")
     viterbi.add_argument("--nodes", type=count, metavar="N", help="length of the random model [270]")
-    pairs = parser.add_argument_group("Smith-Waterman")
-    pairs.add_argument("--pairs", type=count, metavar="N", help="how many pairs [1000]")
-    pairs.add_argument("--length", type=count, metavar="N", help="nucleotides of each sequence [512]")
+    pairs = parser.add_argument_group("Pairs")
+    pairs.add_argument(
+        "--pairs",
+        type=count,
+        metavar="N",
+        help="how many pairs; of the pair HMM, for what does all at once [1000; 849]",
+    )
+    pairs.add_argument("--length", type=count, metavar="N", help="Smith-Waterman: nucleotides of each sequence [512]")
+    pairs.add_argument("--x", type=count, metavar="N", help="pair HMM: residues of the first sequences [1417]")
+    pairs.add_argument("--y", type=count, metavar="N", help="pair HMM: residues of the second sequences [1460]")
     parser.add_argument_group("Output").add_argument(
         "--json", metavar="F", help="write everything as JSON to F; - is standard output, in place of the table"
     )
@@ -91,11 +102,11 @@ def _job(arguments: argparse.Namespace) -> dict[str, Any]:
     from clalign.errors import OptionError
     from clalign.labs.ladder import LADDERS
 
+    ladder = LADDERS[arguments.engine]
     for engine, other in LADDERS.items():
         for name in other.options:
-            if engine != arguments.engine and getattr(arguments, name) is not None:
+            if name not in ladder.options and getattr(arguments, name) is not None:
                 raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
-    ladder = LADDERS[arguments.engine]
     variants = arguments.variants.split(",") if arguments.variants else None
     ladder.part("chosen")(variants)  # a wrong name is told of before a worker starts
     named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}

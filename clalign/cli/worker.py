@@ -323,5 +323,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "bench": _bench,
     "ladder": _ladder,
     "smith_waterman_ladder": _ladder,
+    "pair_hmm_ladder": _ladder,
     "tune": _tune,
 }

@@ -16,14 +16,16 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 import clalign
-from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
+from clalign.labs.measuring import Bench, Entry, Row, not_run
 from clalign.values.devices import Device
 
 RUNS = 5
 
-Row = dict[str, Any]
+NO_PROCESSOR = "It needs one core of a processor, and no driver for processors is installed."
+
 SpecKind = TypeVar("SpecKind", bound="LadderSpec")
 
 
@@ -33,6 +35,30 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """As it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RungOfPairs:
+    """A rung of a ladder of pairs of sequences, of which the first needs one core of a processor.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for.
+    text : str
+        What it is, in words.
+    choices : object or None
+        Those of its stage; None for one core, and for the program's own kernel.
+    """
+
+    name: str
+    text: str
+    choices: Any = None
+
+    @property
+    def on_one_core(self) -> bool:
+        """Whether it runs on one core of a processor, whatever device is measured."""
+        return self.name == "sequential"
 
 
 RungKind = TypeVar("RungKind", bound=Named)
@@ -107,6 +133,35 @@ def measurable_device(words: str) -> Device:
     return device
 
 
+def device_for(rung: RungOfPairs, device: Device) -> Device | None:
+    """Return the device that a rung runs on, or None if there is none."""
+    if not rung.on_one_core or device.kind == "cpu":
+        return device
+    return next((other for other in all_devices() if other.kind == "cpu" and other.is_usable), None)
+
+
+def measured_row(
+    rung: RungOfPairs, device: Device | None, entries: Entry, spec: LadderSpec, context: JobContext,
+    measure: Callable[[Bench], Row],
+) -> Row:  # fmt: skip
+    """Return the row of a rung on its device, with what `measure` finds there; what cannot run says why."""
+    if device is None:
+        found = not_run(NO_PROCESSOR)
+    else:
+        bench = Bench(device, context, entries, spec.runs, spec.reports)
+        try:
+            found = bench.attempt(lambda: measure(bench))
+        finally:
+            bench.close()
+    return {
+        "name": rung.name,
+        "text": rung.text,
+        "choices": rung.choices.changed() if rung.choices else {},
+        "device": device.name if device else None,
+        **found,
+    }
+
+
 def new_document(kind: str, spec: LadderSpec, device: Device, **facts: Any) -> Row:
     """Return a document without rows."""
     return {
@@ -165,7 +220,7 @@ class Ladder:
     job : str
         What its job and its documents are called.
     options : tuple of str
-        Fields of its spec that only it has.
+        Fields of its spec beside those of all.
     at : mapping of str to str
         Where its parts are, as ``module:name``: ``spec`` (a `LadderSpec`), ``run``, ``chosen`` (rungs and experiments
         by their names), ``columns`` of its rows and ``heading`` of a document.
@@ -202,6 +257,17 @@ LADDERS = {
             "chosen": ".smith_waterman_rungs:chosen_rungs",
             "columns": ".ladder_tables:PAIR_COLUMNS",
             "heading": ".ladder_tables:pair_heading",
+        },
+    ),
+    "pairhmm": Ladder(
+        "pair_hmm_ladder",
+        ("x", "y", "pairs"),
+        {
+            "spec": ".pair_hmm_ladder:PairHmmLadderSpec",
+            "run": ".pair_hmm_ladder:run_pair_hmm_ladder",
+            "chosen": ".pair_hmm_rungs:chosen_hmm_rungs",
+            "columns": ".ladder_tables:PAIR_HMM_COLUMNS",
+            "heading": ".ladder_tables:pair_hmm_heading",
         },
     ),
 }

@@ -40,6 +40,11 @@ def percent(value: float | None, form: str = ".0%") -> str:
     return "" if value is None else format(value, form)
 
 
+def each(values: Sequence[float] | None, text: Callable[[float], str]) -> str:
+    """Return some numbers beside each other, or nothing where there are none."""
+    return "" if values is None else " / ".join(text(value) for value in values)
+
+
 def check(row: Row) -> str:
     """Return what came of the comparison with the reference."""
     if row["status"] != "done":
@@ -59,6 +64,15 @@ def published_times(row: Row) -> str:
     named = [f"{name} {seconds(value)}" for name, value in (("kernel", kernel), ("copies", copies)) if value]
     parts = [seconds(total) + (f" ({', '.join(named)})" if named else ""), f"{times(speedup)} times"]
     return "; ".join(parts) if total else ""
+
+
+def published_sweeps(row: Row) -> str:
+    """Return what was published of a rung of the pair HMM: its sweeps, the whole run, and its speed-up."""
+    found = row["published"]
+    if not found:
+        return ""
+    sweeps = each([found[f"{name}_seconds"] for name in ("forward", "backward", "baum_welch")], seconds)
+    return f"{sweeps}; {found['run_minutes']:.1f} min; {times(found['speedup'])} times"
 
 
 RUNG_COLUMNS: tuple[Column, ...] = (
@@ -90,7 +104,25 @@ PAIR_COLUMNS: tuple[Column, ...] = (
     ("published", published_times),
 )
 
-LEFT = {"rung": 22, "scores": 8, "alignments": 10}
+PAIR_HMM_COLUMNS: tuple[Column, ...] = (
+    ("rung", lambda r: str(r["name"])),
+    ("results", check),
+    ("Forward", lambda r: seconds(r["forward_seconds"])),
+    ("Backward", lambda r: seconds(r["backward_seconds"])),
+    ("Baum-Welch", lambda r: seconds(r["baum_welch_seconds"])),
+    ("posteriors", lambda r: seconds(r["posteriors_seconds"])),
+    ("counts", lambda r: seconds(r["counts_seconds"])),
+    ("pair", lambda r: seconds(r["total_seconds"])),
+    ("kernels", lambda r: seconds(r["kernel_seconds"])),
+    ("GCUPS", lambda r: plain(r["gcups"])),
+    ("of each sweep", lambda r: each(r["sweep_gcups"], plain)),
+    ("speed-up", lambda r: times(r["speedup"])),
+    ("registers", lambda r: plain(r["registers"], "d")),
+    ("local", lambda r: plain(r["local_bytes"], ",d")),
+    ("published", published_sweeps),
+)
+
+LEFT = {"rung": 22, "scores": 8, "alignments": 10, "results": 8}
 """Widths of the columns that begin at the left."""
 
 EXPERIMENT_COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
@@ -127,6 +159,18 @@ EXPERIMENT_COLUMNS: dict[str, tuple[str, tuple[Column, ...]]] = {
             ("occupancy", lambda r: percent(r["occupancy"])),
         ),
     ),
+    "sizes": (
+        "Sizes of pairs, rung states: gains over one core in Forward, Backward and Baum-Welch",
+        (
+            ("residues", lambda r: str(r["name"])),
+            ("results", check),
+            ("Forward", lambda r: seconds(r["forward_seconds"])),
+            ("Backward", lambda r: seconds(r["backward_seconds"])),
+            ("Baum-Welch", lambda r: seconds(r["baum_welch_seconds"])),
+            ("speed-ups", lambda r: each(r["speedups"], times)),
+            ("published", lambda r: each(r["published_speedups"], times)),
+        ),
+    ),
     "copies": (
         "Share of copies in the time of kernels and copies",
         (
@@ -151,15 +195,30 @@ def heading(document: Row) -> str:
     )
 
 
+def _core(document: Row) -> str:
+    """Return what the sequential rung ran on, as a sentence after others."""
+    core = next((row["device"] for row in document["rows"] if row["name"] == "sequential"), None)
+    return f" The sequential rung ran on one core of {core}." if core else ""
+
+
 def pair_heading(document: Row) -> str:
     """Return in a sentence or two what was measured on what, for a ladder of pairs."""
     length, scoring = document["length"], document["scoring"]
-    core = next((row["device"] for row in document["rows"] if row["name"] == "sequential"), None)
     return (
         f"{document['device']['name']}: {document['pairs']:,} pairs of {length:,} x {length:,} random nucleotides, seed"
         f" {document['seed']}, {scoring['matrix']}, gap -{scoring['gap']}. Times are medians of up to"
-        f" {document['runs']} runs; speed-ups compare whole times."
-        + (f" The sequential rung ran on one core of {core}." if core else "")
+        f" {document['runs']} runs; speed-ups compare whole times.{_core(document)}"
+    )
+
+
+def pair_hmm_heading(document: Row) -> str:
+    """Return in some sentences what was measured on what, for the ladder of the pair HMM."""
+    return (
+        f"{document['device']['name']}: a pair of {document['x']:,} x {document['y']:,} random residues, seed"
+        f" {document['seed']}, three states; one of the {document['pairs']:,} that lanes and vector compute at once"
+        " has its share of the time. Posteriors are Forward and Backward, counts Forward and Baum-Welch; a pair takes"
+        f" posteriors once and counts four times, as in a run. Times are medians of up to {document['runs']} runs, with"
+        f" all launches; speed-ups compare those of a pair.{_core(document)}"
     )
 
 

@@ -177,15 +177,25 @@ class Bench:
         """Time a stage that has run before on this batch."""
         session = self.session
         found: list[tuple[float, float, float]] = []
-        began = time.perf_counter()
-        while len(found) < (runs or self.runs) and (not found or time.perf_counter() - began < STAGE_SECONDS):
-            self.context.check()
+
+        def run() -> None:
             kernel, copies, start = session.kernel_seconds, session.copy_seconds, time.perf_counter()
             session.run(stage, batch, model)
             total = time.perf_counter() - start
             found.append((session.kernel_seconds - kernel, session.copy_seconds - copies, total))
+
+        n = self.repeat(run, runs)
         kernel, copies, total = (float(statistics.median(column)) for column in zip(*found, strict=True))
-        return Times(kernel, copies, total, len(found))
+        return Times(kernel, copies, total, n)
+
+    def repeat(self, run: Callable[[], object], runs: int | None = None) -> int:
+        """Do something as often as a stage is timed; return how often that was."""
+        n, began = 0, time.perf_counter()
+        while n < (runs or self.runs) and (not n or time.perf_counter() - began < STAGE_SECONDS):
+            self.context.check()
+            run()
+            n += 1
+        return n
 
 
 def _first_line(error: ClalignError) -> str:

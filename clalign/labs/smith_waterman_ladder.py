@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clalign.compute.opencl.choice import all_devices
 from clalign.jobs import JobContext
-from clalign.labs.ladder import LadderSpec, climb, measurable_device, new_document
+from clalign.labs.ladder import LadderSpec, climb, device_for, measurable_device, measured_row, new_document
 from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.smith_waterman_rungs import (
     LENGTH,
@@ -32,8 +31,6 @@ REFERENCE_CELLS = 2**19
 
 ENTRIES = ("smith_waterman", "blocks")
 """How the names of the kernels begin that fill matrices."""
-
-NO_PROCESSOR = "It needs one core of a processor, and no driver for processors is installed."
 
 Alignments = list[PairAlignment]
 
@@ -80,17 +77,10 @@ def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> dict[str, Any]
         published={"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
     )  # fmt: skip
     climb(
-        document, rungs, lambda rung: _row(rung, _device_for(rung, device), ladder, spec), lambda row: "total_seconds",
+        document, rungs, lambda rung: _row(rung, device_for(rung, device), ladder, spec), lambda row: "total_seconds",
         context,
     )  # fmt: skip
     return document
-
-
-def _device_for(rung: PairRung, device: Device) -> Device | None:
-    """Return the device that a rung runs on, or None if there is none."""
-    if not rung.on_one_core or device.kind == "cpu":
-        return device
-    return next((other for other in all_devices() if other.kind == "cpu" and other.is_usable), None)
 
 
 class _Ladder:
@@ -118,23 +108,8 @@ class _Ladder:
 
 def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadderSpec) -> Row:
     """Check and time one rung; what cannot run says why."""
-    if device is None:
-        found = not_run(NO_PROCESSOR)
-    else:
-        bench = Bench(device, ladder.context, ENTRIES, spec.runs, spec.reports)
-        try:
-            found = bench.attempt(lambda: _measured(bench, rung, ladder))
-        finally:
-            bench.close()
-    return {
-        "name": rung.name,
-        "text": rung.text,
-        "choices": rung.choices.changed() if rung.choices else {},
-        "device": device.name if device else None,
-        "host_seconds": None,
-        **found,
-        "published": PUBLISHED.get(rung.name),
-    }
+    row = measured_row(rung, device, ENTRIES, spec, ladder.context, lambda bench: _measured(bench, rung, ladder))
+    return {"host_seconds": None, **row, "published": PUBLISHED.get(rung.name)}
 
 
 def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:

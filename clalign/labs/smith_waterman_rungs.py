@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.labs.ladder import chosen_of
+from clalign.labs.ladder import RungOfPairs, chosen_of
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
@@ -40,27 +40,8 @@ PUBLISHED: dict[str, Figures] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PairRung:
-    """One row of the ladder.
-
-    Attributes
-    ----------
-    name : str
-        As it is asked for.
-    text : str
-        What it is, in words.
-    choices : PairLadderChoices or None
-        None for one core, and for the program's own kernel.
-    """
-
-    name: str
-    text: str
-    choices: PairLadderChoices | None = None
-
-    @property
-    def on_one_core(self) -> bool:
-        """Whether it runs on one core of a processor, whatever device is measured."""
-        return self.name == "sequential"
+class PairRung(RungOfPairs):
+    """One row of the ladder."""
 
     def stage(self, device: Device) -> Any:
         """Return the stage, with a work-group that the device allows."""

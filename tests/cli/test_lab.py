@@ -19,6 +19,7 @@ PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")
 
 PAIRS = ("lab", "ladder", "sw", "-q")
+PAIR_HMM = ("lab", "ladder", "pairhmm", "-q")
 LADDER = ("lab", "ladder", "viterbi", "-q", "--runs", "1")
 SMALL = ("--sequences", "20", "--nodes", "10")
 
@@ -100,6 +101,7 @@ def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["--variants", "local,texture"], ExitCode.INPUT, "no variant texture"),
         (["--nodes", "9"], ExitCode.INPUT, "no --nodes"),
+        (["--x", "9"], ExitCode.INPUT, "no --x"),
         (["--device", "reference"], ExitCode.NO_DEVICE, "OpenCL devices"),
         (["--pairs", "0"], ExitCode.INPUT, "above 0"),
     ],
@@ -108,6 +110,36 @@ def test_what_is_wrong_with_pairs_is_told(
     words: list[str], code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*PAIRS, *words]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_pair_hmm(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pair_hmm.json"
+    small = ("--x", "20", "--y", "31", "--pairs", "3", "--runs", "1", "--seed", "3", "--variants", "states")
+    assert main([*PAIR_HMM, *small, "--device", opencl_device.id, "--json", str(path)]) == ExitCode.DONE
+    document = json.loads(path.read_text())
+    assert [document[key] for key in ("x", "y", "pairs", "seed")] == [20, 31, 3, 3]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [
+        ["rung", "results"],
+        ["sequential", "equal"],
+        ["states", "equal"],
+    ]
+    assert "a pair of 20 x 31" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--variants", "texture"], "no variant texture"),
+        (["--length", "9"], "no --length"),
+        (["--x", "0"], "above 0"),
+    ],
+)
+def test_what_is_wrong_with_a_pair_hmm_is_told(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*PAIR_HMM, *words]) == ExitCode.INPUT
     assert message in capsys.readouterr().err
 
 

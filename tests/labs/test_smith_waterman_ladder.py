@@ -10,6 +10,7 @@ import pytest
 
 from clalign.errors import Cancelled, DeviceNotFound, OptionError
 from clalign.jobs import Job
+from clalign.labs import ladder
 from clalign.labs import smith_waterman_ladder as lab
 from clalign.labs.ladder_tables import PAIR_COLUMNS, pair_heading, text_line
 from clalign.labs.smith_waterman_ladder import PairLadderSpec, random_pairs, run_pair_ladder
@@ -101,19 +102,19 @@ def test_a_wrong_first_rung_does_not_count_for_the_others(
 def test_one_difference_beyond_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab, "REFERENCE_CELLS", 3 * 400)
     batch = random_pairs(5, 20, 1)
-    ladder = lab._Ladder(batch, Job(lambda event: None))
-    assert len(ladder._expected) == 3
+    known = lab._Ladder(batch, Job(lambda event: None))
+    assert len(known._expected) == 3
     right = lab.SMITH_WATERMAN_TRACE.reference(batch, SCORING)
     wrong = [*right[:4], right[4]._replace(path="M")]
-    assert ladder.n_differing(right) == 0
-    assert ladder.n_differing(wrong) == 1
+    assert known.n_differing(right) == 0
+    assert known.n_differing(wrong) == 1
 
 
 def test_without_a_processor_the_others_are_measured(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "_device_for", lambda rung, device: None if rung.on_one_core else device)
+    monkeypatch.setattr(lab, "device_for", lambda rung, device: None if rung.on_one_core else device)
     document, _ = measured(spec(opencl_device, "global"))
     one, other = document["rows"]
-    assert (one["status"], one["device"], one["reason"]) == ("not run", None, lab.NO_PROCESSOR)
+    assert (one["status"], one["device"], one["reason"]) == ("not run", None, ladder.NO_PROCESSOR)
     assert other["equal"]
     assert other["speedup"] is None
 
@@ -123,12 +124,12 @@ def test_the_sequential_rung_is_for_processors(monkeypatch: pytest.MonkeyPatch) 
     core = Device("1:0", "core", "cpu", health="ready")
     broken = replace(core, id="2:0", health="not usable")
     sequential, parallel = PAIR_RUNGS[:2]
-    monkeypatch.setattr(lab, "all_devices", lambda: [card, broken, core])
-    assert lab._device_for(sequential, card) is core
-    assert lab._device_for(sequential, broken) is broken
-    assert lab._device_for(parallel, card) is card
-    monkeypatch.setattr(lab, "all_devices", lambda: [card, broken])
-    assert lab._device_for(sequential, card) is None
+    monkeypatch.setattr(ladder, "all_devices", lambda: [card, broken, core])
+    assert ladder.device_for(sequential, card) is core
+    assert ladder.device_for(sequential, broken) is broken
+    assert ladder.device_for(parallel, card) is card
+    monkeypatch.setattr(ladder, "all_devices", lambda: [card, broken])
+    assert ladder.device_for(sequential, card) is None
 
 
 def test_cancelled_between_rungs(opencl_device: Device) -> None:

@@ -1,0 +1,241 @@
+"""The ladder of FSA's pair HMM, measured on a user's device: all that is found is compared, then each rung is timed.
+
+Times are from the start of a sweep until it is over, launches included: one launch for each anti-diagonal is what the
+published programs' barrier between all work-groups has become.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clalign.jobs import JobContext
+from clalign.labs.ladder import LadderSpec, climb, device_for, measurable_device, measured_row, new_document
+from clalign.labs.measuring import Bench, Row, differs, not_run
+from clalign.labs.pair_hmm_rungs import (
+    COUNTS_OF_PAIR,
+    PAIR_HMM_RUNGS,
+    PAIRS,
+    PUBLISHED,
+    PUBLISHED_DEVICE,
+    SIZES,
+    SWEEPS,
+    PairHmmRung,
+    X,
+    Y,
+    chosen_hmm_rungs,
+)
+from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, SequentialStage
+from clalign.values.alphabets import AMINO
+from clalign.values.devices import Device
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import LEAST_POSTERIOR, SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, fixed_emissions
+from clalign.values.sequences import SequenceBatch
+from clalign.values.synthetic import random_codes
+
+TOLERANCE = 1e-5
+"""Of a posterior, and of a count in the residues of its pair: single precision, along thousands of residues."""
+
+N_DIFFERENT = 2
+"""Pairs that the plain reference computes; where there are more, they take turns."""
+
+ENTRIES = ("forward", "pair_hmm")
+"""How the names of the kernels begin that the driver is asked about."""
+
+TIMES = (*SWEEPS, "posteriors", "counts")
+"""Posteriors need Forward and Backward; counts Forward and Baum-Welch. All pairs at once have no other times."""
+
+SIZED = ("sequential", "states")
+"""The rungs that are compared on pairs of other sizes."""
+
+MODEL = PairHmm(SEED_GAPS[False, 1], fixed_emissions(AMINO))
+
+
+@dataclass(frozen=True, slots=True)
+class PairHmmLadderSpec(LadderSpec):
+    """What to measure.
+
+    Attributes
+    ----------
+    x, y : int
+        Residues of both sequences of a pair.
+    pairs : int
+        How many the rungs compute that compute all at once.
+    """
+
+    x: int = X
+    y: int = Y
+    pairs: int = PAIRS
+
+
+def random_pairs(n: int, x: int, y: int, seed: int) -> PairBatch:
+    """Return pairs of random proteins; `N_DIFFERENT` of them take turns."""
+    rng = np.random.default_rng(seed)
+    queries, targets = (
+        SequenceBatch.from_texts([random_codes(rng, length) for _ in range(N_DIFFERENT)]) for length in (x, y)
+    )
+    rows = np.arange(n, dtype=np.int32) % N_DIFFERENT
+    return PairBatch(queries, targets, rows, rows)
+
+
+def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
+    """Measure the ladder and return its document; see `clalign.labs.ladder.climb`.
+
+    Raises
+    ------
+    DeviceNotFound
+        If the device runs no OpenCL.
+    """
+    rungs, experiments = chosen_hmm_rungs(spec.variants)
+    device = measurable_device(spec.device)
+    document = new_document(
+        "pair_hmm_ladder", spec, device, x=spec.x, y=spec.y, pairs=spec.pairs, experiments={},
+        published={"device": PUBLISHED_DEVICE, "sizes": [list(size) for size in SIZES], "pairs": PAIRS},
+    )  # fmt: skip
+    ladder = _Ladder(spec, context)
+    climb(
+        document, rungs, lambda rung: _row(rung, device_for(rung, device), ladder), lambda row: "total_seconds",
+        context, len(experiments),
+    )  # fmt: skip
+    if experiments:
+        document["experiments"]["sizes"] = [_size(spec, size, device, context) for size in SIZES]
+        context.progress("ladder", len(rungs) + 1, len(rungs) + 1, "rungs")
+    return document
+
+
+class _Ladder:
+    """The pairs, and what every rung must find of them."""
+
+    def __init__(self, spec: PairHmmLadderSpec, context: JobContext) -> None:
+        self.spec = spec
+        self.context = context
+        self.batch = random_pairs(spec.pairs, spec.x, spec.y, spec.seed)
+        different = self.of_first(min(spec.pairs, N_DIFFERENT))
+        self._expected = SequentialStage().reference(*different, context.check)
+
+    def of_first(self, n: int) -> tuple[PairBatch, PairHmms]:
+        """Return the first pairs, and their models."""
+        rows = self.batch.query_rows[:n]
+        return replace(self.batch, query_rows=rows, target_rows=rows), PairHmms.same(MODEL, n)
+
+    def difference(self, found: BothWays) -> float:
+        """Return how far what was found is from what must be found."""
+        parts = [_difference(found, row, self._expected, row % N_DIFFERENT) for row in range(len(found.posteriors))]
+        return float(np.max(parts))
+
+
+def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> float:
+    """Return the largest difference of two pairs; what only one of both keeps counts from the limit on."""
+    a, b = (_entries(of, place) for of, place in ((found, row), (expected, other)))
+    keys = np.union1d(a[0], b[0])
+    dense = np.full((2, len(keys)), LEAST_POSTERIOR)
+    for values, (places, posteriors) in zip(dense, (a, b), strict=True):
+        values[np.searchsorted(keys, places)] = posteriors
+    n_residues = sum(np.diff(offsets)[row] for offsets in (found.posteriors.x_offsets, found.posteriors.y_offsets))
+    counts = (
+        np.abs(getattr(found.counts, name)[row] - getattr(expected.counts, name)[other]) / n_residues
+        for name in ExpectedCounts.__slots__
+    )
+    return float(np.max([part.max(initial=0) for part in (np.abs(dense[0] - dense[1]), *counts)]))
+
+
+def _entries(of: BothWays, row: int) -> tuple[Any, Any]:
+    """Return the places of the posteriors of a pair as one number each, rising, and the posteriors."""
+    p, span = of.posteriors, slice(of.posteriors.offsets[row], of.posteriors.offsets[row + 1])
+    return p.x[span].astype(np.int64) << 32 | p.y[span], p.values[span]
+
+
+class _Stopwatch:
+    """How long the parts of a stage took by its names: seconds in all, and those of kernels alone."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._session = bench.session
+        self._last = self._now()
+        self.laps: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+
+    def _now(self) -> tuple[float, float]:
+        return time.perf_counter(), self._session.kernel_seconds
+
+    def __call__(self, name: str) -> None:
+        now = self._now()
+        self.laps[name].append(tuple(a - b for a, b in zip(now, self._last, strict=True)))
+        self._last = now
+
+    def medians(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the medians of both by name."""
+        seconds, kernels = (
+            {name: statistics.median(lap[which] for lap in laps) for name, laps in self.laps.items()}
+            for which in range(2)
+        )
+        return seconds, kernels
+
+
+def _row(rung: PairHmmRung, device: Device | None, ladder: _Ladder) -> Row:
+    """Check and time one rung; what cannot run says why."""
+    spec, context = ladder.spec, ladder.context
+    row = measured_row(rung, device, ENTRIES, spec, context, lambda bench: _measured(bench, rung, ladder))
+    unknown = dict.fromkeys((*(f"{name}_seconds" for name in TIMES), "sweep_gcups"))
+    return {**unknown, **row, "published": PUBLISHED.get(rung.name)}
+
+
+def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
+    obstacle = rung.obstacle(bench.device)
+    if obstacle is not None:
+        return not_run(obstacle)
+    watch, n = _Stopwatch(bench), ladder.spec.pairs if rung.is_for_all else 1
+    stage, of_pairs = rung.stage(bench.device, watch), ladder.of_first(n)
+    found, known, _ = bench.first_run(stage, None, *of_pairs)
+    difference = ladder.difference(found)
+    if not difference <= TOLERANCE:
+        return differs(f"A posterior or a count differs by {difference:.2g}, more than {TOLERANCE:g}.")
+    watch.laps.clear()
+    runs = bench.repeat(lambda: bench.session.run(stage, *of_pairs))
+    seconds, kernels = (_of_pair(laps, n) for laps in watch.medians())
+    if kernels["total"] <= 0:
+        return not_run("The driver told no time of the kernels.")
+    cells = ladder.spec.x * ladder.spec.y / 1e9
+    return {
+        "status": "done",
+        "reason": None,
+        "equal": True,
+        "runs": runs,
+        **{f"{name}_seconds": seconds.get(name) for name in TIMES},
+        "total_seconds": seconds["total"],
+        "kernel_seconds": kernels["total"],
+        "copy_seconds": None,
+        "gcups": 2 * (1 + COUNTS_OF_PAIR) * cells / seconds["total"],
+        "sweep_gcups": None if rung.is_for_all else [cells / seconds[name] for name in SWEEPS],
+        "speedup": None,
+        **known,
+    }
+
+
+def _of_pair(laps: dict[str, float], n: int) -> dict[str, float]:
+    """Return the seconds of one of n pairs: of each part, and in all that a run needs of it."""
+    of_one = {name: seconds / n for name, seconds in laps.items() if name in TIMES}
+    if "forward" in laps:
+        of_one["posteriors"] = of_one["forward"] + of_one["backward"]
+        of_one["counts"] = of_one["forward"] + of_one["baum_welch"]
+    return of_one | {"total": of_one["posteriors"] + COUNTS_OF_PAIR * of_one["counts"]}
+
+
+def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, context: JobContext) -> Row:
+    """Return how much faster than one core the last published rung does each sweep of a pair of a size."""
+    ladder = _Ladder(replace(spec, x=size[0], y=size[1], pairs=1, reports=False), context)
+    core, row = (_row(rung, device_for(rung, device), ladder) for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
+    known = [f"{sweep}_seconds" for sweep in SWEEPS]
+    both = core["equal"] and row["equal"]
+    told = next((one for one in (core, row) if one["status"] == "done" and not one["equal"]), row)
+    there = (PUBLISHED["sequential"], PUBLISHED["states"]) if size == (X, Y) else None
+    return {
+        "name": f"{size[0]:,} x {size[1]:,}",
+        **{key: told[key] for key in ("status", "reason", "equal")},
+        **{key: row[key] for key in ("gcups", *known)},
+        "speedups": [core[key] / row[key] for key in known] if both else None,
+        "published_speedups": [there[0][key] / there[1][key] for key in known] if there else None,
+    }

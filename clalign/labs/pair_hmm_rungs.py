@@ -1,0 +1,97 @@
+"""The rungs of the pair HMM's ladder, and what was published of them.
+
+Published: FSA with CUDA on a GeForce GTX 480, the sequential program in C++ on one core of an i7 860; seconds of one
+pair of 1417 and 1460 residues, minutes of a whole run with 73 proteins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clalign.labs.ladder import RungOfPairs, chosen_of
+from clalign.labs.ladder_rungs import PROGRAM_SHAPES
+from clalign.stages.pairhmm.pair_hmm_ladder import (
+    AllPairsStage,
+    Lap,
+    PairHmmLadderBase,
+    PairHmmLadderChoices,
+    PairHmmLadderStage,
+    SequentialStage,
+)
+from clalign.values.devices import Device
+
+SIZES = ((1182, 1199), (1417, 1460), (1949, 2205))
+"""Residues of x and y: the smallest, the mean and the largest pair of the published run."""
+
+X, Y = SIZES[1]
+PAIRS = 849
+"""Of the published run."""
+
+COUNTS_OF_PAIR = 4
+"""How often a run needs the expected counts of a pair: two rounds of learning from all pairs and two from this one."""
+
+PUBLISHED_DEVICE = "GeForce GTX 480"
+
+SWEEPS = ("forward", "backward", "baum_welch")
+
+Figures = dict[str, float]
+
+CORE_MINUTES = 128.756
+
+
+def _figures(forward: float, backward: float, baum_welch: float, minutes: float) -> Figures:
+    seconds = zip(SWEEPS, (forward, backward, baum_welch), strict=True)
+    return {
+        **{f"{sweep}_seconds": value for sweep, value in seconds},
+        "run_minutes": minutes,
+        "speedup": round(CORE_MINUTES / minutes, 3),
+    }
+
+
+PUBLISHED: dict[str, Figures] = {
+    "sequential": _figures(0.767, 0.636, 1.055, CORE_MINUTES),
+    "cells": _figures(0.644, 0.572, 0.326, 81.189),
+    "local": _figures(0.609, 0.511, 0.326, 77.56),
+    "states": _figures(0.395, 0.400, 0.326, 57.806),
+}
+"""By the rung's name; a speed-up compares whole runs."""
+
+EXPERIMENTS = ("sizes",)
+"""What may be asked for beside the rungs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairHmmRung(RungOfPairs):
+    """One row of the ladder."""
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether it computes all pairs at once."""
+        return self.name in PROGRAM_SHAPES
+
+    def obstacle(self, device: Device) -> str | None:
+        """Return why it cannot be had on a device, or None."""
+        kind = PROGRAM_SHAPES.get(self.name, "")
+        return f"This shape is made for {kind.upper()}s." if kind not in ("", device.kind) else None
+
+    def stage(self, device: Device, lap: Lap) -> PairHmmLadderBase:
+        """Return the stage, with a work-group that the device allows; `lap` is told of its parts."""
+        if self.choices is not None:
+            return PairHmmLadderStage(self.choices.within(device), lap)
+        return SequentialStage(lap) if self.on_one_core else AllPairsStage(self.name, lap)
+
+
+PAIR_HMM_RUNGS = (
+    PairHmmRung("sequential", "one core, cell after cell, whole tables"),
+    PairHmmRung("cells", "1: a work-item a cell, a launch a diagonal", PairHmmLadderChoices()),
+    PairHmmRung("local", "2: the same, terms are added in local memory", PairHmmLadderChoices("local")),
+    PairHmmRung("states", "3: the same, a work-item a state of a cell", PairHmmLadderChoices("local", "state", 480)),
+    PairHmmRung("lanes", "the program's kernel: all pairs at once, a work-group a pair"),
+    PairHmmRung("vector", "the program's kernel: all pairs at once, a core a pair, explicit vectors"),
+)
+
+
+def chosen_hmm_rungs(variants: Sequence[str] | None) -> tuple[list[PairHmmRung], list[str]]:
+    """Return the rungs and the experiments that are asked for; see `chosen_of`."""
+    return chosen_of(PAIR_HMM_RUNGS, EXPERIMENTS, variants)
