@@ -225,7 +225,7 @@ def _of_pair(laps: dict[str, float], n: int) -> dict[str, float]:
 
 
 def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, context: JobContext) -> Row:
-    """Return how much faster than one core the last published rung does each sweep of a pair of a size."""
+    """Return how much faster than one core the last published rung computes a pair of a size."""
     ladder = _Ladder(replace(spec, x=size[0], y=size[1], pairs=1, reports=False), context)
     core, row = (_row(rung, device_for(rung, device), ladder) for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
     known = [f"{sweep}_seconds" for sweep in SWEEPS]
@@ -236,6 +236,7 @@ def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, contex
         "name": f"{size[0]:,} x {size[1]:,}",
         **{key: told[key] for key in ("status", "reason", "equal")},
         **{key: row[key] for key in ("gcups", *known)},
+        "speedup": core["total_seconds"] / row["total_seconds"] if both else None,
         "speedups": [core[key] / row[key] for key in known] if both else None,
         "published_speedups": [there[0][key] / there[1][key] for key in known] if there else None,
     }

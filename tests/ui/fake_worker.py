@@ -274,14 +274,49 @@ def pair_ladder_document(request: dict) -> dict:
     }  # fmt: skip
 
 
+def hmm_rung(name, forward, published, **more):
+    return {
+        "name": name, "text": f"what {name} is", "choices": {}, "device": GPU.name, "status": "done", "reason": None,
+        "equal": True, "forward_seconds": forward, "backward_seconds": forward, "baum_welch_seconds": 2 * forward,
+        "posteriors_seconds": 2 * forward, "counts_seconds": 3 * forward, "total_seconds": 14 * forward,
+        "kernel_seconds": 7 * forward, "gcups": 0.02 / forward, "sweep_gcups": [0.02 / forward] * 3,
+        "speedup": 0.5 / forward, "registers": 40, "local_bytes": 3840, "occupancy": 0.5, "published": published,
+        **more,
+    }  # fmt: skip
+
+
+def pair_hmm_ladder_document(request: dict) -> dict:
+    there, alone = (
+        {"forward_seconds": f, "backward_seconds": b, "baum_welch_seconds": w, "run_minutes": r, "speedup": s}
+        for f, b, w, r, s in ((0.395, 0.4, 0.326, 57.806, 2.227), (0.767, 0.636, 1.055, 128.756, 1.0))
+    )
+    all_at_once = dict.fromkeys(("forward_seconds", "backward_seconds", "baum_welch_seconds", "sweep_gcups"))
+    rows = [
+        hmm_rung("sequential", 0.5, alone),
+        hmm_rung("states", 0.1, there),
+        hmm_rung("lanes", 0.001, None, **all_at_once),
+    ]
+    if manners().get("wrong_rung"):
+        rows[1].update(equal=False, speedup=None, reason="A posterior or a count differs by 0.01, more than 1e-05.")
+    sizes = [
+        {**rows[1], "name": "1,417 x 1,460", "speedups": [5.0, 5.0, 5.0], "published_speedups": [1.942, 1.59, 3.236]}
+    ]
+    return {
+        "kind": "pair_hmm_ladder", "device": GPU.to_dict(), "x": request["x"], "y": request["y"],
+        "pairs": request["pairs"], "runs": 5, "seed": 1, "rows": rows, "experiments": {"sizes": sizes},
+        "published": {"device": "made up"}, "versions": {"clalign": "0"}, "created": "2026-01-01T00:00:00",
+    }  # fmt: skip
+
+
 def pair_ladder(request: dict, job: Job) -> dict:
-    document = pair_ladder_document(request)
+    make = {"smith_waterman_ladder": pair_ladder_document, "pair_hmm_ladder": pair_hmm_ladder_document}
+    document = make[request["job"]](request)
     for number, row in enumerate(document["rows"], 1):
         job.check()
         job.partial(row=row)
         job.progress("ladder", number, len(document["rows"]), "rungs")
         time.sleep(manners()["pause"])
-    return {"smith_waterman_ladder": document}
+    return {request["job"]: document}
 
 
 def compared(device: Device, speed: float, start: float, **more) -> dict:
@@ -373,7 +408,7 @@ def explain(request: dict, job: Job) -> dict:
 
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
         "verify": verify, "export": export, "ladder": ladder,
-        "smith_waterman_ladder": pair_ladder, "bench": bench, "calibrate": calibrate,
+        "smith_waterman_ladder": pair_ladder, "pair_hmm_ladder": pair_ladder, "bench": bench, "calibrate": calibrate,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"]}  # fmt: skip
 
 

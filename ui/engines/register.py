@@ -82,6 +82,7 @@ PARTS = {
         way=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
         needs="a comparison two sequence files, or one and a sequence that is pasted",
     ),
+    "msa": Parts(commands=".msa.commands:COMMANDS", ladder=".msa.ladder:LADDER"),
 }
 
 

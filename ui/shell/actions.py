@@ -8,8 +8,6 @@ from operator import attrgetter
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
-from clalign.engines.engine import engine_named
-
 from .. import theme
 from ..controllers.app_controller import AppController
 from ..desk.commands import (
@@ -26,12 +24,12 @@ from ..desk.commands import (
     not_partial,
     nothing_to_close,
 )
-from ..engines.register import PARTS, part_of, parts
+from ..engines.register import parts
 
 SORTED = {
     column.key: column.heading.split(" (")[0]
-    for name in reversed(PARTS)
-    for column in part_of(engine_named(name), "run_view").table.columns
+    for _, view in reversed([*parts("run_view")])
+    for column in view.table.columns
     if column.sort
 }
 """Columns that a table can be sorted by, and their titles."""

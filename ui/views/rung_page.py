@@ -60,21 +60,23 @@ class RungPage(LabPage):
         self.show_ladder()
 
     def _add_setup(self) -> None:
+        fields = self.ladder.of.fields
+        last = 2 * max(2, len(fields))
         self.add_field("Ladder", self.ladders, 0)
-        self.add_field("Device", self.devices, 0, 1)
-        for column in (1, 3):
+        self.add_field("Device", self.devices, 0, 1, last - 3)
+        for column in range(1, last, 2):
             self.setup.setColumnStretch(column, 1)
         every = button("Tick all", lambda: self.ladder.want_all(True), "flat", "Run every rung")
         none = button("Tick none", lambda: self.ladder.want_all(False), "flat", "Then tick those to be run")
-        self.setup.addLayout(row(every, none, spacing=2), 0, 4)
-        for place, asked in enumerate(self.ladder.of.fields):
+        self.setup.addLayout(row(every, none, spacing=2), 0, last)
+        for place, asked in enumerate(fields):
             field = self.fields[asked.key] = self._field(asked)
             self.add_field(asked.name, field, 1, place)
         has_experiments = bool(self.ladder.of.experiments)
         self.with_experiments.setChecked(has_experiments)
         self.with_experiments.setToolTip(self.ladder.of.experiments_tip)
         ticks = [self.with_experiments] if has_experiments else []
-        self.setup.addLayout(row(*ticks, None, self.stop_button, self.run_button), 1, 4)
+        self.setup.addLayout(row(*ticks, None, self.stop_button, self.run_button), 1, last)
 
     def _field(self, asked: FileField | NumberField) -> QComboBox | QLineEdit:
         if isinstance(asked, FileField):

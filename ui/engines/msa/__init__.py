@@ -1,0 +1,1 @@
+"""Statistical alignments of many sequences: their ladder."""
