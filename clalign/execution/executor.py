@@ -15,7 +15,8 @@ from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
 from clalign.execution.units import Batch, Scored, Unit
 from clalign.execution.writer import Writer
-from clalign.runs.run_file import BatchResult, PackedScores, RunFile, pack_scores
+from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
+from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
 
 IN_FLIGHT = 2
@@ -42,7 +43,7 @@ class _Tracing(Generic[Batch]):
     scored: Scored[Any]
     cells: float
     seconds: float
-    packed: Future[PackedScores]
+    packed: Future[tuple[PackedScores, Kept]]
     wait: Callable[[], tuple[Hit, ...]]
 
 
@@ -131,7 +132,7 @@ class Executor(Generic[Batch]):
         search = job.unit.query.search
         cells = float(job.batch.n_cells(search.length))
         self.cutter.measure(cells, seconds)
-        packed = packer.submit(pack_scores, scored.scores.values, scored.survivors, scored.bin_width)
+        packed = packer.submit(_packed, scored)
         hits = search.start_hits(self.host.session_for(tracer) if scored.suits_host else tracer, scored)
         return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits)
 
@@ -141,7 +142,7 @@ class Executor(Generic[Batch]):
         hits, unit, scored = job.wait(), job.unit, job.scored
         result = BatchResult(
             unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
-            self.session.device.name, job.packed.result(), n_wider=scored.n_wider,
+            self.session.device.name, *job.packed.result(),
         )  # fmt: skip
         self._held.remove(unit)
         self.tell(partial(self.writer.store, unit, scored, result))
@@ -152,3 +153,7 @@ class Executor(Generic[Batch]):
         storing = self.planner.plan.concluded(self.run, query.number, query.search, tracer)
         self._held.remove(unit)
         self.tell(partial(self.writer.conclude, unit, storing))
+
+
+def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:
+    return pack_scores(scored.scores.values, scored.bin_width), scored.kept()

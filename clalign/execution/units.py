@@ -8,10 +8,10 @@ from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from clalign.compute.sessions import Session
-from clalign.runs.batches import BIN
+from clalign.runs.batches import BIN, Kept
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.hits import Hit, Scores, Survivors
+from clalign.values.hits import Hit, Scores
 
 ALL = -1
 """Stands for all queries where the rows are pairs, each of which has its own."""
@@ -41,25 +41,22 @@ class Scored(Generic[Details]):
         Of every sequence; `IMPOSSIBLE` for those that are not searched.
     details : object
         What the search itself wants to know of it later.
-    survivors : Survivors or None
-        What passed the first of HMMER3's filters.
     bin_width : int
         Of the histogram, in the unit of the scores.
-    n_wider : tuple of int
-        Sequences that were computed again with 16 and with 32 bits.
     suits_host : bool
         Whether a processor finds the hits among them sooner than a graphics card.
     hits_of : sequence of (int, Hit)
         Hits that are known already, with the numbers of their queries.
+    kept : callable
+        Returns what the engine's own tables keep of the batch, see `BatchResult`; called beside other threads.
     """
 
     scores: Scores
     details: Details
-    survivors: Survivors | None = None
     bin_width: int = BIN
-    n_wider: tuple[int, int] = (0, 0)
     suits_host: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
+    kept: Callable[[], Kept] = dict
 
 
 class Search(Protocol[Batch_contra, Details]):

@@ -1,16 +1,18 @@
-"""A finished batch as it is stored: its scores and survivors compressed, its part of the histogram."""
+"""A finished batch as it is stored: its scores compressed, its part of the histogram, what its engine keeps of it."""
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import DamagedRun
-from clalign.values.hits import Hit, Scores, Survivors
+from clalign.values.hits import Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE
 
 BIN = 250
@@ -18,24 +20,21 @@ BIN = 250
 
 MOST_BINS = 2**20
 
+Kept = Mapping[str, tuple[Any, ...]]
+
 MOST_ROWS = 2**28
 """Sequences of a batch: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
 
 LEAST_UNPACKED, MOST_RATIO = 2**26, 200
 """Packed numbers may take so many bytes in any case, and so many times their size: real scores are packed 2:1."""
 
-SURVIVOR_BYTES = 8 + 4 * 4 + 1
-"""Of what is kept of a sequence that passed a filter."""
-
 try:  # several times as fast, and what it writes zlib reads
-    from isal.isal_zlib import compress as _compress
+    from isal.isal_zlib import compress as compress
 except ImportError:
-    from zlib import compress as _compress
+    from zlib import compress as compress
 
 SHORT_IMPOSSIBLE = -(2**15)
 """`IMPOSSIBLE` among scores that fit 16 bits."""
-
-_COLUMNS = (("msv", "<f4"), ("bias", "<f4"), ("viterbi", "<f4"), ("forward", "<f4"), ("reached", "u1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +47,27 @@ class PackedScores:
         All of them, compressed.
     bins : list of (int, int)
         Filled bins of the histogram and their counts.
-    survivors : bytes or None
-        What passed the first filter, compressed.
-    n_passed : tuple of int
-        How many passed each filter; empty for a profile without filters.
     """
 
     blob: bytes
     bins: list[tuple[int, int]]
-    survivors: bytes | None = None
-    n_passed: tuple[int, ...] = ()
 
 
-def pack_scores(
-    scores: npt.NDArray[np.int32], survivors: Survivors | None = None, bin_width: int = BIN
-) -> PackedScores:
-    """Return scores, and what passed the filters, as they are stored; most of this runs beside other threads."""
+def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedScores:
+    """Return scores as they are stored; most of this runs beside other threads."""
     scored = scores > IMPOSSIBLE
     some = scores if scored.all() else scores[scored]
     bins, counts = _binned(some, bin_width)
     fits = not len(some) or (some.min() > SHORT_IMPOSSIBLE and some.max() < -SHORT_IMPOSSIBLE)
-    blob = _compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
-    filled = list(zip(bins.tolist(), counts.tolist(), strict=True))
-    if survivors is None:
-        return PackedScores(blob, filled)
-    columns = [np.diff(survivors.rows, prepend=0).astype("<i8").tobytes()]
-    columns += [getattr(survivors, name).astype(kind).tobytes() for name, kind in _COLUMNS]
-    passed = tuple(int(np.count_nonzero(survivors.reached >= stage)) for stage in (1, 2, 3, 4))
-    return PackedScores(blob, filled, _compress(b"".join(columns), 1), passed)
+    blob = compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
+    return PackedScores(blob, list(zip(bins.tolist(), counts.tolist(), strict=True)))
 
 
 def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:
     return np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2").tobytes()
 
 
-def _unpacked(blob: bytes, most: int, path: Path) -> bytes:
+def unpacked(blob: bytes, most: int, path: Path) -> bytes:
     """Return what a blob holds: at most so many bytes, and not a thousand times its own size."""
     most, unpacking = min(most, max(LEAST_UNPACKED, MOST_RATIO * len(blob))), zlib.decompressobj()
     try:
@@ -102,8 +87,8 @@ def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray
     DamagedRun
         If the blob holds something else; `path` is the file that it comes from.
     """
-    n = _n_rows(first, last, path)
-    data = _unpacked(blob, 4 * n, path)
+    n = n_rows_of(first, last, path)
+    data = unpacked(blob, 4 * n, path)
     if len(data) == 4 * n:
         return np.frombuffer(data, "<i4")
     if len(data) != 2 * n:
@@ -112,25 +97,11 @@ def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray
     return np.where(short == SHORT_IMPOSSIBLE, np.int32(IMPOSSIBLE), short)
 
 
-def _n_rows(first: int, last: int, path: Path) -> int:
+def n_rows_of(first: int, last: int, path: Path) -> int:
+    """Return how many rows a batch has; raise `DamagedRun` if it cannot have so many."""
     if not 0 <= last - first <= MOST_ROWS:
         raise DamagedRun(path, f"a batch of {last - first} sequences")
     return last - first
-
-
-def unpack_survivors(blob: bytes, first: int, last: int, path: Path) -> Survivors:
-    """Return what passed the first filter in a batch, as `unpack_scores`."""
-    data = _unpacked(blob, SURVIVOR_BYTES * _n_rows(first, last, path), path)
-    n, rest = divmod(len(data), SURVIVOR_BYTES)
-    rows = np.cumsum(np.frombuffer(data, "<i8", n))
-    columns, start = [rows], 8 * n
-    for _, kind in _COLUMNS:
-        columns.append(np.frombuffer(data, kind, n, start))
-        start += columns[-1].nbytes
-    in_order = not n or (rows[0] >= first and rows[-1] < last and bool((np.diff(rows) > 0).all()))
-    if rest or not in_order or columns[-1].max(initial=0) > 4:
-        raise DamagedRun(path, "sequences that passed filters are not those of their batch")
-    return Survivors(*columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +123,8 @@ class BatchResult:
         Name of the device.
     packed : PackedScores, optional
         The scores as they are stored, where they were packed before.
-    survivors : Survivors, optional
-        What passed the first of HMMER3's filters.
-    n_wider : tuple of int
-        Sequences that were computed again with 16 and with 32 bits.
+    kept : mapping of str to tuple
+        Rows of the engine's tables of batches, without their keys, by the names of the tables.
     """
 
     profile: int
@@ -167,8 +136,7 @@ class BatchResult:
     seconds: float
     device: str
     packed: PackedScores | None = None
-    survivors: Survivors | None = None
-    n_wider: tuple[int, int] = (0, 0)
+    kept: Kept = field(default_factory=dict)
 
 
 def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

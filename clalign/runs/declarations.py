@@ -34,7 +34,7 @@ class EngineTable:
     columns : str
         Those besides its key, see `clalign.runs.kinds`; those of hits and parts may be missing.
     row : callable
-        Returns the values that are written of a `Hit`, `Domain` or `BatchResult`; None for no row.
+        Returns the values that are written of a `Hit` or `Domain`; None for no row. Those of a batch come with it.
     read : callable
         Takes the fields of a `Hit` or `Domain` that is read, and the values; sets what they say.
     older : str

@@ -90,10 +90,10 @@ class HitRows:
             ),
         )  # fmt: skip
         for table in declared.of("hits"):
-            write(table.name, written(table, (((number,), hit) for number, hit in numbered)))
+            write(table.name, _written(table, (((number,), hit) for number, hit in numbered)))
         for table in declared.of("parts"):
             parts = (((number, part.number), part) for number, hit in numbered for part in hit.domains)
-            write(table.name, written(table, parts))
+            write(table.name, _written(table, parts))
 
     def keep_best(self, query: int, n: int) -> None:
         """Drop all but the n first hits of a query; the caller has opened a transaction."""
@@ -192,8 +192,8 @@ def _more(tables: Sequence[EngineTable]) -> str:
     return "".join(f", {table.name}.{name}" for table in tables for name in table.names)
 
 
-def written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield what is written in a table of an engine of some hits, parts or batches, whose keys come with them."""
+def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield what is written in a table of an engine of some hits or parts, whose keys come with them."""
     for key, thing in things:
         values = table.row(thing)
         if values is not None:

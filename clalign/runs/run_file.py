@@ -13,7 +13,6 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -27,7 +26,7 @@ from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments,
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
-from clalign.runs.hit_rows import HitRows, written
+from clalign.runs.hit_rows import HitRows
 from clalign.runs.ownership import owned, taken
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
@@ -178,14 +177,13 @@ class RunFile:
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
         """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
-        packed = result.packed or pack_scores(result.scores.values, result.survivors)
-        result = replace(result, packed=packed)
+        packed = result.packed or pack_scores(result.scores.values)
         with self._transaction():
             key = result.profile, result.first
             row = *key, result.last, result.cells, result.seconds, result.device, packed.blob
             self.connection.insert("batches", [row])
-            for table in self.connection.declared.needed().of("batches"):
-                self.connection.insert(table.name, written(table, [(key, result)]))
+            for table, values in result.kept.items():
+                self.connection.insert(table, [(*key, *values)])
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],

@@ -45,28 +45,6 @@ class PairScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Survivors:
-    """Targets that passed the first of HMMER3's filters, in rising order of their rows.
-
-    Attributes
-    ----------
-    rows : int64[m]
-        Row of each in the database.
-    msv, bias, viterbi, forward : float32[m]
-        As in `FilterScores`, not a number where a filter was not run.
-    reached : uint8[m]
-        How many filters each passed: MSV, bias, Viterbi (or it was left out), Forward.
-    """
-
-    rows: npt.NDArray[np.int64]
-    msv: npt.NDArray[np.float32]
-    bias: npt.NDArray[np.float32]
-    viterbi: npt.NDArray[np.float32]
-    forward: npt.NDArray[np.float32]
-    reached: npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True)
 class PairFacts:
     """What is known of the alignment of two sequences besides its path.
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from clalign.databases.cache import lock_folder
-from clalign.engines.pairwise.tables import n_wider
+from clalign.engines.pairwise import tables as pairwise
 from clalign.engines.plan7.domain_limits import DomainLimits
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.survivors import Survivors, pack_survivors, unpack_survivors
+from clalign.engines.plan7.tables import BATCHES
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
-from clalign.runs.batches import unpack_survivors
 from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.run_file import (
     APPLICATION_ID,
@@ -31,7 +32,7 @@ from clalign.runs.run_file import (
     pack_scores,
 )
 from clalign.values.alignments import AlignmentText
-from clalign.values.hits import Domain, Hit, PairFacts, Scores, Survivors
+from clalign.values.hits import Domain, Hit, PairFacts, Scores
 from clalign.values.profiles import IMPOSSIBLE
 
 TEXT = AlignmentText("acg", "a g", "ATG")
@@ -277,12 +278,12 @@ def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
         run.set_profiles(
             [card | {"length": 4, "origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}]
         )
-        run.add_batch(replace(batch(2, [9000], (aligned,)), n_wider=(3, 1)))
+        run.add_batch(replace(batch(2, [9000], (aligned,)), kept={pairwise.BATCHES.name: (3, 1)}))
         found = next(run.hits())
         assert found.domains[0].pair == pair
         assert found.domains[0].cigar == "2M1D2I"
         assert math.isnan(found.evalue)
-        assert n_wider(run) == (3, 1)
+        assert pairwise.n_wider(run) == (3, 1)
 
 
 def test_alignments_of_many_rows_come_back(run: RunFile) -> None:
@@ -346,7 +347,7 @@ def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
 
 def test_a_card_may_count_in_other_units(run: RunFile) -> None:
     run.set_card(0, run.card(0) | {"histogram_bin": 1, "histogram_unit": 1.0})
-    run.add_batch(replace(batch(0, [5, 7, 5]), packed=pack_scores(np.array([5, 7, 5], np.int32), None, 1)))
+    run.add_batch(replace(batch(0, [5, 7, 5]), packed=pack_scores(np.array([5, 7, 5], np.int32), 1)))
     edges, counts = run.histogram(0)
     assert (edges.tolist(), counts.tolist()) == ([5.0, 7.0], [2, 1])
 
@@ -365,7 +366,7 @@ def test_survivors_come_back(run: RunFile) -> None:
     kept = Survivors(
         np.array([7, 2**27, 2**28 - 1], np.int64), some, -some, holes, some + 1, np.array([1, 4, 2], np.uint8)
     )
-    run.add_batch(replace(batch(0, [1, 2, 3]), survivors=kept))
+    run.add_batch(replace(batch(0, [1, 2, 3]), kept={BATCHES.name: pack_survivors(kept)}))
     blob, *counts = run.connection.execute(
         "SELECT survivors, n_msv, n_bias, n_viterbi, n_forward FROM plan7_batches"
     ).fetchone()

@@ -21,6 +21,7 @@ from clalign.engines.pairwise import verify as pairwise_verify
 from clalign.engines.pairwise.inputs import load_inputs
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
+from clalign.engines.plan7.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, ExitCode, InputError
 from clalign.jobs import QuietContext
@@ -30,7 +31,6 @@ from clalign.runs.contradictions import contradictions
 from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.values.devices import REFERENCE, Device
-from clalign.values.hits import Survivors
 from clalign.values.profiles import IMPOSSIBLE
 
 
@@ -265,8 +265,7 @@ def test_what_is_lost_is_found(copied: RunFile, cpu: Device, lost: str) -> None:
 
 
 def stored(values: Any, survivors: Survivors) -> tuple[Any, ...]:
-    packed = pack_scores(values, survivors)
-    return packed.blob, packed.survivors, *packed.n_passed
+    return pack_scores(values).blob, *pack_survivors(survivors)
 
 
 @pytest.mark.parametrize("what", ["survivors", "survivors and scores"])
@@ -282,7 +281,7 @@ def test_lost_survivors_are_found(copied: RunFile, cpu: Device, what: str) -> No
     )
     for table in ("hits", "parts", "histogram"):
         copied.connection.execute(f"DELETE FROM {table}")
-    copied.connection.executemany("INSERT INTO histogram VALUES (0, ?, ?)", pack_scores(values, none).bins)
+    copied.connection.executemany("INSERT INTO histogram VALUES (0, ?, ?)", pack_scores(values).bins)
     copied.connection.commit()
     assert verify_run(copied, None, 6, cpu, QuietContext())["differing"] > 0
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.survivors import Survivors, pack_survivors
+from clalign.engines.plan7.tables import BATCHES
 from clalign.runs.run_file import BatchResult, RunFile, create_run
 from clalign.values.alignments import AlignmentText
-from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 
 LENGTH = 40
 ROWS = 1000
@@ -89,8 +92,8 @@ def add_batch(run: RunFile, profile: int = 0) -> None:
     values = (1000 * rng.gumbel(MSV["mu"], 1 / MSV["lambda"], ROWS)).astype(np.int32)
     passed = survivors()
     values[passed.rows] = (1000 * passed.msv).astype(np.int32)
-    result = BatchResult(profile, 0, ROWS, Scores(rows, values), hits(), 1e7, 0.1, "Made-up GPU", None, passed)
-    run.add_batch(result)
+    result = BatchResult(profile, 0, ROWS, Scores(rows, values), hits(), 1e7, 0.1, "Made-up GPU")
+    run.add_batch(replace(result, kept={BATCHES.name: pack_survivors(passed)}))
 
 
 def make_run(path: Path, profiles: str = "", targets: str = "", name_: str = "Made-3", **more) -> Path:

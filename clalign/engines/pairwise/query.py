@@ -13,6 +13,7 @@ from clalign.compute.sessions import Session
 from clalign.engines.pairwise.hits import domains_of_rows
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, scores_of
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import BATCHES
 from clalign.errors import OptionError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
@@ -93,7 +94,8 @@ class QuerySearch:
             values = np.stack([one.scores.values for one in found])
             wider = sum(one.n_in_16_bits for one in found), sum(one.n_in_32_bits for one in found)
             scores = Scores(batch.targets, np.ascontiguousarray(values.max(axis=0)))
-            return Scored(scores, values, bin_width=1, n_wider=wider)
+            kept = {BATCHES.name: wider} if any(wider) else {}
+            return Scored(scores, values, bin_width=1, kept=lambda: kept)
 
         return collect
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from clalign.runs.batches import BatchResult
 from clalign.runs.declarations import Card, Declaration, EngineTable
 from clalign.runs.plain_data import (
     ALPHABET,
@@ -36,10 +35,6 @@ def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
 def _read_alignment(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
     if values[0] is not None:
         fields["pair"] = PairFacts(*values)
-
-
-def _of_batch(result: BatchResult) -> tuple[Any, ...] | None:
-    return result.n_wider if any(result.n_wider) else None
 
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
@@ -104,7 +99,6 @@ BATCHES = EngineTable(
     name="pairwise_batches",
     of="batches",
     columns="n_in_16_bits count, n_in_32_bits count",
-    row=_of_batch,
     older="SELECT profile AS query, first, n_in_16_bits, n_in_32_bits FROM {batches}"
     " WHERE n_in_16_bits > 0 OR n_in_32_bits > 0",
 )

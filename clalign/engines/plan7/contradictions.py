@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.engines.plan7.funnel import FILTERS, Card, limit_of, pvalues_of, was_run
+from clalign.engines.plan7.survivors import Survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
-from clalign.runs.batches import unpack_survivors
 from clalign.runs.contradictions import Judgment, nothing_more
 from clalign.runs.run_file import RunFile
-from clalign.values.hits import Survivors
 from clalign.values.profiles import IMPOSSIBLE
 
 SCORE_SLACK = np.float32(0.002)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.engines.plan7.survivors import Survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
 from clalign.jobs import JobContext
-from clalign.runs.batches import unpack_survivors
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.runs.targets import HeaderReader
 from clalign.values.evalues import LEAST_NORMAL, hmmer3_gumbel, hmmer3_log_tail
-from clalign.values.hits import Survivors
 from clalign.values.profiles import IMPOSSIBLE, Calibration
 
 STAGES = {

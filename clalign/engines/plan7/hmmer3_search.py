@@ -17,6 +17,8 @@ from clalign.engines.plan7.hmmer3_domains import define_domains
 from clalign.engines.plan7.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
 from clalign.engines.plan7.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.survivors import Survivors, pack_survivors
+from clalign.engines.plan7.tables import BATCHES
 from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
@@ -24,7 +26,7 @@ from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, Fil
 from clalign.values.alignments import AlignmentText
 from clalign.values.envelopes import Envelope, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
-from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores, Survivors
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 from clalign.values.local_profiles import (
     BYTE_BASE,
     BYTE_E_MOVE,
@@ -52,7 +54,7 @@ n rows such errors grow like a random walk, to about 2^-24 sqrt(n) of the score:
 measured), 1e-4 over 2.8 million.
 """
 
-Found = Scored[tuple[SearchableBatch, Filtered]]
+Found = Scored[tuple[SearchableBatch, Filtered, Survivors]]
 """What a device found in a batch, with the filters' scores."""
 
 CANDIDATES_AT_ONCE = 1024
@@ -133,7 +135,10 @@ class Hmmer3Search:
             scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
             has_passed = bool((filtered.reached == PASSED_FORWARD).any())
             survivors = survivors_in_bits(reduced, filtered)
-            return Scored(scores, (reduced, filtered), survivors, suits_host=has_passed)
+            return Scored(
+                scores, (reduced, filtered, survivors), suits_host=has_passed,
+                kept=lambda: {BATCHES.name: pack_survivors(survivors)},
+            )  # fmt: skip
 
         return collect
 
@@ -152,7 +157,7 @@ class Hmmer3Search:
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start defining the domains of what passed all filters; return what waits for the reported hits."""
-        reduced, filtered = scored.details
+        reduced, filtered, _ = scored.details
         passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
         portions = self._portions(reduced.batch, filtered.rows[passed], passed)
 
@@ -194,12 +199,11 @@ class Hmmer3Search:
             start = end
 
     def _reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
-        reduced, filtered = scored.details
-        assert scored.survivors is not None
+        reduced, filtered, survivors = scored.details
         positions = filtered.rows[places]
         values = zip(
             scored.scores.targets[positions].tolist(), domains, reduced.terms.null[positions],
-            filter_scores(scored.survivors, places), scored.scores.values[positions].tolist(), strict=True,
+            filter_scores(survivors, places), scored.scores.values[positions].tolist(), strict=True,
         )  # fmt: skip
         candidates = (Candidate(*each) for each in values if each[1].envelopes)
         while some := list(itertools.islice(candidates, CANDIDATES_AT_ONCE)):

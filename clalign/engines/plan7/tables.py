@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from clalign.engines.plan7.domain_limits import DomainLimits, domain_limits
-from clalign.runs.batches import BatchResult
 from clalign.runs.declarations import Card, Declaration, EngineTable
 from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
@@ -41,11 +40,6 @@ def _read_domain(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
     if start is not None and end is not None:
         fields["envelope"] = start, end
     fields["text"] = replace(fields["text"], posterior=posterior or "")
-
-
-def _of_batch(result: BatchResult) -> tuple[Any, ...] | None:
-    packed = result.packed
-    return (packed.survivors, *packed.n_passed) if packed is not None and packed.survivors is not None else None
 
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
@@ -127,7 +121,6 @@ BATCHES = EngineTable(
     name="plan7_batches",
     of="batches",
     columns="survivors blob, n_msv count, n_bias count, n_viterbi count, n_forward count",
-    row=_of_batch,
     older="SELECT profile AS query, first, survivors, n_msv, n_bias, n_viterbi, n_forward FROM {batches}"
     " WHERE survivors IS NOT NULL",
 )

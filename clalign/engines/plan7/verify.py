@@ -24,6 +24,7 @@ from clalign.engines.plan7.hmmer3_search import FORWARD_SHARE, Hmmer3Search
 from clalign.engines.plan7.preparing import prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.survivors import Survivors
 from clalign.engines.plan7.targets import targets_of
 from clalign.engines.verification import (
     Findings,
@@ -41,7 +42,7 @@ from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.hits import Domain, Hit, Survivors
+from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import SequenceDatabase
 
@@ -226,13 +227,12 @@ def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, i
 def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored[Any]) -> list[str]:
     """Return which targets came otherwise through HMMER3's filters."""
     texts = []
-    assert scored.survivors is not None
     columns = ("msv", "bias", "viterbi", "forward")
     for row in scored.scores.targets.tolist():
         kept, again = (
             [(int(table.reached[p]), *(float(getattr(table, c)[p]) for c in columns))
              for p in np.flatnonzero(table.rows == row)]
-            for table in (passed, scored.survivors)
+            for table in (passed, scored.details[2])
         )  # fmt: skip
         before, now = (found[0] if found else (0, *[np.nan] * 4) for found in (kept, again))
         close = all(_close(a, b) or (np.isnan(a) and np.isnan(b)) for a, b in zip(before[1:], now[1:], strict=True))
