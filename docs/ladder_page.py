@@ -3,7 +3,8 @@
 Between ``<!-- table NAME WHAT -->`` and ``<!-- end table -->`` goes the table WHAT of
 ``benchmarks/results/ladder_NAME.json``: ``facts``, ``alone``, ``combined``, ``program``, ``means`` or an
 experiment; or ``pair_facts`` or ``pairs`` of ``benchmarks/results/smith_waterman_ladder_NAME.json``, which is what
-``clalign lab ladder sw --json`` wrote.
+``clalign lab ladder sw --json`` wrote; or ``hmm_facts``, ``hmm`` or ``hmm_sizes`` of
+``benchmarks/results/pair_hmm_ladder_NAME.json``, from ``clalign lab ladder pairhmm --json``.
 
     python docs/ladder_page.py
 """
@@ -12,19 +13,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from clalign.labs.ladder_tables import (
     EXPERIMENT_COLUMNS,
     PAIR_COLUMNS,
+    PAIR_HMM_COLUMNS,
     RUNG_COLUMNS,
     Column,
     Row,
     heading,
     markdown,
     pair_heading,
+    pair_hmm_heading,
     plain,
     seconds,
     times,
@@ -45,13 +48,22 @@ MEAN_COLUMNS = (
 )
 
 
-PAIR_TABLES = ("pair_facts", "pairs")
+OF_PAIRS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "pair_facts": ("smith_waterman_ladder", pair_heading),
+    "pairs": ("smith_waterman_ladder", lambda results: _with_reasons(PAIR_COLUMNS, results["rows"])),
+    "hmm_facts": ("pair_hmm_ladder", pair_hmm_heading),
+    "hmm": ("pair_hmm_ladder", lambda results: _with_reasons(PAIR_HMM_COLUMNS, results["rows"])),
+    "hmm_sizes": (
+        "pair_hmm_ladder", lambda results: markdown(EXPERIMENT_COLUMNS["sizes"][1], results["experiments"]["sizes"])
+    ),
+}  # fmt: skip
+"""Tables of ladders of pairs: of which, and what they are."""
 
 
 def table(results: dict[str, Any], what: str) -> str:
     """Return one table of a file of results."""
-    if what in PAIR_TABLES:
-        return pair_heading(results) if what == "pair_facts" else _with_reasons(PAIR_COLUMNS, results["rows"])
+    if what in OF_PAIRS:
+        return OF_PAIRS[what][1](results)
     document = results["detail"]
     if what == "facts":
         return heading(document)
@@ -75,7 +87,7 @@ def rendered(text: str, folder: Path = RESULTS) -> str:
     """Return a page with its tables renewed."""
 
     def fill(found: re.Match[str]) -> str:
-        ladder = "smith_waterman_ladder" if found[3] in PAIR_TABLES else "ladder"
+        ladder = OF_PAIRS[found[3]][0] if found[3] in OF_PAIRS else "ladder"
         path = folder / f"{ladder}_{found[2]}.json"
         content = table(json.loads(path.read_text("utf-8")), found[3]) if path.exists() else "Not measured yet."
         return f"{found[1]}\n{content}\n\n{found[4]}"

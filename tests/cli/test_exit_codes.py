@@ -56,6 +56,7 @@ BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
         *(line.format("-q --device nobody") for line in COMMON), "verify -q --device nobody run.clalign",
         "calibrate -q --device nobody -o n.hmm p.hmm", "selftest --device nobody", "tune -q --device nobody",
         "bench -q --device nobody", "lab -q ladder viterbi --device nobody", "lab -q ladder sw --device nobody",
+        "lab -q ladder pairhmm --device nobody",
     ),
     ExitCode.UNREADABLE: (
         "hmmsearch -q s.fa s.fa", "hmmsearch -q p.hmm p.hmm", "hmmscan -q s.fa s.fa", "sw -q p.hmm s.fa",

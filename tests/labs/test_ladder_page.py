@@ -77,7 +77,28 @@ def test_pairs_have_a_file_of_their_own(page: ModuleType, tmp_path: Path) -> Non
     assert filled.count("Not measured yet.") == 1
 
 
+def test_the_pair_hmm_has_a_file_of_its_own(page: ModuleType, tmp_path: Path) -> None:
+    known = {"forward_seconds": 0.395, "backward_seconds": 0.4, "baum_welch_seconds": 0.326}
+    row = {
+        "name": "states", "status": "done", "reason": None, "equal": True, "device": "made up", **known,
+        **dict.fromkeys(("posteriors_seconds", "counts_seconds", "total_seconds", "kernel_seconds"), 0.5), "gcups": 2.0,
+        "sweep_gcups": [1.0, 2.0, 3.0], "speedup": 4.0, "registers": None, "local_bytes": 4,
+        "published": {**known, "run_minutes": 57.806, "speedup": 2.227},
+    }  # fmt: skip
+    size = {**row, "name": "9 x 8", "speedups": [1.0, 2.0, 3.0], "published_speedups": None}
+    document = {
+        "device": {"name": "made up"}, "x": 9, "y": 8, "pairs": 3, "seed": 1, "runs": 2, "rows": [row],
+        "experiments": {"sizes": [size]},
+    }  # fmt: skip
+    (tmp_path / "pair_hmm_ladder_here.json").write_text(json.dumps(document))
+    places = [f"<!-- table here {what} -->\n<!-- end table -->" for what in ("hmm_facts", "hmm", "hmm_sizes")]
+    filled = page.rendered("\n".join(places), tmp_path)
+    assert "made up: a pair of 9 x 8 random residues" in filled
+    assert "| 1 / 2 / 3 | 4.00 |  | 4 | 395 ms / 400 ms / 326 ms; 57.8 min; 2.23 times |" in filled
+    assert "| 9 x 8 | equal | 395 ms | 400 ms | 326 ms | 1.00 / 2.00 / 3.00 |  |" in filled
+
+
 def test_the_page_shows_the_present_results(page: ModuleType) -> None:
     text = (DOCS / "ladder.md").read_text("utf-8")
     assert page.rendered(text) == text
-    assert len(page.PLACE.findall(text)) == 21
+    assert len(page.PLACE.findall(text)) == 27
