@@ -1,0 +1,105 @@
+"""Alignments as rows of letters with all that is written about them, made for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+UPPER = np.uint8(0xDF)
+"""Clears the bit that makes an ASCII letter lower case; of gaps it makes no letter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTexts:
+    """A text with a character for each column, for some of the rows.
+
+    Attributes
+    ----------
+    rows : int64[k]
+        Which, rising.
+    cells : uint8[k, n_columns]
+    """
+
+    rows: npt.NDArray[np.int64]
+    cells: Bytes
+
+    def of(self, row: int) -> bytes:
+        """Return the text of a row; empty if it has none."""
+        place = int(np.searchsorted(self.rows, row))
+        return self.cells[place].tobytes() if place < len(self.rows) and self.rows[place] == row else b""
+
+
+@dataclass(frozen=True, slots=True)
+class RowNotes:
+    """What a Stockholm file says beside its rows, in the order of the file.
+
+    Attributes
+    ----------
+    file : list of tuple
+        Tag and text (``#=GF``).
+    rows : list of tuple
+        Name of the row, tag and text (``#=GS``).
+    residues : dict
+        Texts of rows by their tags (``#=GR``).
+    columns : dict
+        Texts of the whole alignment by their tags (``#=GC``).
+    """
+
+    file: list[tuple[str, str]] = field(default_factory=list)
+    rows: list[tuple[str, str, str]] = field(default_factory=list)
+    residues: dict[str, RowTexts] = field(default_factory=dict)
+    columns: dict[str, bytes] = field(default_factory=dict)
+
+    def title(self) -> str:
+        """Return name and description of the alignment; empty if it has none."""
+        known = dict(reversed(self.file))
+        return " · ".join(known[tag] for tag in ("ID", "AC", "DE") if known.get(tag))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowAlignment:
+    """An alignment.
+
+    Attributes
+    ----------
+    cells : uint8[n_rows, n_columns]
+        The letters as the file has them; may lie in a temporary file.
+    names, descriptions : sequence of str
+    notes : RowNotes
+    """
+
+    cells: Bytes
+    names: Sequence[str]
+    descriptions: Sequence[str]
+    notes: RowNotes = field(default_factory=RowNotes)
+
+    @classmethod
+    def of_rows(cls, names: Sequence[str], rows: Sequence[bytes]) -> RowAlignment:
+        """Return the alignment of rows of equal length."""
+        n_columns = len(rows[0]) if rows else 0
+        return cls(np.frombuffer(b"".join(rows), np.uint8).reshape(-1, n_columns), names, [""] * len(names))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.cells.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.cells.shape[1])
+
+    def position(self, row: int, column: int) -> int:
+        """Return how many residues a row has up to a column, which is counted from 0, that one included."""
+        return int(is_residue(self.cells[row, : column + 1]).sum())
+
+
+def is_residue(cells: Bytes) -> npt.NDArray[np.bool_]:
+    """Return which bytes are letters of residues: no gaps, no marks."""
+    upper = cells & UPPER
+    return (upper >= ord("A")) & (upper <= ord("Z"))

@@ -1,0 +1,185 @@
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clalign.errors import Cancelled, InputError
+from clalign.formats import row_alignments
+from clalign.formats.row_alignments import list_alignments, read_rows
+from clalign.formats.row_writers import ENDINGS, FORMS, Part, column_marks, form_of, write_rows
+from clalign.jobs import Job
+from clalign.values.row_alignments import RowAlignment, is_residue
+
+STOCKHOLM = """# STOCKHOLM 1.0
+#=GF ID   Made
+#=GF CC   first line
+#=GF CC   second line
+#=GF XX
+#=GS one/1-4 DE the first one
+#=GS one/1-4 WT 0.36
+one/1-4     AC-D
+#=GR one/1-4 SS HH.E
+#=GR one/1-4 PP 9*.7
+two/2-4     ACG.
+#=GC SS_cons HHEE
+#=GC own     ab.d
+
+one/1-4     EFGH
+#=GR one/1-4 SS CCCC
+#=GR one/1-4 PP 0000
+two/2-4     --GH
+#=GC SS_cons EEEE
+#=GC own     efgh
+//
+# STOCKHOLM 1.0
+#=GF ID   Other
+x  AAA
+y  A-A
+//
+"""
+
+
+@pytest.fixture
+def stockholm(tmp_path: Path) -> Path:
+    path = tmp_path / "made.sto"
+    path.write_text(STOCKHOLM)
+    return path
+
+
+def rows_of(alignment: RowAlignment) -> list[bytes]:
+    return [row.tobytes() for row in alignment.cells]
+
+
+def written(alignment: RowAlignment, form: str, part: Part | None = None) -> str:
+    stream = io.StringIO()
+    write_rows(alignment, form, stream, part)
+    return stream.getvalue()
+
+
+def words(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_a_stockholm_file_is_read_with_all_that_it_says(stockholm: Path) -> None:
+    found = read_rows(str(stockholm))
+    assert rows_of(found) == [b"AC-DEFGH", b"ACG.--GH"]
+    assert found.names == ["one/1-4", "two/2-4"]
+    assert found.descriptions == ["the first one", ""]
+    assert found.notes.file == [("ID", "Made"), ("CC", "first line"), ("CC", "second line"), ("XX", "")]
+    assert found.notes.rows == [("one/1-4", "DE", "the first one"), ("one/1-4", "WT", "0.36")]
+    assert found.notes.columns == {"SS_cons": b"HHEEEEEE", "own": b"ab.defgh"}
+    assert found.notes.residues["PP"].of(0) == b"9*.70000"
+    assert found.notes.residues["PP"].of(1) == b""
+    assert found.notes.title() == "Made"
+
+
+def test_each_alignment_of_a_stockholm_file_can_be_read(stockholm: Path) -> None:
+    assert list_alignments(str(stockholm)) == ["Made", "Other"]
+    other = read_rows(str(stockholm), 1)
+    assert rows_of(other) == [b"AAA", b"A-A"]
+    assert other.notes.title() == "Other"
+    with pytest.raises(InputError, match="no alignment"):
+        read_rows(str(stockholm), 2)
+
+
+def test_stockholm_is_written_back_without_loss(stockholm: Path, tmp_path: Path) -> None:
+    made = written(read_rows(str(stockholm)), "stockholm")
+    path = tmp_path / "again.sto"
+    path.write_text(made)
+    again = read_rows(str(path))
+    assert written(again, "stockholm") == made
+    said = words(made)
+    for line in words(STOCKHOLM.split("//")[0]):
+        if line.startswith(("#=GF", "#=GS", "# ")):
+            assert line in said
+    assert "#=GR one/1-4 SS HH.ECCCC" in said
+    assert said.index("#=GR one/1-4 PP 9*.70000") < said.index("two/2-4 ACG.--GH") < said.index("#=GC own ab.defgh")
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_every_format_is_read_back(stockholm: Path, tmp_path: Path, form: str) -> None:
+    given = read_rows(str(stockholm))
+    path = tmp_path / f"again{ENDINGS[form][0]}"
+    path.write_text(written(given, form))
+    again = read_rows(str(path))
+    assert form_of(str(path)) == form
+    assert rows_of(again) == rows_of(given)
+    assert list(again.names) == list(given.names)
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_a_block_is_written_in_the_order_asked_for(stockholm: Path, tmp_path: Path, form: str) -> None:
+    given = read_rows(str(stockholm))
+    path = tmp_path / f"part{ENDINGS[form][0]}"
+    path.write_text(written(given, form, Part(np.array([1, 0]), range(2, 6))))
+    again = read_rows(str(path))
+    assert (list(again.names), rows_of(again)) == (["two/2-4", "one/1-4"], [b"G.--", b"-DEF"])
+    if form == "stockholm":
+        assert again.notes.columns["own"] == b".def"
+        assert again.notes.residues["SS"].of(1) == b".ECC"
+
+
+def test_names_that_occur_twice_are_shown_but_not_written_where_they_must_differ(tmp_path: Path) -> None:
+    path = tmp_path / "twice.fa"
+    path.write_text(">a\nAC-\n>a again\nACG\n")
+    found = read_rows(str(path))
+    assert (list(found.names), list(found.descriptions)) == (["a", "a"], ["", "again"])
+    assert written(found, "fasta") == ">a\nAC-\n>a again\nACG\n"
+    with pytest.raises(InputError, match="two rows have this name"):
+        written(found, "stockholm")
+
+
+def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> None:
+    path = tmp_path / "lines.fa"
+    path.write_bytes(b"; made\n>one first\r\nAC-D \r\n; between\r\nEF*H\r\n>two\nac.d\nefxh\n>\nACGTACGT")
+    found = read_rows(str(path))
+    assert rows_of(found) == [b"AC-DEF*H", b"ac.defxh", b"ACGTACGT"]
+    assert list(found.names) == ["one", "two", "unnamed_3"]
+    assert found.descriptions[0] == "first"
+
+
+def test_text_before_the_first_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "before.fa"
+    path.write_text("; made\nACGT\n>one\nACGT\n")
+    with pytest.raises(InputError):
+        read_rows(str(path))
+
+
+def test_rows_of_unequal_length_are_refused_with_name_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "uneven.sto"
+    path.write_text("# STOCKHOLM 1.0\none ACGT\ntwo ACG\n//\n")
+    with pytest.raises(InputError, match='"two" has 3 columns, but "one" has 4') as error:
+        read_rows(str(path))
+    assert error.value.line == 3
+
+
+def test_large_alignments_are_kept_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_alignments, "IN_MEMORY", 100)
+    letters = np.random.default_rng(3).choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-", np.uint8), (40, 130))
+    given = RowAlignment.of_rows([f"row{i}" for i in range(40)], [row.tobytes() for row in letters])
+    for form in FORMS:  # Clustal has rows in blocks
+        path = tmp_path / f"large{ENDINGS[form][0]}"
+        path.write_text(written(given, form))
+        found = read_rows(str(path))
+        assert isinstance(found.cells, np.memmap) or isinstance(found.cells.base, np.memmap)
+        assert (found.cells == letters).all()
+
+
+def test_reading_stops_when_nobody_waits(stockholm: Path) -> None:
+    job = Job(lambda event: None)
+    job.cancel()
+    with pytest.raises(Cancelled):
+        read_rows(str(stockholm), 0, job)
+
+
+def test_marks_of_clustal() -> None:
+    rows = [b"AKSAC-W", b"AKTGC-Y", b"AKASAAW"]
+    cells = np.array([list(row) for row in rows], np.uint8)
+    assert column_marks(cells) == "**:.. :"
+
+
+def test_positions_and_residues() -> None:
+    alignment = RowAlignment.of_rows(["a"], [b"A-c.G*~"])
+    assert is_residue(alignment.cells[0]).tolist() == [True, False, True, False, True, False, False]
+    assert [alignment.position(0, column) for column in range(5)] == [1, 1, 2, 2, 3]
