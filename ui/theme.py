@@ -224,6 +224,9 @@ def palette(tokens: Tokens) -> QPalette:
 
 _current = LIGHT
 
+LEAST_CONTRAST = 2.2
+"""Of colored letters in a logo."""
+
 
 def current() -> Tokens:
     """Return the colors in use."""
@@ -332,6 +335,15 @@ def contrast(one: str, other: str) -> float:
     """Return the contrast ratio of two colors (WCAG 2), from 1 to 21."""
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
+
+
+@cache
+def strong(color: str, tokens: Tokens) -> QColor:
+    """Return a color that can be told from the surface, as letters must: the given one, or a darker or paler one."""
+    made = QColor(color)
+    while contrast(made.name(), tokens.surface) < LEAST_CONTRAST:
+        made = made.darker(106) if tokens.name == "light" else made.lighter(106)
+    return made
 
 
 @cache

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from clalign.errors import Cancelled
-from clalign.jobs import Job, JobContext
+from clalign.jobs import Event, Job, JobContext
 
 SWITCH_SECONDS = 0.0005
 """The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up.
@@ -29,6 +29,7 @@ class Reader(QObject):
     """
 
     _answered = Signal(object, object, object)
+    _told = Signal(object, object)
     _open: ClassVar[WeakSet[Reader]] = WeakSet()
     _usual_seconds: ClassVar[float]
 
@@ -42,6 +43,7 @@ class Reader(QObject):
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
+        self._told.connect(self._hand_on, Qt.ConnectionType.QueuedConnection)
         if not Reader._open:
             Reader._usual_seconds = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH_SECONDS)
@@ -59,9 +61,18 @@ class Reader(QObject):
         self._busy.add(key)
         self._pool.submit(self._work, key, question, answer)
 
-    def ask_long(self, key: Any, question: Callable[[JobContext], Any], answer: Callable[[Any], None]) -> None:
-        """Ask what may take minutes: the question gets a context that stops it when nobody waits any more."""
-        job = Job(lambda event: None)
+    def ask_long(
+        self,
+        key: Any,
+        question: Callable[[JobContext], Any],
+        answer: Callable[[Any], None],
+        told: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Ask what may take minutes: the question gets a context that stops it when nobody waits any more.
+
+        What the question tells its context is handed to `told`, here.
+        """
+        job = Job(lambda event: self._tell(told, event))
         self._long.setdefault(key, []).append(job)
         self.ask(key, lambda: question(job), answer)
 
@@ -108,9 +119,17 @@ class Reader(QObject):
         with contextlib.suppress(RuntimeError):
             self._answered.emit(key, answer, result)
 
+    def _tell(self, told: Callable[[Event], None] | None, event: Event) -> None:
+        if told is not None:
+            with contextlib.suppress(RuntimeError):
+                self._told.emit(told, event)
+
     def _take(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
         self._answers.append((key, answer, result))
         self._next.start()
+
+    def _hand_on(self, told: Callable[[Event], None], event: Event) -> None:
+        told(event)
 
     def _deliver(self) -> None:
         """Hand one answer over; several in one turn would stall the window."""

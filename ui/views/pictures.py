@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,9 @@ from .. import theme
 FORMATS = (".svg", ".pdf", ".png")
 
 PDF_DPI = 96
+PNG_DPI = 300
+MILLIMETERS = 25.4
+"""Of an inch."""
 
 MOST_PIXELS = 60_000_000
 LONGEST_SIDE = 30_000
@@ -46,8 +50,16 @@ class Picture(Protocol):
         ...
 
 
-def save_picture(picture: Picture, path: str, font: QFont) -> None:
+def save_picture(picture: Picture, path: str, font: QFont, millimeters: float = 0.0) -> None:
     """Write a picture.
+
+    Parameters
+    ----------
+    picture : Picture
+    path : str
+    font : QFont
+    millimeters : float
+        How wide it is on paper; by default as its pixels are on a screen.
 
     Raises
     ------
@@ -55,12 +67,12 @@ def save_picture(picture: Picture, path: str, font: QFont) -> None:
         The file cannot be written.
     """
     write = {".svg": _svg, ".pdf": _pdf, ".png": _png}[Path(path).suffix.lower()]
-    content = write(picture, font)
+    content = write(picture, font, millimeters)
     with replaced_file(path) as file:
         file.buffer.write(content)
 
 
-def _svg(picture: Picture, font: QFont) -> bytes:
+def _svg(picture: Picture, font: QFont, millimeters: float) -> bytes:
     from PySide6.QtSvg import QSvgGenerator
 
     width, height = math.ceil(picture.width), math.ceil(picture.height(picture.n_rows))
@@ -75,7 +87,11 @@ def _svg(picture: Picture, font: QFont) -> bytes:
     painter.setFont(font)
     picture.paint(painter, 0, picture.n_rows)
     painter.end()
-    return readable_svg(_content(buffer))
+    content = _content(buffer)
+    if millimeters:
+        size = f'width="{millimeters:g}mm" height="{millimeters * height / width:.6g}mm"'.encode()
+        content = re.sub(rb'width="[^"]*" height="[^"]*"', size, content, count=1)
+    return readable_svg(content)
 
 
 def readable_svg(content: bytes) -> bytes:
@@ -83,7 +99,7 @@ def readable_svg(content: bytes) -> bytes:
     return escaped(content.decode("utf-8")).encode("utf-8")
 
 
-def _pdf(picture: Picture, font: QFont) -> bytes:
+def _pdf(picture: Picture, font: QFont, millimeters: float) -> bytes:
     """Return pages as wide as a row, of the shape of A4 held upright or higher if one row needs it."""
     room = max(picture.width * math.sqrt(2.0), picture.height(1))
     per_page = 1
@@ -95,10 +111,12 @@ def _pdf(picture: Picture, font: QFont) -> bytes:
     writer.setTitle(picture.title)
     writer.setCreator("clalign")
     writer.setResolution(PDF_DPI)
-    points = QSizeF(picture.width, height) * (72.0 / PDF_DPI)
+    scale = millimeters / MILLIMETERS * PDF_DPI / picture.width if millimeters else 1.0
+    points = QSizeF(picture.width, height) * (scale * 72.0 / PDF_DPI)
     writer.setPageSize(QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch))
     writer.setPageMargins(QMarginsF(0, 0, 0, 0))
     painter = QPainter(writer)
+    painter.scale(scale, scale)
     painter.setFont(font)
     for first in range(0, picture.n_rows, per_page):
         if first:
@@ -108,12 +126,16 @@ def _pdf(picture: Picture, font: QFont) -> bytes:
     return _content(buffer)
 
 
-def _png(picture: Picture, font: QFont) -> bytes:
-    """Return a picture with twice the pixels, or fewer where it would become too large."""
+def _png(picture: Picture, font: QFont, millimeters: float) -> bytes:
+    """Return a picture with twice the pixels, or those of print, or fewer where it would become too large."""
     width, height = picture.width, picture.height(picture.n_rows)
-    scale = min(2.0, math.sqrt(MOST_PIXELS / (width * height)), LONGEST_SIDE / max(width, height))
+    wanted = millimeters / MILLIMETERS * PNG_DPI / width if millimeters else 2.0
+    scale = min(wanted, math.sqrt(MOST_PIXELS / (width * height)), LONGEST_SIDE / max(width, height))
     image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
     image.fill(QColor(theme.LIGHT.surface))
+    if millimeters:
+        for tell in (image.setDotsPerMeterX, image.setDotsPerMeterY):
+            tell(round(image.width() / millimeters * 1000))
     painter = QPainter(image)
     painter.scale(scale, scale)
     painter.setFont(font)

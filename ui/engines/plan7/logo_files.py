@@ -9,9 +9,9 @@ from PySide6.QtGui import QFont, QGuiApplication
 from clalign.values.profile_logo import HeightMode
 from clalign.values.profiles import Hmm
 
+from ...views.letter_paths import letter_path
 from ...views.pictures import FORMATS
 from .logo_figure import logo_figure
-from .logo_painter import letter_path
 from .logo_pictures import PictureChoices, save_logo
 
 __all__ = ["FORMATS", "PictureChoices", "has_fonts", "write_logo"]

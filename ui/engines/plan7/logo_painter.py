@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QTransform
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QTransform
 
 from ... import theme
 from ...models.figures import linear_ticks
 from ...models.residue_colors import background_of
+from ...views.letter_paths import letter_path
 from .logo_figure import FigureRow, LogoFigure
 
 MARGIN = 104.0
@@ -167,33 +168,12 @@ def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigur
 
 
 @cache
-def letter_path(letter: str, family: str) -> QPainterPath:
-    """Return the outline of a letter, filling the unit square."""
-    font = QFont(family)
-    font.setPixelSize(200)
-    font.setWeight(QFont.Weight.Bold)
-    path = QPainterPath()
-    path.addText(0, 0, font, letter)
-    bounds = path.boundingRect()
-    if bounds.isEmpty():
-        path.addRect(QRectF(0, 0, 1, 1))
-        return path
-    fit = QTransform.fromScale(1 / bounds.width(), 1 / bounds.height())
-    fit.translate(-bounds.left(), -bounds.top())
-    return fit.map(path)
-
-
-@cache
 def letter_color(letter: str, style: LogoStyle, nucleic: bool) -> QColor:
     """Return the color of a letter: that of the scheme, strong enough on the ground."""
     found = background_of(letter, style.scheme, nucleic)
     if found is None:
         return QColor(style.colors.text)
-    color = QColor(found)
-    ground = style.colors.surface
-    while theme.contrast(color.name(), ground) < 2.2:
-        color = color.darker(106) if style.colors.name == "light" else color.lighter(106)
-    return color
+    return theme.strong(found, style.colors)
 
 
 def _paint_ruler(painter: QPainter, top: float, left: float, nodes: range, style: LogoStyle) -> None:
