@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QTest
@@ -195,4 +196,60 @@ def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[...,
         QTest.keyClick(page.profile.logo, key)
         qtbot.wait(30)
     assert heart.n_beats > 5
+    return heart.longest
+
+
+@pytest.mark.parametrize("shape", [(100_000, 2_000), (100_000, 10_000)], ids=["usual", "wide"])
+def test_a_large_alignment_does_not_stall_the_window(
+    qtbot: Any, warm: None, unwatched_window: MainWindow, tmp_path: Path, shape: tuple[int, int]
+) -> None:
+    path = tmp_path / "large.afa"
+    write_alignment(path, *shape)
+    assert calmest(lambda: look_at_alignment(qtbot, unwatched_window, path, *shape)) < LONGEST_SECONDS
+
+
+def write_alignment(path: Path, n_rows: int, n_columns: int) -> None:
+    """Write rows that are cut from one long random text, in which every seventh letter is a gap."""
+    letters = np.random.default_rng(7).choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8), 4 * n_columns)
+    letters[::7] = ord("-")
+    text = letters.tobytes()
+    with path.open("wb") as file:
+        for row in range(n_rows):
+            begin = row * 31 % (3 * n_columns)
+            file.write(b">row%d\n%b\n" % (row, text[begin : begin + n_columns]))
+
+
+def look_at_alignment(qtbot: Any, window: MainWindow, path: Path, n_rows: int, n_columns: int) -> float:
+    """Open an alignment and go through it while its columns are counted; return the longest pause."""
+    alignments = window.controller.alignments
+    alignments.forget(str(path))
+    heart = Heart()
+    alignments.open(str(path))
+    qtbot.waitUntil(lambda: alignments.panel is not None, timeout=600_000)
+    panel = alignments.panel
+    canvas, view = panel.canvas, panel.view
+    canvas.setFocus()
+    assert (view.n_rows, view.n_columns) == (n_rows, n_columns)
+    held = Qt.KeyboardModifier.ControlModifier
+    for key, modifier in ((Qt.Key.Key_PageDown, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_End, held)):
+        QTest.keyClick(canvas, key, modifier)
+        qtbot.wait(30)
+    for share in np.linspace(0, 1, 25):
+        canvas.show_middle(float(share), float(share))
+        qtbot.wait(10)
+    for key in (Qt.Key.Key_Minus,) * 14 + (Qt.Key.Key_Down,) * 16:
+        QTest.keyClick(canvas, key, held)
+        qtbot.wait(5)
+    panel.fit()
+    panel.field.setText("ACD")
+    panel.start_finding()
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: view.is_measured, timeout=600_000)
+    panel.choose_scheme("identity")
+    view.sort("identity")
+    qtbot.waitUntil(lambda: view.is_idle and view.order_key == "identity", timeout=600_000)
+    QTest.keyClick(canvas, Qt.Key.Key_0, held)
+    qtbot.wait(50)
+    assert len(view.found) > 0
+    assert heart.n_beats > 100
     return heart.longest

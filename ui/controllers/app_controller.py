@@ -13,6 +13,7 @@ from clalign.errors import ClalignError
 from clalign.values.specs import Spec
 
 from .. import formatting
+from ..desk.alignment_controller import AlignmentController
 from ..desk.app_context import AppContext
 from ..desk.explain_controller import ExplainController
 from ..desk.form_controller import FormController
@@ -44,6 +45,7 @@ class AppController(AppContext):
         self.locating = LocateController(self)
         self.jobs = JobController(self, self.locating)
         self.sources = SourceController(self, self.jobs)
+        self.alignments = AlignmentController(self, self.sources)
         self.explanations = ExplainController(self, self.locating)
         self.hits = HitController(self, self.jobs)
         self.devices = DeviceController(self)
@@ -66,7 +68,8 @@ class AppController(AppContext):
 
     def offers(self, source: Source) -> list[Offer]:
         """Return what can be done with an opened file."""
-        return [offer for form in self.forms.values() for offer in form.offers(source)]
+        own = [offer for form in self.forms.values() for offer in form.offers(source)]
+        return [*self.alignments.offers(source), *own]
 
     def current_spec(self) -> Spec | None:
         """Return what was asked of the run in view, or what a sheet would start."""
@@ -99,7 +102,7 @@ class AppController(AppContext):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
-            for controller in (*self.forms.values(), self.labs):
+            for controller in (*self.forms.values(), self.labs, self.alignments):
                 controller.close_page()
             return
         path = str(page.run.path)
@@ -220,6 +223,9 @@ class AppController(AppContext):
             self.show_run(path)
             self.close_page()
         else:
+            if self.alignments.page is self.alignments.pages.get(path) is not None:
+                self.show_start()
+            self.alignments.forget(path)
             self.workspace.remove(path)
             self.window.details.show_source(None)
         self.update_actions()
@@ -282,6 +288,7 @@ class AppController(AppContext):
         """End everything that runs, when the window closes."""
         self.queue.leave()
         self.inspector.leave()
+        self.alignments.leave()
         if self._files is not None:
             self._files.close()
         for path in list(self.pages):

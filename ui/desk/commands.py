@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .alignment_controller import AlignmentController
 from .app_context import AppContext
 
 if TYPE_CHECKING:
@@ -112,3 +113,16 @@ def no_column(app: AppContext, key: str) -> str:
 def no_tab(app: AppContext, name: str, reason: str) -> str:
     """Return why a part of the results cannot be shown."""
     return _of_page(app, lambda page: name in page.TABS, reason)
+
+
+def no_rows(app: AppContext) -> str:
+    """Return why nothing can be done with an alignment of many rows."""
+    controller = app.findChild(AlignmentController)
+    return "" if controller is not None and controller.panel is not None else "Look at an alignment first."
+
+
+def no_alignment(app: AppContext) -> str:
+    """Return why no alignment can be shown, and no profile built from it."""
+    chosen = app.workspace.sequences
+    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
+    return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."

@@ -17,7 +17,7 @@ from .job_controller import JobController
 
 FILE_FILTER = (
     "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
-    "*.sto *.stk *.aln *.a3m *.slx *.selex *.phy *.phylip *.msf *.nex *.nexus *.h3m "
+    "*.afa *.mfa *.sto *.stk *.sth *.aln *.a2m *.a3m *.slx *.selex *.phy *.phylip *.msf *.nex *.nexus *.h3m "
     "*.dat *.gz *.bz2 *.xz *.zst *.clalign *.json);;All files (*)"
 )
 
@@ -32,10 +32,16 @@ class SourceController(Controller):
     run_opened = Signal(str)
     run_chosen = Signal(str)
     document_opened = Signal(str)
+    file_asked = Signal(str)
+    """A file that is about to be looked at."""
+
+    alignment_opened = Signal(str)
+    """An alignment was opened by itself."""
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
         self._run_when_read: set[str] = set()
+        self._shown_when_read: set[str] = set()
         self.runs: list[Callable[[], bool]] = []
         """Each offers a run with the files that are chosen, and tells whether it could."""
         self._offer_search = False
@@ -51,15 +57,18 @@ class SourceController(Controller):
         names, _ = QFileDialog.getOpenFileNames(self._app.window, "Open files", "", FILE_FILTER)
         self.open_paths(names)
 
-    def open_paths(self, paths: list[str]) -> None:
-        """Open files; their content decides what they are."""
+    def open_paths(self, paths: list[str], quietly: bool = False) -> None:
+        """Open files; their content decides what they are. An alignment that comes alone is shown unless `quietly`."""
         self._offer_search = len(paths) > 1 or self._offer_search
+        is_alone = len(paths) == 1 and not quietly
         self._refused = []
         if paths:
             self.take_back_refusals()
         for name in paths:
             path = str(Path(name).absolute())
             shown = path.encode(errors="backslashreplace").decode()
+            if is_alone:
+                self._shown_when_read.add(path)
             if path in self._app.workspace.sources:
                 self._take_again(path)
             elif shown != path:  # Qt's texts cannot hold it
@@ -76,10 +85,12 @@ class SourceController(Controller):
                 self.document_opened.emit(path)
             else:
                 self._app.inspector.read_file(path)
+                if is_alone:
+                    self.file_asked.emit(path)
 
     def open_quietly(self, paths: list[str]) -> None:
         """Open files without offering a search for them."""
-        self.open_paths(paths)
+        self.open_paths(paths, quietly=True)
         self._offer_search = False
 
     def _take_again(self, path: str) -> None:
@@ -98,13 +109,19 @@ class SourceController(Controller):
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)
         self._run_when_read.discard(path)
+        is_shown = path in self._shown_when_read and source.is_alignment
+        self._shown_when_read.discard(path)
         if self._offer_search and not self._run_when_read:
             self._offer_search = not any(offer() for offer in self.runs)
+            is_shown = is_shown and self._offer_search
+        if is_shown:
+            self.alignment_opened.emit(path)
         self._app.update_actions()
 
     def _refuse_file(self, path: str) -> None:
         source = self._app.workspace.sources[path]
         self._run_when_read.clear()
+        self._shown_when_read.discard(path)
         self._offer_search = False
         self._tell_refused(source)
         self._app.window.details.show_source(source)

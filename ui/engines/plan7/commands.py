@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_devices, no_tab
+from ...desk.commands import Command, no_alignment, no_devices, no_tab
 from .profile_controller import ProfileController
 
 
@@ -30,13 +30,6 @@ def no_calibration(app: AppContext) -> str:
     if any(card["origin"] == "hmmer3" for card in profiles.cards):
         return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
     return no_devices(app)
-
-
-def no_alignment(app: AppContext) -> str:
-    """Return why no profile can be built."""
-    chosen = app.workspace.sequences
-    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
-    return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."
 
 
 _NEITHER = "A comparison of sequences has neither."

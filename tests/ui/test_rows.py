@@ -1,0 +1,345 @@
+"""The page of an alignment, by clicks and keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QImage, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from clalign.formats.row_alignments import read_rows
+from clalign.ui import theme
+from clalign.ui.models.rows_view import Selection
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.rows_page import RowsPanel
+from clalign.ui.views.rows_sheet import RowsPictureSheet
+from clalign.values.row_alignments import RowAlignment
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL, SHIFT, NONE = (getattr(Qt.KeyboardModifier, f"{name}Modifier") for name in ("Control", "Shift", "No"))
+
+Press = Callable[[QWidget, str], None]
+Drop = Callable[[MainWindow, list[str]], None]
+
+N_ROWS, N_COLUMNS = 60, 300
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A Stockholm file of two alignments; the motif NGST stands across a gap in two rows of the first."""
+    rng = np.random.default_rng(2)
+    letters = rng.choice(np.frombuffer(b"ACDEFGHIKLMPQRVWY-", np.uint8), (N_ROWS, N_COLUMNS))
+    letters[:, 10] = ord("W")
+    for row, column in ((5, 250), (40, 30)):
+        letters[row, column : column + 5] = list(b"NG-ST")
+    path = tmp_path / "made.sto"
+    lines = ["# STOCKHOLM 1.0", "#=GF ID first", f"#=GC SS_cons {'H' * N_COLUMNS}"]
+    lines += [f"row{place} {row.tobytes().decode()}" for place, row in enumerate(letters)]
+    path.write_text("\n".join([*lines, "//", "# STOCKHOLM 1.0", "#=GF ID second", "x ACD", "y A-D", "//", ""]))
+    return path
+
+
+@pytest.fixture
+def panel(qtbot: Any, window: MainWindow, made: Path, drop: Drop) -> RowsPanel:
+    """The page after the file was dropped."""
+    drop(window, [str(made)])
+    return shown(qtbot, window)
+
+
+def shown(qtbot: Any, window: MainWindow) -> RowsPanel:
+    alignments = window.controller.alignments
+    qtbot.waitUntil(lambda: alignments.panel is not None and alignments.panel.view.is_measured)
+    qtbot.waitUntil(lambda: alignments.panel.view.is_idle and window.controller.files.is_idle)
+    return alignments.panel
+
+
+def said(window: MainWindow, text: str) -> bool:
+    return any(text in message.text for message in window.messages.messages)
+
+
+def at(panel: RowsPanel, row: int, column: int) -> QPoint:
+    canvas = panel.canvas
+    x = canvas.names + (column + 0.5) * canvas.cell - canvas.horizontalScrollBar().value()
+    y = canvas.room.top() + (row + 0.5) * canvas.height_ - canvas.verticalScrollBar().value()
+    return QPoint(int(x), int(y))
+
+
+def test_an_alignment_that_is_dropped_is_shown(window: MainWindow, panel: RowsPanel) -> None:
+    assert window.windowTitle() == "made.sto – clalign"
+    assert (panel.view.n_rows, panel.view.n_columns) == (N_ROWS, N_COLUMNS)
+    assert "60 rows · 300 columns · protein" in panel.facts.text()
+    assert panel.canvas.hasFocus()
+    assert panel.canvas.accessibleDescription().startswith("60 rows")
+
+
+def test_the_other_alignments_of_a_file_can_be_chosen(qtbot: Any, window: MainWindow, panel: RowsPanel) -> None:
+    page = window.controller.alignments.page
+    assert [page.numbers.itemText(i) for i in range(page.numbers.count())] == ["first", "second"]
+    page.numbers.setFocus()
+    QTest.keyClick(page.numbers, Qt.Key.Key_Down)
+    page.numbers.activated.emit(page.numbers.currentIndex())
+    other = shown(qtbot, window)
+    assert (other.view.n_rows, other.view.n_columns) == (2, 3)
+
+
+def test_keys_move_the_cursor_and_select(panel: RowsPanel) -> None:
+    canvas, view = panel.canvas, panel.view
+    for _ in range(3):
+        QTest.keyClick(canvas, Qt.Key.Key_Right)
+    QTest.keyClick(canvas, Qt.Key.Key_Down)
+    assert view.cursor == (1, 3)
+    assert panel.status.text().startswith("row1: ")
+    QTest.keyClick(canvas, Qt.Key.Key_Right, SHIFT)
+    QTest.keyClick(canvas, Qt.Key.Key_Down, SHIFT)
+    assert view.selection == Selection(range(1, 3), range(3, 5))
+    QTest.keyClick(canvas, Qt.Key.Key_End, CTRL)
+    assert view.cursor == (N_ROWS - 1, N_COLUMNS - 1)
+    assert N_COLUMNS - 1 in canvas.shown_columns()
+    assert N_ROWS - 1 in canvas.shown_rows()
+    QTest.keyClick(canvas, Qt.Key.Key_Home, CTRL)
+    assert canvas.shown_columns().start == canvas.shown_rows().start == 0
+    QTest.keyClick(canvas, Qt.Key.Key_A, CTRL)
+    assert view.selection == Selection(range(N_ROWS), range(N_COLUMNS))
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    assert view.selection is None
+
+
+def test_blocks_rows_and_columns_are_selected_and_copied(panel: RowsPanel) -> None:
+    canvas, view = panel.canvas, panel.view
+    QTest.mousePress(canvas.viewport(), LEFT, NONE, at(panel, 1, 2))
+    QTest.mouseMove(canvas.viewport(), at(panel, 2, 4))
+    QTest.mouseMove(canvas.viewport(), at(panel, 3, 6))
+    QTest.mouseRelease(canvas.viewport(), LEFT, NONE, at(panel, 3, 6))
+    QTest.mouseClick(canvas.viewport(), LEFT, SHIFT, at(panel, 3, 6))
+    assert view.selection == Selection(range(1, 4), range(2, 7))
+    QTest.keyClick(canvas, Qt.Key.Key_C, CTRL)
+    rows = [view.alignment.cells[row, 2:7].tobytes().decode() for row in (1, 2, 3)]
+    assert QGuiApplication.clipboard().text() == "".join(f">row{i}\n{row}\n" for i, row in enumerate(rows, 1))
+    place = at(panel, 4, 0)
+    QTest.mouseClick(canvas.viewport(), LEFT, NONE, QPoint(30, place.y()))
+    assert view.selection == Selection(range(4, 5), range(N_COLUMNS))
+    QTest.mouseClick(canvas.viewport(), LEFT, SHIFT, QPoint(30, at(panel, 6, 0).y()))
+    assert view.selection == Selection(range(4, 7), range(N_COLUMNS))
+    QTest.mouseClick(canvas.viewport(), LEFT, NONE, QPoint(at(panel, 0, 8).x(), 5))
+    assert view.selection == Selection(range(N_ROWS), range(8, 9))
+
+
+def wheel(panel: RowsPanel, turn: int, held: Qt.KeyboardModifier) -> None:
+    where = QPointF(at(panel, 2, 5))
+    target = panel.canvas.viewport()
+    event = QWheelEvent(
+        where, QPointF(target.mapToGlobal(where.toPoint())), QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton,
+        held, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(target, event)
+
+
+def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: RowsPanel) -> None:
+    canvas = panel.canvas
+    before = canvas.cell, canvas.height_
+    wheel(panel, 120, CTRL)
+    assert canvas.cell > before[0]
+    assert canvas.height_ == before[1]
+    wheel(panel, -120, CTRL | SHIFT)
+    assert canvas.height_ < before[1]
+    QTest.keyClick(canvas, Qt.Key.Key_0, CTRL)
+    assert (canvas.cell, canvas.height_) == before
+    for _ in range(30):
+        QTest.keyClick(canvas, Qt.Key.Key_Minus, CTRL)
+        QTest.keyClick(canvas, Qt.Key.Key_Down, CTRL)
+    assert canvas.cell < 1
+    assert canvas.height_ < 1
+    canvas.grab()
+    assert canvas.shown_columns() == range(N_COLUMNS)
+    panel.fit()
+    assert canvas.shown_rows() == range(N_ROWS)
+
+
+def test_what_is_found_is_gone_to_and_colored(qtbot: Any, panel: RowsPanel) -> None:
+    canvas, view = panel.canvas, panel.view
+    QTest.keyClick(canvas, Qt.Key.Key_F, CTRL)
+    assert panel.field.hasFocus()
+    QTest.keyClicks(panel.field, "ngst")
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: panel.found.text() == "1 of 2")
+    assert view.found_now() == (5, 250, 255)
+    assert {250, 254} <= set(canvas.shown_columns())
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    assert panel.found.text() == "2 of 2"
+    assert view.found_now() == (40, 30, 35)
+    assert 40 in canvas.shown_rows()
+    QTest.keyClick(panel.field, Qt.Key.Key_Return, SHIFT)
+    assert view.found_now() == (5, 250, 255)
+    place = at(panel, 5, 250)
+    color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
+    assert color.name().upper() == "#FFD400"
+    QTest.keyClicks(panel.field, "WWWWWWW")
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: panel.found.text() == "Nothing found")
+    QTest.keyClick(panel.field, Qt.Key.Key_Escape)
+    assert canvas.hasFocus()
+
+
+def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, panel: RowsPanel) -> None:
+    panel.modes.setCurrentIndex(panel.modes.findData("regex"))
+    QTest.keyClicks(panel.field, "A(")
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: said(window, "no regular expression"))
+    assert panel.found.text() == "Nothing found"
+
+
+def test_a_wrapped_alignment_shows_every_column_once(panel: RowsPanel) -> None:
+    canvas = panel.canvas
+    QTest.mouseClick(panel.wrap, LEFT, pos=QPoint(6, panel.wrap.height() // 2))
+    assert canvas.wrapped
+    seen: list[int] = []
+    for step in range(0, canvas.verticalScrollBar().maximum() + 1, 40):
+        canvas.verticalScrollBar().setValue(step)
+        seen += [column for block in canvas.blocks() for column in range(block.first, block.first + block.n_columns)]
+        canvas.grab()
+    assert set(seen) == set(range(N_COLUMNS))
+    assert canvas.horizontalScrollBar().maximum() == 0
+    panel.view.move_to(N_ROWS - 1, N_COLUMNS - 1)
+    last = canvas.blocks()[-1]
+    assert last.first + last.n_columns == N_COLUMNS
+    found = {canvas.place_at(QPointF(x, y))[1:3] for x in range(150, 700, 4) for y in range(0, 500, 6)}
+    assert (N_ROWS - 1, N_COLUMNS - 1) in found
+
+
+def test_the_overview_goes_where_it_is_clicked(panel: RowsPanel) -> None:
+    overview, canvas = panel.overview, panel.canvas
+    area = overview.area()
+    QTest.mousePress(overview, LEFT, NONE, QPoint(int(area.right()) - 1, int(area.bottom()) - 1))
+    assert canvas.shown_columns().stop == N_COLUMNS
+    assert canvas.shown_rows().stop == N_ROWS
+    QTest.mouseMove(overview, QPoint(int(area.left()), int(area.top())))
+    QTest.mouseRelease(overview, LEFT, NONE, QPoint(int(area.left()), int(area.top())))
+    QTest.mouseClick(overview, LEFT, NONE, QPoint(int(area.left()), int(area.top())))
+    assert canvas.shown_columns().start == canvas.shown_rows().start == 0
+
+
+def test_tips_say_residue_column_color_and_track(panel: RowsPanel) -> None:
+    canvas, view = panel.canvas, panel.view
+    tip = canvas.tip_at(QPointF(at(panel, 2, 10)))
+    assert f"row2: W {view.alignment.position(2, 10)}" in tip
+    assert "column 11 of 300" in tip
+    assert "W 100 %" in tip
+    assert "hydrophobic" in tip
+    assert "SS_cons of column 11: H" in canvas.tip_at(QPointF(at(panel, 0, 10).x(), canvas.room.top() - 8))
+    below = canvas.room.bottom()
+    tips = [canvas.tip_at(QPointF(at(panel, 0, 10).x(), below + y)) for y in range(2, int(canvas.foot) - 2, 6)]
+    for name in ("Consensus of column 11: W", "Conservation of column 11", "Occupancy of column 11: 100.0 %", "Logo"):
+        assert any(name in tip for tip in tips)
+    assert "row0" in canvas.tip_at(QPointF(30, at(panel, 0, 0).y()))
+
+
+def test_names_can_be_made_wider(panel: RowsPanel) -> None:
+    canvas = panel.canvas
+    before, y = canvas.names, at(panel, 2, 0).y()
+    QTest.mousePress(canvas.viewport(), LEFT, NONE, QPoint(int(before), y))
+    QTest.mouseMove(canvas.viewport(), QPoint(int(before) + 60, y))
+    QTest.mouseRelease(canvas.viewport(), LEFT, NONE, QPoint(int(before) + 60, y))
+    assert canvas.names >= before + 55 or canvas.names == before  # offscreen moves may carry no buttons
+    panel.beside_actions["length"].trigger()
+    panel.beside_actions["identity"].trigger()
+    assert canvas.beside == ("identity", "length")
+
+
+@pytest.mark.parametrize("kind", ["light", "dark"])
+def test_a_cell_has_the_color_of_its_scheme(panel: RowsPanel, kind: str) -> None:
+    theme.apply(kind)
+    panel.choose_scheme("zappo")
+    panel.view.move_to(0, 0)
+    place = at(panel, 3, 10)
+    image = panel.canvas.viewport().grab().toImage()
+    assert image.pixelColor(place.x() - 4, place.y() - 7).name().upper() == "#FFC800"
+    panel.choose_scheme("none")
+    image = panel.canvas.viewport().grab().toImage()
+    assert image.pixelColor(place.x() - 4, place.y() - 7).name().upper() == theme.current().surface.upper()
+
+
+def test_an_alignment_is_saved(qtbot: Any, window: MainWindow, panel: RowsPanel, tmp_path: Path) -> None:
+    controller, path = window.controller, tmp_path / "saved.sto"
+    panel.view.select(Selection(range(2, 4), range(0, 20)))
+    controller.alignments.write(panel.view.alignment, panel.chosen_part(), str(path), "stockholm")
+    qtbot.waitUntil(lambda: said(window, "written to"))
+    found = read_rows(str(path))
+    assert list(found.names) == ["row2", "row3"]
+    assert (found.cells == panel.view.alignment.cells[2:4, :20]).all()
+    assert found.notes.columns["SS_cons"] == b"H" * 20
+
+
+@pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
+def test_a_picture_is_exported_in_millimeters(
+    qtbot: Any, window: MainWindow, panel: RowsPanel, press: Press, tmp_path: Path, ending: str
+) -> None:
+    panel.view.select(Selection(range(0, 12), range(0, 90)))
+    window.controller.alignments.export_picture()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, RowsPictureSheet)
+    sheet.formats.button((".svg", ".pdf", ".png").index(ending)).click()
+    path = tmp_path / f"picture{ending}"
+    sheet.path.setText(str(path))
+    sheet.wide.setValue(150)
+    press(sheet, "Export")
+    qtbot.waitUntil(lambda: said(window, "Picture written"))
+    content = path.read_bytes()
+    if ending == ".svg":
+        text = content.decode()
+        assert 'width="150mm"' in text
+        for words in ("row11", "Consensus", "SS_cons", "hydrophobic", "made.sto"):
+            assert words in text
+    elif ending == ".png":
+        image = QImage(str(path))
+        assert image.width() / image.dotsPerMeterX() == pytest.approx(0.150, rel=0.01)
+    else:
+        assert content.startswith(b"%PDF")
+
+
+def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, panel: RowsPanel) -> None:
+    panel.view.alignment = RowAlignment(np.full((500, 300), 65, np.uint8), ["a"] * 500, [""] * 500)
+    panel.view.order = np.arange(500)
+    window.controller.alignments.export_picture()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, RowsPictureSheet)
+    assert not sheet.export_button.isEnabled()
+    assert "too many letters for SVG" in sheet.problem.text()
+    sheet.formats.button(2).click()
+    assert sheet.export_button.isEnabled()
+
+
+def test_what_is_damaged_is_said_on_the_page(qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop) -> None:
+    drop(window, [files["made.sto"]])
+    alignments = window.controller.alignments
+    qtbot.waitUntil(lambda: alignments.page is not None and "cannot be shown" in alignments.page.empty._heading.text())
+    assert "no alignment in this file" in alignments.page.empty._words.text()
+
+
+def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:
+    QTest.keyClick(window, Qt.Key.Key_W, CTRL)
+    assert window.center.currentWidget() is window.start
+    assert not window.controller.alignments.pages
+    window.controller.sources.open_paths([str(made)])
+    shown(qtbot, window)
+    window.controller.close_source(str(made))
+    assert window.center.currentWidget() is window.start
+
+
+def test_a_file_that_changed_is_read_again(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:
+    made.write_text("# STOCKHOLM 1.0\nx ACD\ny A-D\nz A-D\n//\n")
+    window.controller.sources.look_again()
+    qtbot.waitUntil(lambda: shown(qtbot, window).view.n_rows == 3)
+
+
+def test_sequences_that_are_not_aligned_open_as_before(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
+) -> None:
+    drop(window, [files["made.fasta"]])
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    assert window.controller.alignments.page is None
+    assert window.center.currentWidget() is window.start
