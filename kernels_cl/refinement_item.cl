@@ -15,6 +15,7 @@
    Scalars
      n_sequences, n_columns
      factor   of gap posteriors
+     n_kept   the first sequences, whose residues stay where they are
      budget   columns, or wishes, looked at in one launch
 
    Macros
@@ -125,12 +126,13 @@ __kernel void refinement_score(const int n_sequences, __global const int *pairs,
 __kernel void refinement_gather(const int n_sequences, __global const int *pairs, __global const int *firsts,
                                 __global const int *others, __global const posterior_row_t *rows,
                                 __global const posterior_entry_t *entries, __global const float *gaps, __global const int *table, const int n_columns,
-                                const float factor, const int budget, __global wish_t *heap, __global int *state)
+                                const float factor, const int n_kept, const int budget, __global wish_t *heap,
+                                __global int *state)
 {
     const posteriors_t p = {n_sequences, pairs, firsts, others, rows, entries, gaps};
     const int last = min(n_columns, state[N_GATHERED] + budget);
     for (int c = state[N_GATHERED]; c < last; c++)
-        for (int i = 0; i < n_sequences; i++) {
+        for (int i = n_kept; i < n_sequences; i++) {
             int where;
             wish_t wish = {0.0f, i, table[(size_t)c * n_sequences + i], c};
             if (wish.position < 0) continue;

@@ -39,8 +39,10 @@ def random_pair(rng: np.random.Generator, x: int, y: int, is_coarse: bool = Fals
 def random_alignment(seed: int, lengths: list[int]) -> MultipleAlignment:
     """Return an alignment with gaps at random, but without empty columns."""
     rng = np.random.default_rng(seed)
-    width = max(lengths) + 3
-    columns = np.concatenate([np.sort(rng.choice(width, length, replace=False)) for length in lengths])
+    width = max(lengths, default=0) + 3
+    columns = np.concatenate(
+        [np.empty(0, np.int64), *(np.sort(rng.choice(width, length, replace=False)) for length in lengths)]
+    )
     used, numbers = np.unique(columns, return_inverse=True)
     return MultipleAlignment(offsets_of(lengths), numbers.astype(np.int32), len(used))
 

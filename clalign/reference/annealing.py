@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clalign.values.multiple_alignments import ColumnMerges, creation_numbers, offsets_of
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
 
 _TWO = np.float32(2)
@@ -66,7 +66,7 @@ class _Heap:
 class _Columns:
     """The columns, named by their creation number, and an order of them that agrees with every sequence."""
 
-    def __init__(self, posteriors: SparsePosteriors) -> None:
+    def __init__(self, posteriors: SparsePosteriors, begin: ColumnMerges | None) -> None:
         numbers, offsets = creation_numbers(posteriors.lengths).tolist(), offsets_of(posteriors.lengths).tolist()
         self.of = [numbers[a:b] for a, b in itertools.pairwise(offsets)]
         """The column that each residue of each sequence begins as."""
@@ -77,6 +77,11 @@ class _Columns:
                 self.members[column][sequence] = position
         self.index = list(range(len(numbers)))
         self.merged = list(range(len(numbers)))
+        if begin is not None:
+            for index, column in enumerate(begin.order.tolist()):
+                self.index[column] = index
+            for survivor, victim in zip(begin.survivors.tolist(), begin.victims.tolist(), strict=True):
+                self._join(survivor, victim)
 
     def now(self, column: int) -> int:
         """Return what a column has become part of."""
@@ -119,11 +124,14 @@ class _Columns:
             ordered = [*sorted(before, key=self.index.__getitem__), *sorted(after, key=self.index.__getitem__)]
             for column, index in zip(ordered, sorted(self.index[column] for column in ordered), strict=True):
                 self.index[column] = index
+        self._join(survivor, victim)
+        return survivor, victim
+
+    def _join(self, survivor: int, victim: int) -> None:
         together = {**self.members[survivor], **self.members[victim]}
         self.members[survivor] = dict(sorted(together.items()))
         self.members[victim] = {}
         self.merged[victim] = survivor
-        return survivor, victim
 
     def order(self) -> list[int]:
         left = [column for column, merged in enumerate(self.merged) if column == merged]
@@ -170,6 +178,7 @@ def anneal(
     gap_factor: float = 1.0,
     is_dynamic: bool = True,
     check: Callable[[], None] = lambda: None,
+    begin: MultipleAlignment | None = None,
 ) -> ColumnMerges:
     """Return the merges that make an alignment of posteriors.
 
@@ -182,8 +191,11 @@ def anneal(
         Whether what a merge is worth is computed again for columns that have grown.
     check : callable
         Called often; may raise an exception.
+    begin : MultipleAlignment, optional
+        What the columns are in the beginning; by default each is a residue.
     """
-    weights, columns, heap = _Weights(posteriors), _Columns(posteriors), _Heap()
+    before = None if begin is None else ColumnMerges.into(begin)
+    weights, columns, heap = _Weights(posteriors), _Columns(posteriors, before), _Heap()
     least = float(np.float32(gap_factor))
     for weight, source, target in candidates(posteriors, gap_factor):
         heap.push(_Edge(weight, source, target, 2))
@@ -191,6 +203,9 @@ def anneal(
     """The edge between two columns that is in the heap for them; None where they can't be merged."""
     merges: list[tuple[int, int]] = []
     worths: list[float] = []
+    if before is not None:
+        merges += zip(before.survivors.tolist(), before.victims.tolist(), strict=True)
+        worths += before.weights.tolist()
     while heap.edges:
         check()
         edge = heap.pop()

@@ -77,16 +77,16 @@ def _best(scores: _Scores, columns: list[dict[int, int]], i: int, a: int, own: i
     return best, where
 
 
-def _sweep(scores: _Scores, columns: list[dict[int, int]], check: Callable[[], None]) -> list[Move]:
+def _sweep(scores: _Scores, columns: list[dict[int, int]], check: Callable[[], None], n_kept: int) -> list[Move]:
     """Move residues, those first that gain the highest score; return sequence, position, and the two columns of each.
 
-    Where a residue belongs is looked for from the column that it was in before the sweep.
+    Those of the first sequences stay. Where a residue belongs is looked for from the column that it was in before.
     """
     heap: list[tuple[float, int, int, int, int]] = []  # negated: the smallest comes first
     for c, column in enumerate(columns):
         check()
         for i, a in column.items():
-            worth, best = _best(scores, columns, i, a, c)
+            worth, best = _best(scores, columns, i, a, c) if i >= n_kept else (_ZERO, c)
             if best != c:
                 heap.append((-float(worth), -i, -a, -c, -best))
     heapq.heapify(heap)
@@ -110,6 +110,7 @@ def refine(
     gap_factor: float = 1.0,
     most_sweeps: int = -1,
     check: Callable[[], None] = lambda: None,
+    n_kept: int = 0,
 ) -> ResidueMoves:
     """Return the moves of an alignment's residues until a sweep over all of them no longer raises the score.
 
@@ -122,6 +123,8 @@ def refine(
         The last sweep that is made; negative for as many as it takes.
     check : callable
         Called often; may raise an exception.
+    n_kept : int
+        The first sequences, whose residues are not moved.
     """
     scores = _Scores(posteriors, gap_factor)
     moves: list[Move] = []
@@ -135,7 +138,7 @@ def refine(
         reached.append(scores.of_alignment(columns))
         if len(ends) == most_sweeps or (len(reached) > 1 and reached[-1] <= reached[-2]):
             break
-        made = _sweep(scores, columns, check)
+        made = _sweep(scores, columns, check, n_kept)
         moves += made
         ends.append(len(moves))
         current = _with_moves(current, made)

@@ -102,6 +102,19 @@ class ColumnMerges:
     weights: npt.NDArray[np.float32]
     order: Integers
 
+    @classmethod
+    def into(cls, alignment: MultipleAlignment) -> ColumnMerges:
+        """Return the merges that make a given alignment at once; they stand up to any gap factor."""
+        lengths, numbers = np.diff(alignment.offsets), creation_numbers(np.diff(alignment.offsets))
+        order = np.argsort(alignment.columns, kind="stable")
+        is_first = np.ones(len(order), bool)
+        is_first[1:] = np.diff(alignment.columns[order]) != 0
+        survivors = numbers[order[is_first]][np.cumsum(is_first) - 1]
+        merged = survivors[~is_first]
+        return cls(
+            lengths, merged, numbers[order[~is_first]], np.full(len(merged), np.inf, np.float32), survivors[is_first]
+        )
+
     def __len__(self) -> int:
         """Return the number of merges."""
         return len(self.survivors)

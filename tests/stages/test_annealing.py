@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from clalign.compute.sessions import Session
 from clalign.errors import Cancelled
 from clalign.stages.pairhmm import annealing
 from clalign.stages.pairhmm.annealing import ANNEALING, AnnealingChoice, AnnealingStage
-from clalign.values.multiple_alignments import ColumnMerges
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
-from tests.posterior_cases import is_alignment, random_posteriors
+from tests.posterior_cases import is_alignment, random_alignment, random_posteriors
 
 SETS = ([], [0, 0], [5, 0, 7], [1, 1], [3, 40], [30, 28, 33, 12, 30], [9] * 14)
 
@@ -39,6 +40,56 @@ def test_equals_reference_for_many(session: Session) -> None:
         posteriors = random_posteriors(seed, [25 + seed % 7] * (4 + seed % 9), 0.8, seed % 2 == 0)
         choice = AnnealingChoice(seed % 5 / 2)
         assert same(session.run(ANNEALING, posteriors, choice), ANNEALING.reference(posteriors, choice))
+
+
+def begun(seed: int, lengths: list[int]) -> tuple[SparsePosteriors, MultipleAlignment]:
+    """Return posteriors, and an alignment to begin with: of all sequences but three, the last of which has a residue in
+    each of its columns and is compared with none.
+    """
+    posteriors = random_posteriors(seed, lengths, 0.9, is_coarse=seed % 2 == 0)
+    old = random_alignment(seed, lengths[:-2])
+    new, every = old.n_columns + np.arange(sum(lengths[-2:])), [*lengths, old.n_columns]
+    columns = np.concatenate([old.columns, new, np.arange(old.n_columns)]).astype(np.int32)
+    begin = MultipleAlignment(offsets_of(every), columns, old.n_columns + len(new))
+    return replace(posteriors, lengths=np.array(every)), begin
+
+
+@pytest.mark.parametrize("choice", [AnnealingChoice(), AnnealingChoice(0.0), AnnealingChoice(1.5, is_dynamic=False)])
+@pytest.mark.parametrize("lengths", [[8, 9, 8, 7, 9], [12, 0, 9, 11, 10, 0], [3, 30, 28, 31], [0, 0, 4, 5]], ids=str)
+def test_columns_that_are_given_stay_as_they_are(session: Session, lengths: list[int], choice: AnnealingChoice) -> None:
+    n_merged = 0
+    for seed in range(4):
+        posteriors, begin = begun(seed, lengths)
+        chosen = replace(choice, begin=begin)
+        found = session.run(ANNEALING, posteriors, chosen)
+        assert same(found, ANNEALING.reference(posteriors, chosen))
+        n_given = int(np.isinf(found.weights).sum())
+        assert n_given == sum(posteriors.lengths) - begin.n_columns
+        n_merged += len(found) - n_given
+        alignment = found.alignment_after()
+        assert is_alignment(alignment)
+        old, new = (each.positions()[[*range(len(lengths) - 2), len(lengths)]] for each in (begin, alignment))
+        assert new[:, new[-1] >= 0].tolist() == old[:, old[-1] >= 0].tolist()
+        assert (new[:, new[-1] < 0] < 0).all(), "no residue left its column"
+    assert n_merged > 0
+
+
+def test_single_residues_are_where_it_begins_of_itself(session: Session) -> None:
+    posteriors = random_posteriors(8, [9, 12, 0, 11])
+    numbers = creation_numbers(posteriors.lengths)
+    begin = MultipleAlignment(offsets_of(posteriors.lengths), numbers, len(numbers))
+    found = session.run(ANNEALING, posteriors, AnnealingChoice(begin=begin))
+    assert same(found, session.run(ANNEALING, posteriors, AnnealingChoice()))
+
+
+@pytest.mark.parametrize("change", ["crossed", "other", "empty", "outside"])
+def test_what_is_no_alignment_is_refused(session: Session, change: str) -> None:
+    posteriors = random_posteriors(8, [3, 4])
+    columns = {"crossed": [1, 0, 2, 0, 1, 2, 3], "empty": [0, 1, 4, 0, 1, 2, 4], "outside": [0, 1, 2, 0, 1, 2, 9]}
+    offsets = offsets_of([4, 3] if change == "other" else [3, 4])
+    begin = MultipleAlignment(offsets, np.array(columns.get(change, [0, 1, 2, 3, 0, 1, 2]), np.int32), 4)
+    with pytest.raises(ValueError, match="alignment"):
+        session.run(ANNEALING, posteriors, AnnealingChoice(begin=begin))
 
 
 def test_known_edges_find_room(session: Session) -> None:

@@ -27,6 +27,19 @@ def test_equals_reference(session: Session, lengths: list[int], factor: float, m
         assert same(session.run(REFINEMENT, posteriors, choice), REFINEMENT.reference(posteriors, choice))
 
 
+@pytest.mark.parametrize("n_kept", [1, 3, 5])
+def test_kept_sequences_stay(session: Session, n_kept: int) -> None:
+    n_moved, lengths = 0, [14, 12, 0, 15, 13]
+    for seed in range(4):
+        posteriors = random_posteriors(seed, lengths)
+        choice = RefinementChoice(random_alignment(seed, lengths), n_kept=n_kept)
+        found = session.run(REFINEMENT, posteriors, choice)
+        assert same(found, REFINEMENT.reference(posteriors, choice))
+        assert (found.sequences >= n_kept).all()
+        n_moved += len(found.sequences)
+    assert (n_moved > 0) == (n_kept < 5)
+
+
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refinement, "COLUMNS_A_LAUNCH", 3)
     monkeypatch.setattr(refinement, "WISHES_A_LAUNCH", 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 from tests.posterior_cases import random_alignment
@@ -33,6 +34,17 @@ def test_no_rows() -> None:
 
 def test_columns_are_numbered_position_after_position() -> None:
     assert creation_numbers(np.array([3, 0, 1, 2])).tolist() == [0, 3, 5, 1, 2, 4]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_alignment_is_made_by_its_merges(seed: int) -> None:
+    alignment = random_alignment(seed, [[7, 0, 12, 9], [0, 0], [], [3]][seed % 4])
+    merges = ColumnMerges.into(alignment)
+    assert len(merges) == len(alignment.columns) - alignment.n_columns
+    made = merges.alignment_after()
+    assert made.columns.tolist() == alignment.columns.tolist()
+    assert merges.merges_at(1e30) == len(merges)
+    assert merges.alignment_after(0).n_columns == len(alignment.columns)
 
 
 def test_merges_are_replayed() -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.values.multiple_alignments import ColumnMerges, creation_numbers, offsets_of
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
 
 SOURCE = "annealing_item"
@@ -42,11 +42,15 @@ class AnnealingChoice:
         Whether what a merge is worth is found again for columns that have grown.
     told : callable
         Called now and then with the number of merges made, that of the candidates left, and what returns those merges.
+    begin : MultipleAlignment, optional
+        What the columns are in the beginning; by default each is a residue. Those that share a sequence stay apart, so
+        all do if one sequence has a residue in each.
     """
 
     gap_factor: float = 1.0
     is_dynamic: bool = True
     told: Callable[[int, int, Callable[[], ColumnMerges]], None] = lambda made, left, merges: None
+    begin: MultipleAlignment | None = None
 
 
 class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
@@ -72,7 +76,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         """Anneal with the plain reference."""
         from clalign.reference.annealing import anneal
 
-        return anneal(batch, model.gap_factor, model.is_dynamic, check)
+        return anneal(batch, model.gap_factor, model.is_dynamic, check, model.begin)
 
     def start(
         self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice
@@ -80,6 +84,8 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         """Return what anneals on an OpenCL session, launch after launch."""
 
         batch.check()
+        if model.begin is not None and not _is_sound(model.begin, batch):
+            raise ValueError("no alignment of these sequences")
 
         def collect() -> ColumnMerges:
             return self._anneal(session, batch, model)
@@ -87,15 +93,15 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         return collect
 
     def _anneal(self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice) -> ColumnMerges:
-        members = _residues(batch)
+        begin = model.begin or _single_residues(batch.lengths)
+        before, members = ColumnMerges.into(begin), _residues(begin)
         n, least = len(members), np.float32(model.gap_factor)
         if not n:
-            nothing = np.empty(0, np.int32)
-            return ColumnMerges(batch.lengths, nothing, nothing, nothing.astype(np.float32), nothing)
+            return before
         residues, posteriors = session.upload(members), shared(session, batch)
         edges, heap = (session.allocate(size * len(batch.columns)) for size in (_EDGE_BYTES, _HEAP_BYTES))
-        state, scratch = session.zeros(4 * N_STATE), session.allocate(12 * n)
-        merges, weights = session.allocate(8 * n), session.allocate(4 * n)
+        state, scratch = session.upload(np.array([0, len(before), 0, 0, 0, 0], np.int32)), session.allocate(12 * n)
+        merges, weights = (session.upload(filled) for filled in _with_room(before, n))
         session.launch(
             SOURCE, "annealing_begin", self.defines, 1, 1, *posteriors[2:], session.upload(batch.pairs),
             session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(creation_numbers(batch.lengths)),
@@ -150,10 +156,25 @@ def shared(session: KernelSession, posteriors: SparsePosteriors) -> tuple[np.int
     return (np.int32(len(posteriors.lengths)), *(session.share(array) for array in arrays))
 
 
-def _residues(posteriors: SparsePosteriors) -> npt.NDArray[np.void]:
-    """Return the residues, each the column that it begins as, by the numbers of these."""
-    lengths, numbers = posteriors.lengths, creation_numbers(posteriors.lengths)
-    offsets, n = offsets_of(lengths), len(numbers)
+def _single_residues(lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
+    """Return the alignment whose columns are single residues, in the order of their numbers."""
+    return MultipleAlignment(offsets_of(lengths), creation_numbers(lengths), int(lengths.sum()))
+
+
+def _is_sound(alignment: MultipleAlignment, posteriors: SparsePosteriors) -> bool:
+    """Return whether an alignment is one of the sequences, without empty columns."""
+    columns, offsets = alignment.columns, alignment.offsets
+    if not np.array_equal(np.diff(offsets), posteriors.lengths) or len(columns) != offsets[-1]:
+        return False
+    rises = np.diff(columns) > 0
+    rises[offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < offsets[-1])] - 1] = True
+    return bool(rises.all()) and np.array_equal(np.unique(columns), np.arange(alignment.n_columns))
+
+
+def _residues(begin: MultipleAlignment) -> npt.NDArray[np.void]:
+    """Return the residues, by their numbers; the first one of each column stands for it."""
+    lengths, offsets = np.diff(begin.offsets), begin.offsets
+    numbers, n = creation_numbers(lengths), len(begin.columns)
     members = np.zeros(n, _RESIDUE)
     sequences = np.repeat(np.arange(len(lengths)), lengths)
     members["sequence"][numbers] = sequences
@@ -162,10 +183,24 @@ def _residues(posteriors: SparsePosteriors) -> npt.NDArray[np.void]:
     is_first[offsets[:-1][lengths > 0]] = True
     members["before"][numbers] = np.where(is_first, -1, np.roll(numbers, 1))
     members["after"][numbers] = np.where(np.roll(is_first, -1), -1, np.roll(numbers, -1))
-    for name in ("index", "merged", "first"):
-        members[name] = np.arange(n)
-    members["size"], members["next"] = 1, -1
+    by_column = np.argsort(begin.columns, kind="stable")
+    residues, columns = numbers[by_column], begin.columns[by_column]
+    heads = residues[np.searchsorted(columns, columns)]
+    members["merged"][residues] = members["first"][residues] = heads
+    members["index"][residues] = columns
+    members["size"][residues] = np.bincount(columns)[columns]
+    members["next"] = -1
+    goes_on = np.flatnonzero(columns[1:] == columns[:-1])
+    members["next"][residues[goes_on]] = residues[goes_on + 1]
     return members
+
+
+def _with_room(merges: ColumnMerges, n: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Return the pairs and weights of merges, with room for n (int32[n, 2], float32[n])."""
+    pairs, weights = np.zeros((n, 2), np.int32), np.zeros(n, np.float32)
+    pairs[: len(merges)] = np.stack([merges.survivors, merges.victims], axis=1)
+    weights[: len(merges)] = merges.weights
+    return pairs, weights
 
 
 def _merges(

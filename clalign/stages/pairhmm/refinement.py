@@ -41,12 +41,15 @@ class RefinementChoice:
         The last sweep that is made; negative for as many as it takes.
     told : callable
         Called after each sweep with the number of sweeps and of moves.
+    n_kept : int
+        The first sequences, whose residues are not moved.
     """
 
     alignment: MultipleAlignment
     gap_factor: float = 1.0
     most_sweeps: int = -1
     told: Callable[[int, int], None] = lambda sweeps, moves: None
+    n_kept: int = 0
 
 
 class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
@@ -60,7 +63,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         """Refine with the plain reference."""
         from clalign.reference.refinement import refine
 
-        return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check)
+        return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check, model.n_kept)
 
     def start(
         self, session: KernelSession, batch: SparsePosteriors, model: RefinementChoice
@@ -87,7 +90,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
             scores.append(session.download(score, 1, np.float32)[0])
             if len(parts) - 1 == model.most_sweeps or (len(scores) > 1 and scores[-1] <= scores[-2]):
                 break
-            parts.append(self._sweep(session, head, current))
+            parts.append(self._sweep(session, head, current, model.n_kept))
             columns = current.columns.copy()
             sequences, positions, _, targets = parts[-1].T
             columns[current.offsets[sequences] + positions] = targets
@@ -98,7 +101,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         return ResidueMoves(sequences, positions, sources, targets, ends, np.array(scores, np.float32))
 
     def _sweep(
-        self, session: KernelSession, head: tuple[np.generic | Buffer, ...], alignment: MultipleAlignment
+        self, session: KernelSession, head: tuple[np.generic | Buffer, ...], alignment: MultipleAlignment, n_kept: int
     ) -> Moves:
         """Return the moves of one sweep (int32[n, 4])."""
         n = len(alignment.columns)
@@ -106,8 +109,9 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         moves = session.allocate(16 * n)
         for _ in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
             session.launch(
-                SOURCE, "refinement_gather", self.defines, 1, 1, *head, np.int32(COLUMNS_A_LAUNCH), heap, state
-            )
+                SOURCE, "refinement_gather", self.defines, 1, 1, *head, np.int32(n_kept), np.int32(COLUMNS_A_LAUNCH),
+                heap, state,
+            )  # fmt: skip
             session.finish()
             session.check()
         facts = session.download(state, N_STATE, np.int32)
