@@ -24,6 +24,8 @@ from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
 
 TOOLS = {
+    "add": "add sequences to a finished alignment",
+    "realign": "align a block of columns of an alignment anew",
     "accuracy": "compare alignments with reference alignments",
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",

@@ -29,18 +29,21 @@ TEXT_WIDTH = 120
 """Longest line of a text, unless another one is asked for."""
 
 
-def add_fields(parser: CommandParser, spec: type[Any], command: Command) -> dict[str, argparse._ArgumentGroup]:
+def add_fields(
+    parser: CommandParser, spec: type[Any], command: Command | None = None
+) -> dict[str, argparse._ArgumentGroup]:
     """Add a flag for each field of a spec that has one, and return their groups by title.
 
-    Only what was given comes into the namespace; see `spec_of`.
+    Only what was given comes into the namespace; see `spec_of`. `command` is that of an engine, if it is one.
     """
+    found, aliases = (command.found, command.aliases) if command else ("", {})
     hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
         if "flag" not in field.metadata:
             continue
         given = field.metadata
-        title, flag, text = given["group"], given["flag"], given["help"].format(found=command.found)
+        title, flag, text = given["group"], given["flag"], given["help"].format(found=found)
         group = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         if "values" in given:
             _add_values(group, field.name, flag, text, given["values"])
@@ -55,7 +58,7 @@ def add_fields(parser: CommandParser, spec: type[Any], command: Command) -> dict
             whole = signed_number if given.get("signed") else count if given.get("positive") else whole_number
             kind = number if float in kinds else whole if int in kinds else str
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
-            flags = [flag, *command.aliases.get(field.name, "").split()]
+            flags = [flag, *aliases.get(field.name, "").split()]
             group.add_argument(
                 *flags, dest=field.name, type=kind, default=SUPPRESS, metavar="X", help=f"{text}{default}"
             )

@@ -309,6 +309,19 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return build_profiles(request["alignment"], request["output"], spec, job)
 
 
+def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    import dataclasses
+
+    from clalign.engines.msa.changing import ChangeChoice
+    from clalign.tools.alignment_changes import add_sequences, realign_columns
+
+    choice = ChangeChoice(**{field.name: request[field.name] for field in dataclasses.fields(ChangeChoice)})
+    path, output, device = request["alignment"], request["output"], _picker(job)(request["device"])
+    if request["job"] == "add":
+        return add_sequences(path, request["sequences"], output, choice, device, job)
+    return realign_columns(path, range(request["first"], request["last"]), output, choice, device, job)
+
+
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "resume": _resume,
     "inspect": _inspect,
@@ -325,4 +338,6 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "smith_waterman_ladder": _ladder,
     "pair_hmm_ladder": _ladder,
     "tune": _tune,
+    "add": _change,
+    "realign": _change,
 }

@@ -22,7 +22,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
-        "accuracy a.sto", "frobnicate", "",
+        "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "frobnicate", "",
         "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
     ),
     ExitCode.INPUT: (
@@ -32,7 +32,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "calibrate -o - p.hmm", "calibrate --num 0 -o n.hmm p.hmm", "logo -o l.xyz p.hmm",
         "verify --sample 0 run.clalign",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
-        "accuracy . a.sto", "accuracy - -",
+        "accuracy . a.sto", "accuracy - -", "add - -", "add --refinement -3 a.sto s.fa", "realign --columns x a.sto",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
@@ -41,6 +41,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
+        "add none s.fa", "add a.sto none", "realign --columns 1-2 none",
         "bench --import s.fa",
     ),
     ExitCode.CANNOT_WRITE: (
@@ -48,6 +49,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         *(line.format(f"--run {path}") for line in COMMON for path in ("none/x", "run.clalign")),
         "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
         "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
+        "add -o none/x a.sto s.fa", "realign --columns 1-2 -o none/x a.sto",
     ),
 }  # fmt: skip
 
@@ -57,11 +59,12 @@ BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
         "calibrate -q --device nobody -o n.hmm p.hmm", "selftest --device nobody", "tune -q --device nobody",
         "bench -q --device nobody", "lab -q ladder viterbi --device nobody", "lab -q ladder sw --device nobody",
         "lab -q ladder pairhmm --device nobody",
+        "add -q --device nobody a.sto s.fa", "realign -q --device nobody --columns 1-2 a.sto",
     ),
     ExitCode.UNREADABLE: (
         "hmmsearch -q s.fa s.fa", "hmmsearch -q p.hmm p.hmm", "hmmscan -q s.fa s.fa", "sw -q p.hmm s.fa",
         "sw -q s.fa p.hmm", "calibrate -q -o n.hmm s.fa", "hmmbuild -q n.hmm p.hmm", "explain -q p.hmm s.fa nobody",
-        "explain -q run.clalign nobody",
+        "explain -q run.clalign nobody", "add -q s.fa a.sto", "realign -q --columns 1-2 p.hmm",
     ),
 }  # fmt: skip
 

@@ -97,6 +97,16 @@ def test_hmmbuild(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     assert "NAME  family\n" in capsys.readouterr().out
 
 
+def test_alignments(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = b">a\nACDEFGHIKL\n>b\nACDEFGHIKL\n"
+    assert quiet("add", pipe("old.afa", rows), pipe("new.fa", b">c\nACDEFGHIKL\n")) == 0
+    assert capsys.readouterr().out == rows.decode() + ">c\nACDEFGHIKL\n"
+    assert quiet("realign", "--columns", "2-5", pipe("again.afa", rows)) == 0
+    assert capsys.readouterr().out == rows.decode()
+    assert main(["accuracy", pipe("test", rows), pipe("reference", rows)]) == 0
+    assert "1.0000    1.0000" in capsys.readouterr().out
+
+
 def test_descriptors_of_a_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not Path("/dev/fd").exists():
         pytest.skip("this system has no /dev/fd")

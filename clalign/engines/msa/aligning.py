@@ -52,6 +52,8 @@ def aligned(
     most_sweeps: int = -1,
     context: JobContext | None = None,
     watcher: Callable[[Callable[[], ColumnMerges]], None] = lambda merges: None,
+    begin: MultipleAlignment | None = None,
+    n_kept: int = 0,
 ) -> AlignedSequences:
     """Align sequences by the posteriors of pairs of them.
 
@@ -70,6 +72,10 @@ def aligned(
         Told of the progress.
     watcher : callable, optional
         Called now and then with what returns the merges made until then.
+    begin : MultipleAlignment, optional
+        Columns that are given; see `AnnealingChoice`.
+    n_kept : int
+        The first sequences, whose residues are not moved by the refinement.
     """
     context = context or QuietContext()
     n = int(posteriors.lengths.sum())
@@ -81,6 +87,6 @@ def aligned(
     def refined(sweeps: int, moves: int) -> None:
         context.progress("refinement", sweeps, None, "sweeps", moves=moves)
 
-    merges = session.run(ANNEALING, posteriors, AnnealingChoice(gap_factor, is_dynamic, annealed))
-    choice = RefinementChoice(merges.alignment_after(), gap_factor, most_sweeps, refined)
+    merges = session.run(ANNEALING, posteriors, AnnealingChoice(gap_factor, is_dynamic, annealed, begin))
+    choice = RefinementChoice(merges.alignment_after(), gap_factor, most_sweeps, refined, n_kept)
     return AlignedSequences(merges, session.run(REFINEMENT, posteriors, choice))

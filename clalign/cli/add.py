@@ -1,0 +1,35 @@
+"""``clalign add``: add sequences to a finished alignment."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from clalign.cli.changes import ALIGNMENT_HELP, add_change_options, run_change
+from clalign.cli.parser import CommandParser
+
+EXAMPLES = (
+    "clalign add family.afa new.fasta > larger.afa",
+    "clalign add --fast -o family.afa family.afa hits.fasta   # fewer comparisons; replaces the alignment",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "add",
+        examples=EXAMPLES,
+        description="Add sequences to a finished alignment. Its columns stay as they are, and new ones come between"
+        " them; the new sequences are aligned by the posteriors of pair HMMs that compare them with the rows and with"
+        " each other.",
+    )
+    parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
+    parser.add_argument("sequences", metavar="SEQS", help="the sequences to add, of any format; gaps are left out")
+    add_change_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Add the sequences and write the alignment."""
+    files = {"alignment": arguments.alignment, "sequences": arguments.sequences}
+    return run_change(arguments, {"job": "add"}, files)

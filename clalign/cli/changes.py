@@ -1,0 +1,72 @@
+"""What the commands that change alignments have in common: ``clalign add`` and ``clalign realign``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.inputs import in_files, there
+from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
+from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
+from clalign.errors import OptionError
+
+ALIGNMENT_HELP = "the alignment, of any format, also compressed; - is standard input"
+
+
+def add_change_options(parser: CommandParser) -> None:
+    """Add the flags that both commands have."""
+    from clalign.engines.msa.changing import ChangeChoice
+
+    group = parser.add_argument_group("Output")
+    group.add_argument("-o", dest="output", metavar="OUT", default="-",
+                       help="write aligned FASTA to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
+    add_fields(parser, ChangeChoice)
+    add_device_option(parser)
+    add_progress_options(parser)
+
+
+def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[str, str]) -> int:
+    """Let a worker change an alignment, and say what it has become.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+    job : dict
+        Its name, and what else it takes.
+    files : dict
+        Its inputs.
+    """
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+    from clalign.engines.msa.changing import ChangeChoice
+    from clalign.formats.scratch import Scratch
+    from clalign.formats.writers import check_writable
+
+    names = [field.name for field in dataclasses.fields(ChangeChoice)]
+    choice = ChangeChoice(**{name: value for name, value in vars(arguments).items() if name in names})
+    if list(files.values()).count("-") > 1:
+        raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+    paths, output = [there(path) for path in files.values()], arguments.output
+    check_writable(output)
+    with contextlib.ExitStack() as stack:
+        given = stack.enter_context(in_files(*paths))
+        folder = stack.enter_context(Scratch()) if output == "-" else Path()
+        written = folder / "alignment.fasta" if output == "-" else Path(output).absolute()
+        request = {
+            **job,
+            **dict(zip(files, given, strict=True)),
+            "output": str(written),
+            "device": device_of(arguments),
+        }
+        request |= dataclasses.asdict(choice)
+        value = watch_job(request, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
+        if output == "-":
+            show(written.read_text(), end="")
+            return 0
+    show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output}"
+         f" (before: {value['n_rows']:,} in {value['width']:,}).")  # fmt: skip
+    return 0

@@ -1,0 +1,190 @@
+"""Changes of a finished alignment: sequences are added to it, or a block of its columns is aligned anew."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.databases.sequence_rows import SequenceRow
+from clalign.engines.msa.aligning import aligned
+from clalign.engines.msa.inference import inferred
+from clalign.engines.msa.inputs import AlignmentInput, checked_input
+from clalign.engines.msa.pairs import PairChoice, chosen_pairs, similarities
+from clalign.errors import InputError, OptionError
+from clalign.jobs import JobContext, QuietContext
+from clalign.values.devices import choose_device
+from clalign.values.multiple_alignments import GAPS, MultipleAlignment, offsets_of
+from clalign.values.specs import INPUT, option
+
+MODEL, ALIGNING = "Model", "Alignment"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeChoice:
+    """How residues are aligned; names and defaults are those of an alignment from the beginning."""
+
+    gap_factor: float = option(
+        1.0, "--gapfactor", "Gap factor", "what aligning must be worth: less than 1 for a more sensitive alignment,"
+        " more for one that only says what is certain", ALIGNING,
+    )  # fmt: skip
+    most_sweeps: int = option(
+        -1, "--refinement", "Sweeps of refinement", "move single residues in at most so many sweeps; -1 for as many as"
+        " it takes", ALIGNING, signed=True,
+    )  # fmt: skip
+    is_fast: bool = option(
+        False, "--fast", "Fewer pairs", "compare each sequence with its most similar ones alone", ALIGNING
+    )
+    seed: int = option(1, "--seed", "Random seed", "seed of pairs, and of residues for ambiguous letters", ALIGNING)
+    has_one_gap_set: bool = option(
+        False, "--noindel2", "One kind of gap", "model gaps by one length distribution in place of a mixture of two",
+        MODEL,
+    )  # fmt: skip
+    alphabet: Literal["auto", "amino", "dna", "rna"] = option(
+        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
+    )
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.gap_factor < math.inf):
+            raise OptionError(f"--gapfactor is {self.gap_factor:g}.", "Give a number of at least 0.")
+        if self.most_sweeps < -1:
+            raise OptionError(f"--refinement is {self.most_sweeps}.", "Give a number of sweeps, or -1 for no limit.")
+
+    @property
+    def n_gap_sets(self) -> int:
+        """Sets of gap states of the pair HMM."""
+        return 1 if self.has_one_gap_set else 2
+
+
+def with_added(
+    session: Session, path: str, rows: list[SequenceRow], new: list[SequenceRow], choice: ChangeChoice,
+    context: JobContext | None = None,
+) -> list[SequenceRow]:  # fmt: skip
+    """Add sequences to an alignment, whose columns stay as they are; new ones come between them.
+
+    Each sequence is compared with the rows and with the other new ones. Annealing begins with the given columns, and
+    the refinement moves residues of the new sequences alone.
+
+    Parameters
+    ----------
+    session : Session
+    path : str
+        Where the rows are from, for messages.
+    rows, new : list of SequenceRow
+        The alignment, and sequences with names of their own.
+    choice : ChangeChoice
+    context : JobContext, optional
+
+    Raises
+    ------
+    InputError
+        If two sequences have the same name, or their letters are of no alphabet.
+    """
+    context = context or QuietContext()
+    given = checked_input(path, [*rows, *new], choice.alphabet, choice.seed)
+    width = len(rows[0].text)
+    posteriors = inferred(session, given, _pairs_with(given, len(rows), choice), choice.n_gap_sets, context=context)
+    n_new = int(given.lengths[len(rows) :].sum())
+    old = MultipleAlignment.from_rows([row.text for row in rows]).columns
+    # The last sequence has a residue in each given column and is compared with none: it keeps them apart and in order.
+    lengths = np.append(given.lengths, width)
+    columns = np.concatenate([old, width + np.arange(n_new), np.arange(width)]).astype(np.int32)
+    begin = MultipleAlignment(offsets_of(lengths), columns, width + n_new)
+    with serial(session) as one:
+        found = aligned(
+            one, replace(posteriors, lengths=lengths), choice.gap_factor, most_sweeps=choice.most_sweeps,
+            context=context, begin=begin, n_kept=len(rows),
+        )  # fmt: skip
+    made = found.alignment_after()
+    texts = made.rows([*given.letters, b"-" * width])[len(rows) : -1]
+    kept = made.columns[made.offsets[-2] :]
+    before = [replace(row, text=_spread(row.text, kept, made.n_columns)) for row in rows]
+    return before + [replace(row, text=text) for row, text in zip(new, texts, strict=True)]
+
+
+def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice) -> npt.NDArray[np.int32]:
+    """Return the pairs with sequences that are added (int32[P, 2])."""
+    n = len(given)
+    taken = np.triu(np.ones((n, n), bool), 1)
+    taken[:n_rows, :n_rows] = False
+    most = math.ceil(2 * PairChoice(is_fast=choice.is_fast).wanted(n) / n)  # partners of a sequence
+    if most < n - 1:
+        similar = similarities(given.residues, len(given.alphabet.canonical))[n_rows:]
+        near = np.zeros((n, n), bool)
+        for first, last in ((0, n_rows), (n_rows, n)):
+            best = first + np.argsort(-similar[:, first:last], axis=1, kind="stable")[:, :most]
+            near[np.arange(n_rows, n)[:, None], best] = True
+        taken &= near | near.T
+    return np.argwhere(taken).astype(np.int32)
+
+
+def _spread(text: bytes, columns: npt.NDArray[np.int32], width: int) -> bytes:
+    """Return a row whose characters stand in other columns, with ``-`` between them."""
+    row = np.full(width, ord("-"), np.uint8)
+    row[columns] = np.frombuffer(text, np.uint8)
+    return row.tobytes()
+
+
+def with_realigned(
+    session: Session, path: str, rows: list[SequenceRow], columns: range, choice: ChangeChoice,
+    context: JobContext | None = None,
+) -> list[SequenceRow]:  # fmt: skip
+    """Align the residues of a block of columns anew, and put them back between the others.
+
+    Parameters
+    ----------
+    session : Session
+    path : str
+        Where the rows are from, for messages.
+    rows : list of SequenceRow
+    columns : range
+        The block, counted from 0.
+    choice : ChangeChoice
+    context : JobContext, optional
+
+    Raises
+    ------
+    OptionError
+        If there are no such columns.
+    InputError
+        If fewer than two rows have residues there, or the letters are of no alphabet.
+    """
+    context = context or QuietContext()
+    width, first, last = len(rows[0].text), columns.start, columns.stop
+    if not 0 <= first < last <= width:
+        raise OptionError(
+            f"The columns {first + 1:,} to {last:,} are asked for, but the alignment has {width:,}.",
+            "Give two of them, the first one first.",
+        )
+    blocks = [replace(row, text=row.text[first:last].translate(None, GAPS)) for row in rows]
+    if sum(bool(block.text) for block in blocks) < 2:
+        raise InputError(path, "fewer than two rows have residues in these columns.", "Choose a wider block.")
+    alphabet = checked_input(path, rows, choice.alphabet, choice.seed).alphabet.name
+    given = checked_input(path, blocks, alphabet, choice.seed)
+    similar = similarities(given.residues, len(given.alphabet.canonical))
+    pairs = chosen_pairs(similar, PairChoice(is_fast=choice.is_fast, seed=choice.seed), given.n_drawn)
+    posteriors = inferred(session, given, pairs, choice.n_gap_sets, context=context)
+    with serial(session) as one:
+        found = aligned(one, posteriors, choice.gap_factor, most_sweeps=choice.most_sweeps, context=context)
+    texts = found.alignment_after().rows(given.letters)
+    return [replace(row, text=row.text[:first] + text + row.text[last:]) for row, text in zip(rows, texts, strict=True)]
+
+
+@contextlib.contextmanager
+def serial(session: Session) -> Iterator[Session]:
+    """Give a session for what is done step after step: the processor's, or the reference where it has no driver."""
+    if session.device.kind in ("cpu", "reference"):
+        yield session
+        return
+    from clalign.compute.opencl.choice import all_devices
+    from clalign.compute.opening import open_session
+
+    processors = [device for device in all_devices() if device.kind in ("cpu", "reference")]
+    with open_session(choose_device("auto", processors), session.check) as other:
+        yield other

@@ -1,0 +1,90 @@
+"""``clalign add`` and ``clalign realign`` from end to end."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.databases.sequence_rows import read_alignment
+from clalign.errors import ExitCode
+
+ROWS = {"a": "MKVLATGHEWQRI--PNDFCYSTAAGKL", "b": "MKVLSTGHDWQKI--PNDFCYTA-AGK-", "c": "-KVMAT-HEW-RIPDYFC--WSTKAGKL"}
+NEW = ">d like a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>e\nMKVMATHEWRIPDYFCWSTKAGKL\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.sto").write_text(
+        "# STOCKHOLM 1.0\n" + "".join(f"{name} {text}\n" for name, text in ROWS.items()) + "//\n"
+    )
+    (tmp_path / "new.fa").write_text(NEW)
+    return tmp_path
+
+
+def rows_of(path: str) -> dict[str, str]:
+    return {row.name: row.text.decode() for row in read_alignment(path)}
+
+
+def test_sequences_are_added(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["add", "-q", "--device", "reference", "old.sto"]
+    assert main([*words, "new.fa", "-o", "all.afa"]) == 0
+    told = capsys.readouterr().out
+    found = rows_of("all.afa")
+    assert list(found) == ["a", "b", "c", "d", "e"]
+    assert {name: found[name] for name in "abc"} == ROWS
+    assert (found["d"], found["e"].replace("-", "")) == (ROWS["a"], "MKVMATHEWRIPDYFCWSTKAGKL")
+    assert told == "Wrote 5 sequences in 28 columns to all.afa (before: 3 in 28).\n"
+    assert (folder / "all.afa").read_text().splitlines()[6] == ">d like a"
+    assert main([*words, "new.fa"]) == 0
+    assert capsys.readouterr().out == (folder / "all.afa").read_text()
+
+
+def test_standard_input_and_the_alignment_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NEW.encode())))
+    assert main(["add", "-q", "--device", "reference", "old.sto", "-", "-o", "old.sto"]) == 0
+    assert len(rows_of("old.sto")) == 5
+
+
+def test_a_block_is_aligned_anew(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = {name: text[:12] + text[12:22].replace("-", "").ljust(10, "-") + text[22:] for name, text in ROWS.items()}
+    (folder / "broken.afa").write_text("".join(f">{name}\n{text}\n" for name, text in broken.items()))
+    words = ["realign", "-q", "--device", "reference", "--columns", "13-22", "broken.afa"]
+    assert main([*words, "-o", "better.afa"]) == 0
+    assert "sequences in" in capsys.readouterr().out
+    for name, text in rows_of("better.afa").items():
+        assert text.replace("-", "") == broken[name].replace("-", "")
+        assert text.startswith(broken[name][:12])
+        assert text.endswith(broken[name][22:])
+    assert rows_of("better.afa") != broken
+    assert main(words) == 0
+    assert capsys.readouterr().out == (folder / "better.afa").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("add", "old.sto", "old.sto"), ExitCode.UNREADABLE, 'two sequences are named "a"'),
+        (("add", "new.fa", "old.sto"), ExitCode.UNREADABLE, "differ in length"),
+        (("add", "--gapfactor", "-1", "old.sto", "new.fa"), ExitCode.INPUT, "--gapfactor is -1"),
+        (("add", "--refinement", "-2", "old.sto", "new.fa"), ExitCode.INPUT, "--refinement is -2"),
+        (("realign", "--columns", "9-99", "old.sto"), ExitCode.INPUT, "the alignment has 28"),
+        (("realign", "--columns", "9", "old.sto"), ExitCode.INPUT, "--columns is 9"),
+        (("realign", "--columns", "0-4", "old.sto"), ExitCode.INPUT, "--columns is 0-4"),
+        (("realign", "old.sto"), ExitCode.USAGE, "--columns"),
+        (("realign", "--columns", "14-15", "old.sto"), ExitCode.UNREADABLE, "fewer than two rows"),
+        (("realign", "--columns", "1-2", "-o", "none/x", "old.sto"), ExitCode.CANNOT_WRITE, "none"),
+    ],
+)
+def test_mistakes_are_said(
+    words: tuple[str, ...], code: ExitCode, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert main([words[0], "-q", "--device", "reference", *words[1:]]) == code
+    assert said in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
