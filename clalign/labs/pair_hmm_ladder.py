@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.labs.ladder import LadderSpec, climb, device_for, measurable_device, measured_row, new_document
 from clalign.labs.measuring import Bench, Row, differs, not_run
@@ -40,6 +41,9 @@ from clalign.values.synthetic import random_codes
 
 TOLERANCE = 1e-5
 """Of a posterior, and of a count in the residues of its pair: single precision, along thousands of residues."""
+
+MOST_CELLS = 2**24
+"""Of a pair: for each the plain reference takes some 100 bytes of the host's memory."""
 
 N_DIFFERENT = 2
 """Pairs that the plain reference computes; where there are more, they take turns."""
@@ -90,7 +94,14 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
     ------
     DeviceNotFound
         If the device runs no OpenCL.
+    OptionError
+        If the sequences are too long to be compared with the plain reference.
     """
+    if spec.x * spec.y > MOST_CELLS:
+        raise OptionError(
+            f"A pair of {spec.x:,} x {spec.y:,} residues is more than can be compared with the plain reference.",
+            f"Give shorter sequences: {MOST_CELLS:,} pairs of residues at most.",
+        )
     rungs, experiments = chosen_hmm_rungs(spec.variants)
     device = measurable_device(spec.device)
     document = new_document(

@@ -134,6 +134,7 @@ def test_pair_hmm(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureF
         (["--variants", "texture"], "no variant texture"),
         (["--length", "9"], "no --length"),
         (["--x", "0"], "above 0"),
+        (["--x", "100000"], "shorter sequences"),
     ],
 )
 def test_what_is_wrong_with_a_pair_hmm_is_told(

@@ -29,7 +29,7 @@ from ...models.text_table import Row, TextColumn
 
 EQUAL = "Whether all posteriors and expected counts equal the reference"
 
-MOST_RESIDUES, MOST_PAIRS = 10_000, 100_000
+MOST_RESIDUES, MOST_PAIRS = 4096, 100_000
 
 
 def _there(key: str) -> Cell:
