@@ -25,7 +25,7 @@ from clalign.engines.plan7.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, ExitCode, InputError
 from clalign.jobs import QuietContext
-from clalign.reference import smith_waterman_rows
+from clalign.reference import long_pair
 from clalign.runs.batches import pack_scores
 from clalign.runs.contradictions import contradictions
 from clalign.runs.inputs import at_hand
@@ -146,7 +146,7 @@ def test_comparing_what_a_run_says_can_be_stopped(run: RunFile) -> None:
 
 
 def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smith_waterman_rows, "CELLS_BETWEEN_WORDS", 10_000)
+    monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 10_000)
     text = "ACGGTCATTA" * 30
     for name in ("a.fa", "b.fa"):
         (tmp_path / name).write_text(f">{name}\n{text}\n")

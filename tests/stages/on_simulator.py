@@ -24,6 +24,7 @@ from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
 from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, PairHmmLadderChoices, PairHmmLadderStage
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
+from clalign.stages.pairwise.long_pair import LongPairChoice, LongPairStage
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SmithWatermanTraceStage
@@ -97,6 +98,12 @@ def related_pairs() -> PairBatch:
     return PairBatch.in_step(SequenceBatch.from_texts(texts), SequenceBatch.from_texts(others))
 
 
+def long_pair() -> PairBatch:
+    """Return a pair of several tiles each way."""
+    text = np.tile(bases(1, 60).residues(0), 9)[:250]
+    return PairBatch.in_step(SequenceBatch.from_texts([text[:80]]), SequenceBatch.from_texts([text[20:]]))
+
+
 def pair_hmms(n_sets: int) -> PairHmms:
     """Return the models of three pairs."""
     return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 3)
@@ -129,6 +136,9 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "smith_waterman_ladder_lanes": lambda: (
         PairLadderStage(PairLadderChoices(scores="local", maximum="device", path="device", group=8)), pairs(),
         Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2)),
+    ),
+    "long_pair": lambda: (
+        LongPairStage("lanes", **LANES), long_pair(), LongPairChoice(Scoring(MATRIX, GapCosts(5, 2)))
     ),
     "pair_hmm_posteriors": lambda: (PosteriorsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(2)),
     "pair_hmm_counts": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(1)),

@@ -26,7 +26,7 @@ from clalign.engines.verification import (
 )
 from clalign.errors import DamagedRun
 from clalign.jobs import JobContext
-from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
+from clalign.reference.long_pair import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries

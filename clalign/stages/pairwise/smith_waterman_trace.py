@@ -40,7 +40,7 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
         """Align the pairs with the plain reference."""
-        from clalign.reference.smith_waterman_rows import alignment_by_rows
+        from clalign.reference.long_pair import alignment_by_rows
 
         found = []
         for query_row, target_row in zip(batch.query_rows, batch.target_rows, strict=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.reference import smith_waterman_rows
-from clalign.reference.smith_waterman_rows import alignment_by_rows, cells_by_rows
+from clalign.reference import long_pair
+from clalign.reference.long_pair import alignment_by_rows, cells_by_rows
 from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.values.alphabets import encode
 from clalign.values.pair_alignments import path_score
@@ -29,9 +29,9 @@ def random_pair(rng: np.random.Generator) -> tuple[str, str]:
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
 @pytest.mark.parametrize("most_in_32_bits", [1 << 30, 0])
 def test_same_as_by_cells(mode: Mode, rows_at_once: int, most_in_32_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smith_waterman_rows, "MOST_IN_32_BITS", most_in_32_bits)
-    monkeypatch.setattr(smith_waterman_rows.math, "isqrt", lambda m: rows_at_once)
-    monkeypatch.setattr(smith_waterman_rows, "BLOCK_CELLS", 0)
+    monkeypatch.setattr(long_pair, "MOST_IN_32_BITS", most_in_32_bits)
+    monkeypatch.setattr(long_pair.math, "isqrt", lambda m: rows_at_once)
+    monkeypatch.setattr(long_pair, "BLOCK_CELLS", 0)
     rng = np.random.default_rng(7)
     for number in range(120):
         query, target = random_pair(rng)
@@ -40,16 +40,16 @@ def test_same_as_by_cells(mode: Mode, rows_at_once: int, most_in_32_bits: int, m
 
 
 def test_kept_rows_take_no_more_than_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smith_waterman_rows, "BLOCK_CELLS", 0)
+    monkeypatch.setattr(long_pair, "BLOCK_CELLS", 0)
     codes = encode("ACGTTGCAAC" * 80)
-    pair = smith_waterman_rows._Pair(PairwiseQuery(Sequence("", "", codes), Scoring(DNA, COSTS[0])), codes, len)
+    pair = long_pair._Pair(PairwiseQuery(Sequence("", "", codes), Scoring(DNA, COSTS[0])), codes, len)
     kept = sum(cells.nbytes for row in pair._forward()[0] for cells in row)
     assert kept == 8 * 11 * (len(codes) + 1)
     assert kept < 1.2 * pair.n_rows * (len(codes) + 1)
 
 
 def test_long_sequences_are_told_of_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smith_waterman_rows, "CELLS_BETWEEN_WORDS", 1000)
+    monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 1000)
     rng = np.random.default_rng(3)
     query = Sequence("", "", encode("".join(rng.choice(list("ACGT"), 900))))
     pairwise = PairwiseQuery(query, Scoring(DNA, GapCosts(2, 1)))

@@ -1,0 +1,112 @@
+"""The best alignment of two long sequences, on a device whose work-groups share the matrix of the one pair.
+
+The matrix is filled tile by tile along its anti-diagonals, and only what is at the edges of some tiles is kept. On the
+way back the part between kept edges that the path passes is filled again, with edges nearer to each other, until each
+cell of a small tile can be held: memory grows with the lengths and not with their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.geometry import lane_backend
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.pairwise.long_pair_regions import Path, Region, fill, follow
+from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
+from clalign.values.pair_alignments import PairAlignment
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery, Scoring
+from clalign.values.sequences import Sequence
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "long_pair_lanes": (
+        {"LANE_BACKEND": 3, "ROWS": 16},
+        {"LANE_BACKEND": 3, "TRACED": 1, "TRACED_COLUMNS": 128, "LETTERS": 24},
+        {"VECTOR": 1, "EQUAL": 1},
+    )
+}
+"""Choices that are compiled for other vendors in the tests."""
+
+SCORE_BITS = 28
+"""Of scores, besides the sign, so that gaps which never open stay below all of them."""
+
+Tell = Callable[[int], None]
+"""Told how many cells were computed since the last time."""
+
+
+def nobody_told(cells: int) -> None:
+    """Compute in silence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongPairChoice:
+    """How a long pair is aligned.
+
+    Attributes
+    ----------
+    scoring : Scoring
+    tell : callable
+        Told of the cells that are done, of ``m * n`` in the first pass and what is filled again.
+    """
+
+    scoring: Scoring
+    tell: Tell = nobody_told
+
+
+class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
+    """The best alignment of one pair, in any mode, with the reference's order of ties."""
+
+    name = "long_pair"
+
+    def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = nothing_to_check) -> PairAlignment:
+        """Align the pair with the plain reference."""
+        from clalign.reference.long_pair import alignment_by_rows
+
+        def tell(cells: int) -> None:
+            check()
+            model.tell(cells)
+
+        query, target = _residues(batch)
+        return alignment_by_rows(PairwiseQuery(Sequence("", "", query), model.scoring), target, tell)
+
+    def start(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> Callable[[], PairAlignment]:
+        """Return what aligns the pair.
+
+        Raises
+        ------
+        OptionError
+            If scores may not fit 28 bits.
+        """
+        return lambda: self._aligned(session, batch, model)
+
+    def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
+        query, target = _residues(batch)
+        scoring, m, n = model.scoring, len(query), len(target)
+        if not (m and n):
+            if scoring.mode != "global":
+                return PairAlignment(0, (0, 0), (0, 0), "")
+            return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
+        scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
+        backend = {"VECTOR": 1} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
+        region = Region.whole(session, query, target, scoring, {**backend, **self.defines})
+        filled = fill(region, model.tell)
+        score, i, j = filled.end()
+        if scoring.is_local and score <= 0:
+            return PairAlignment(0, (0, 0), (0, 0), "")
+        path = follow(filled, Path(i, j), model.tell)
+        start_i, start_j, letters = path.i, path.j, path.letters
+        if scoring.mode == "global":
+            letters, start_i, start_j = [b"D" * start_j + b"I" * start_i, *letters], 0, 0
+        return PairAlignment(score, (start_i, i), (start_j, j), b"".join(letters).decode("ascii"))
+
+
+def _residues(batch: PairBatch) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return the letter codes of the one pair of a batch."""
+    return batch.queries.residues(int(batch.query_rows[0])), batch.targets.residues(int(batch.target_rows[0]))
+
+
+LONG_PAIR = LongPairStage()

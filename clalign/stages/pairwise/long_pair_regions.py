@@ -1,0 +1,315 @@
+"""Parts of the matrix of a long pair: filled from their edges, and followed back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Buffer, KernelSession
+from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
+from clalign.values.scoring import Scoring
+
+NEVER_OPENS = 1 << 28
+"""What a gap costs that is never opened."""
+
+VECTOR_LANES = 16
+
+TRACED_ROWS, TRACED_COLUMNS = 4, 128
+"""Of a lane, and of a tile, where each cell is held on the way back."""
+
+FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 64, 4096
+"""Of a lane, and of a tile, where edges are all that is held."""
+
+TILES_ACROSS = 1024
+"""Tiles that a region is cut into from left to right, if they are not too small."""
+
+EDGE_BYTES = 8
+"""A score, and a gap."""
+
+KEPT_BYTES = 2**28
+"""Edges of tiles that are kept at a time."""
+
+EDGES_EACH_WAY = 12
+"""Kept edges each way of a region that is not filled to be followed at once."""
+
+CPU_CELLS, GPU_CELLS = 200_000_000, 20_000_000_000
+"""Cells that a device is given before a job is asked whether to go on."""
+
+Codes = npt.NDArray[np.uint8]
+Cells = npt.NDArray[np.int32]
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """A pair on a device, and all that is the same for every part of its matrix.
+
+    Attributes
+    ----------
+    query, target, scores : Buffer
+        Numbers of letters from 0, and what they score.
+    n_letters : int
+        That a target may have.
+    equal : tuple of int or None
+        Scores of equal numbers and of all others, if that is all there is to it.
+    given : mapping of str to int
+        Macros; among them `VECTOR` where lanes are those of a vector.
+    """
+
+    session: KernelSession
+    scoring: Scoring
+    query: Buffer
+    target: Buffer
+    scores: Buffer
+    n_letters: int
+    equal: tuple[int, int] | None
+    given: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls, session: KernelSession, query: Codes, target: Codes, scoring: Scoring, given: Mapping[str, int]
+    ) -> Sequences:
+        """Number the letters of a pair, and bring it to a device."""
+        kinds = kinds_of(scoring.matrix)  # number 0 of the query stands behind its end
+        if kinds.equal and "VECTOR" in given:
+            ours, theirs = 1 + kinds.codes[0][query], 1 + kinds.codes[1][target]
+            scores, n_letters = np.zeros(1, np.int8), 1
+        else:
+            # Letters that score alike are one.
+            of_query, places = np.unique(query, return_inverse=True)
+            table = scoring.matrix.scores[of_query][:, np.unique(target)]
+            table, columns = np.unique(table, axis=1, return_inverse=True)
+            table, rows = np.unique(table, axis=0, return_inverse=True)
+            theirs = columns.reshape(-1)[np.unique(target, return_inverse=True)[1]]
+            ours = 1 + rows.reshape(-1)[places]
+            n_letters = table.shape[1]
+            scores = np.vstack([np.full((1, n_letters), -1), table]).astype(np.int8)
+        return cls(
+            session, scoring, session.upload(ours.astype(np.uint8)), session.upload(theirs.astype(np.uint8)),
+            session.upload(scores.reshape(-1)), n_letters, kinds.equal, given,
+        )  # fmt: skip
+
+    @property
+    def gaps(self) -> tuple[int, int]:
+        """What the first and each further residue of a gap cost."""
+        return (
+            (NEVER_OPENS, 0) if self.scoring.mode == "ungapped" else (self.scoring.gaps.first, self.scoring.gaps.next)
+        )
+
+    def macros(self, rows: int, is_traced: bool) -> dict[str, int]:
+        """Return the choices of the kernel."""
+        return {
+            "ROWS": rows, "LETTERS": self.n_letters, "LOCAL": int(self.scoring.is_local), "TRACED": int(is_traced),
+            "EQUAL": int(self.equal is not None and "VECTOR" in self.given), **self.given,
+        }  # fmt: skip
+
+    @property
+    def n_lanes(self) -> int:
+        """Lanes that work together."""
+        return self.given.get("LANES", VECTOR_LANES)
+
+    @property
+    def group(self) -> int:
+        """Work-items of a group: its lanes, or one with a vector of them."""
+        return self.given.get("LANES", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A part of the edges of a buffer: the first one is that before the first column or row."""
+
+    buffer: Buffer
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the matrix, with the edges above and to the left of it.
+
+    Attributes
+    ----------
+    row, column : int
+        Rows and columns of the matrix before it.
+    m, n : int
+        Its own.
+    """
+
+    pair: Sequences
+    row: int
+    column: int
+    m: int
+    n: int
+    top: Edge
+    left: Edge
+
+    @classmethod
+    def whole(
+        cls, session: KernelSession, query: Codes, target: Codes, scoring: Scoring, given: Mapping[str, int]
+    ) -> Region:
+        """Return all of the matrix of a pair."""
+        pair = Sequences.of(session, query, target, scoring, given)
+        top, left = (Edge(session.upload(_border(len(codes), pair))) for codes in (target, query))
+        return cls(pair, 0, 0, len(query), len(target), top, left)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the edges of all tiles can be kept whose cells are held on the way back."""
+        rows = TRACED_ROWS * self.pair.n_lanes
+        return EDGE_BYTES * (self.m // rows * (self.n + 1) + self.n // TRACED_COLUMNS * (self.m + 1)) <= KEPT_BYTES
+
+
+def _border(length: int, pair: Sequences) -> Cells:
+    """Return the edge before the first row or column (int32[length + 1, 2])."""
+    scores = np.zeros(length + 1, np.int64)
+    if pair.scoring.mode == "global":
+        scores[1:] = -pair.gaps[0] - pair.gaps[1] * np.arange(length)
+    return np.stack([scores, scores - pair.gaps[0]], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A filled region.
+
+    Attributes
+    ----------
+    rows_every, columns_every : int
+        Rows and columns between kept edges.
+    kept_rows, kept_columns : Buffer
+        Edges, ``n + 1`` and ``m + 1`` of them in each row and column.
+    """
+
+    region: Region
+    plan: Buffer
+    rows_every: int
+    columns_every: int
+    kept_rows: Buffer
+    kept_columns: Buffer
+    best: Buffer
+    last_row: Buffer
+    left: Buffer
+    n_strips: int
+
+    def end(self) -> tuple[int, int, int]:
+        """Return the best score, and the cell from 1 where it ends."""
+        region, pair = self.region, self.region.pair
+        session, m, n = pair.session, region.m, region.n
+        if pair.scoring.is_local:
+            shape = 3, self.n_strips * pair.n_lanes
+            score, total, row = session.download(self.best, shape, np.int32)
+            first = np.lexsort((row, total, -score))[0]
+            return int(score[first]), int(row[first]), int(total[first] - row[first])
+        below = session.download(self.last_row, n, np.int32)
+        if pair.scoring.mode == "global":
+            return int(below[-1]), m, n
+        beside = session.download(self.left, (m, 2), np.int32)[:, 0]
+        i = np.concatenate([np.full(n, m), np.arange(1, m + 1)])
+        j = np.concatenate([np.arange(1, n + 1), np.full(m, n)])
+        scores = np.concatenate([below, beside])
+        first = np.lexsort((i, i + j, -scores))[0]
+        return int(scores[first]), int(i[first]), int(j[first])
+
+    def part(self, i: int, j: int) -> Region:
+        """Return what is between kept edges up to a cell, counted from 1."""
+        region = self.region
+        a, b = (i - 1) // self.rows_every, (j - 1) // self.columns_every
+        row, column = a * self.rows_every, b * self.columns_every
+        top = (
+            Edge(self.kept_rows, (a - 1) * (region.n + 1) + column)
+            if a
+            else replace(region.top, at=region.top.at + column)
+        )
+        left = (
+            Edge(self.kept_columns, (b - 1) * (region.m + 1) + row)
+            if b
+            else replace(region.left, at=region.left.at + row)
+        )
+        return Region(region.pair, region.row + row, region.column + column, i - row, j - column, top, left)
+
+
+@dataclass
+class Path:
+    """A path on the way back: the cell where it is, from 1, the gap it is in, and its letters until now."""
+
+    i: int
+    j: int
+    gap: int = 0
+    ends: bool = False
+    letters: list[bytes] = field(default_factory=list)
+
+
+def fill(region: Region, tell: Tell) -> Filled:
+    """Fill a region, and keep edges: of all tiles if it is small, of some otherwise."""
+    pair, m, n = region.pair, region.m, region.n
+    session = pair.session
+    if region.is_small:
+        rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
+    else:
+        rows = FILLED_ROWS
+        columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
+        strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
+        tiles_between = -(-n // (columns * EDGES_EACH_WAY))
+    strip = rows * pair.n_lanes
+    n_strips, n_tiles = -(-m // strip), -(-n // columns)
+    plan = np.array(
+        [
+            m, n, columns, strips_between, tiles_between, n + 1, m + 1, region.top.at, region.left.at, region.row,
+            region.column, *pair.gaps, *(pair.equal or (0, 0)),
+        ], np.int32,
+    )  # fmt: skip
+    n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
+    filled = Filled(
+        region, session.upload(plan), strips_between * strip, tiles_between * columns,
+        session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
+        session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
+        session.zeros(12 * n_strips * pair.n_lanes), session.allocate(4 * n), session.allocate(EDGE_BYTES * m),
+        n_strips,
+    )  # fmt: skip
+    top, corners = session.allocate(EDGE_BYTES * n), session.allocate(4 * n_strips)
+    macros = pair.macros(rows, False)
+    at_once, waiting = CPU_CELLS if session.device.kind == "cpu" else GPU_CELLS, 0
+    for diagonal in range(n_strips + n_tiles - 1):
+        n_parallel = min(diagonal, n_strips - 1) - max(0, diagonal - n_tiles + 1) + 1
+        session.launch(
+            "long_pair_lanes", "fill", macros, n_parallel * pair.group, pair.group, pair.query, pair.target,
+            pair.scores, filled.plan, region.top.buffer, region.left.buffer, filled.kept_rows, filled.kept_columns,
+            top, filled.left, corners, filled.best, filled.last_row, np.int32(diagonal), np.int32(diagonal + 1),
+        )  # fmt: skip
+        waiting += n_parallel * strip * columns
+        if waiting > at_once:
+            session.finish()
+            session.check()
+            tell(waiting)
+            waiting = 0
+    return filled
+
+
+def follow(filled: Filled, path: Path, tell: Tell) -> Path:
+    """Follow a path back through a filled region, until it leaves it or begins."""
+    if filled.region.is_small:
+        return _traced(filled, path)
+    while path.i and path.j and not path.ends:
+        part = filled.part(path.i, path.j)
+        inner = follow(fill(part, tell), Path(part.m, part.n, path.gap), tell)
+        row, column = path.i - part.m, path.j - part.n
+        path = Path(row + inner.i, column + inner.j, inner.gap, inner.ends, inner.letters + path.letters)
+    return path
+
+
+def _traced(filled: Filled, path: Path) -> Path:
+    """Follow a path through a region of which all edges are kept."""
+    region, pair = filled.region, filled.region.pair
+    session = pair.session
+    macros = pair.macros(TRACED_ROWS, True) | {"TRACED_COLUMNS": TRACED_COLUMNS}
+    state, letters = session.results(4 * 5), session.allocate(region.m + region.n)
+    session.launch(
+        "long_pair_lanes", "trace", macros, pair.group, pair.group, pair.query, pair.target, pair.scores, filled.plan,
+        region.top.buffer, region.left.buffer, filled.kept_rows, filled.kept_columns, np.int32(path.i),
+        np.int32(path.j), np.int32(path.gap), state, letters,
+    )  # fmt: skip
+    i, j, gap, ends, n_letters = session.download(state, 5, np.int32).tolist()
+    found = session.download(letters, region.m + region.n, np.uint8)
+    session.demand(0 <= n_letters <= path.i + path.j, "an alignment longer than its sequences")
+    return Path(i, j, gap, bool(ends), [found[len(found) - n_letters :].tobytes(), *path.letters])

@@ -1,0 +1,149 @@
+/* A tile of the matrix of one long pair: rows (residues of the query) in lanes, one column (residue of the target)
+   after the other. Each lane has ROWS rows and is a column behind the lane above it.
+
+   A cell is known to others by its score and by what the gap is worth that enters the next cell: along the target (to
+   the right) or along the query (downwards). Recurrences and order of ties: clalign/reference/smith_waterman_trace.py.
+
+   Macros
+     ROWS     rows of a lane, a multiple of 4
+     LETTERS  letters that scores are given for
+     LOCAL    1: no score is below 0
+     EQUAL    1: of vectors: all equal letters score the same, and all others; letter 0 stands beyond the ends
+     TRACED   1: what decides on the way back is kept, see common/pair_directions.h
+     SABOTAGE 1 plants a fault, for the test of the tests */
+
+#include "common/lane_ints.h"
+#include "common/pair_directions.h"
+
+#ifndef ROWS
+#define ROWS 4
+#endif
+#ifndef LETTERS
+#define LETTERS 6
+#endif
+#ifndef LOCAL
+#define LOCAL 1
+#endif
+#ifndef EQUAL
+#define EQUAL 0
+#endif
+#ifndef TRACED
+#define TRACED 0
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+#define STRIP (LANES * ROWS) /* rows of a tile */
+#define AHEAD 4              /* columns that are read before they are needed */
+
+typedef struct { int first, next_one, match, mismatch; } long_costs_t;
+
+/* The rows of a strip: scores and gaps of the column before, and the score above and before the first row. */
+typedef struct { numbers h[ROWS], e[ROWS], corner, best, best_sum, best_row; } lane_rows_t;
+
+/* What the rows of a strip score with a letter. */
+typedef struct {
+#if !VECTOR
+    __local uint *words; /* [LETTERS][ROWS / 4][LANES]: four rows a word */
+#else
+    numbers letters[ROWS];
+    __global const char *scores; /* [LETTERS][LETTERS], query by target */
+#endif
+} strip_scores_t;
+
+/* Take the letters of a strip, whose first row is `row` of m. */
+CALL void load_scores(const crew_t *team, strip_scores_t *s, __global const uchar *query, int row, int m,
+                      __global const char *scores)
+{
+#if !VECTOR
+    for (int q = 0; q < ROWS / 4; q++) {
+        const int first = row + (int)team->lane * ROWS + 4 * q;
+        uint letters[4];
+        for (int k = 0; k < 4; k++) letters[k] = first + k < m ? query[first + k] : 0;
+        for (int b = 0; b < LETTERS; b++) {
+            uint word = 0;
+            for (int k = 0; k < 4; k++) word |= (uint)(uchar)scores[letters[k] * LETTERS + b] << 8 * k;
+            s->words[(b * (ROWS / 4) + q) * LANES + team->lane] = word;
+        }
+    }
+#else
+    for (int r = 0; r < ROWS; r++) {
+        each_lane_t u;
+        for (EACH_LANE(team, l)) AT_LANE(u, l) = row + l * ROWS + r < m ? query[row + l * ROWS + r] : 0;
+        s->letters[r] = u.v;
+    }
+    s->scores = scores;
+#endif
+}
+
+/* The scores of the rows with the letters of the lanes' columns. */
+CALL void find_scores(const crew_t *team, const strip_scores_t *s, numbers letters, const long_costs_t *c,
+                      numbers *found)
+{
+#if !VECTOR
+#pragma unroll
+    for (int q = 0; q < ROWS / 4; q++) {
+        const int word = (int)s->words[(letters * (ROWS / 4) + q) * LANES + team->lane];
+#pragma unroll
+        for (int k = 0; k < 4; k++) found[4 * q + k] = word << (24 - 8 * k) >> 24;
+    }
+#elif EQUAL
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) found[r] = s->letters[r] == letters ? (numbers)(c->match) : (numbers)(c->mismatch);
+#else
+    each_lane_t b, u;
+    b.v = letters;
+    for (int r = 0; r < ROWS; r++) {
+        each_lane_t a;
+        a.v = s->letters[r];
+        for (EACH_LANE(team, l)) AT_LANE(u, l) = s->scores[AT_LANE(a, l) * LETTERS + AT_LANE(b, l)];
+        found[r] = u.v;
+    }
+#endif
+}
+
+/* A column of every lane that is inside of the tile. `f` is the gap that enters the first row, and then the one that
+   leaves the last. `cells` gets what decides on the way back. Return the highest score of each lane. */
+CALL numbers take_cells(lane_rows_t *s, const numbers *scores, numbers above, numbers *f, const long_costs_t *c,
+                        numbers inside, const int is_within, numbers *cells)
+{
+    numbers diagonal = s->corner, highest = (numbers)(0);
+    s->corner = is_within ? above : inside ? above : s->corner;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const numbers paired = diagonal + scores[r];
+        numbers v = LARGER(paired, s->e[r]); /* the gap downwards is left out here: its chain is the longest */
+        if (LOCAL) v = LARGER(v, (numbers)(0));
+        const numbers gap = *f - c->next_one, opened = v - c->first, e = s->e[r];
+        v = LARGER(v, *f);
+        const numbers left = v - c->first, next = LARGER(e - c->next_one, left);
+        *f = LARGER(gap, SABOTAGE ? opened - 1 : opened);
+#if TRACED
+        cells[r] = v == paired ? (numbers)(FROM_BOTH) : v == e ? (numbers)(FROM_TARGET) : (numbers)(FROM_QUERY);
+        if (LOCAL) cells[r] = v <= 0 ? (numbers)(FROM_NOTHING) : cells[r];
+        cells[r] += (next == left ? (numbers)(CELL_OPENS_TARGET) : (numbers)(0));
+        cells[r] += (*f == left ? (numbers)(CELL_OPENS_QUERY) : (numbers)(0));
+#endif
+        diagonal = s->h[r];
+        s->h[r] = is_within ? v : inside ? v : s->h[r];
+        s->e[r] = is_within ? next : inside ? next : s->e[r];
+        highest = LARGER(highest, v);
+    }
+    return is_within ? highest : inside ? highest : (numbers)(0);
+}
+
+/* Keep the best of the scores of a column if one of them is: that with the least sum of places, then the first row,
+   which is in the last column. */
+CALL void keep_best(lane_rows_t *s, numbers highest, numbers row, numbers column)
+{
+#pragma unroll
+    for (int r = ROWS - 1; r >= 0; r--) {
+        const numbers sum = row + r + column;
+        const numbers is_first = (highest > s->best) | ((highest == s->best) & (sum <= s->best_sum));
+        const numbers is_better = (s->h[r] == highest) & is_first;
+        s->best = is_better ? highest : s->best;
+        s->best_sum = is_better ? sum : s->best_sum;
+        s->best_row = is_better ? row + r : s->best_row;
+    }
+}

@@ -1,0 +1,158 @@
+/* Smith-Waterman of one long pair: tiles of STRIP rows and `columns` columns, those of an anti-diagonal at a time.
+
+   A tile takes scores and gaps from the one above it and the one to its left, and leaves its own for those below and
+   to the right. What is at some edges is kept, from where parts of the matrix can be computed again on the way back.
+
+   Edges are int2: a score, and the gap that enters the next cell. The first of an edge is that before the first column
+   or row.
+
+   Buffers
+     query, target     uchar[], numbers of letters from 0
+     scores            char[LETTERS][LETTERS], query by target
+     plan              int[N_PLAN], see common/long_pair_regions.h
+     top_in, left_in   int2[], edges of the region from `TOP_AT`, `LEFT_AT`
+     top               int2[n]: the lower edge of the last tile of each column
+     left              int2[m rounded up to strips]: the right edge of the last tile of each strip
+     corners           int[n_strips]: the score above and before the next tile of each strip
+     kept_rows         int2[][ROW_STRIDE]: lower edges of every `ROWS_EVERY`th strip
+     kept_columns      int2[][COLUMN_STRIDE]: right edges of every `COLUMNS_EVERY`th tile
+     best              int[3][n_strips][LANES], 0 at first: highest score of each lane, sum of its places, its row
+     last_row          int[n]: scores of the last row (LOCAL 0)
+     path              int[N_PATH], where the path that comes from i, j ends; letters uchar[m + n], filled from its end
+
+   Macros: see common/long_pair.h and common/group_barriers.h; VECTOR is 1 for CPUs.
+
+   Geometry: work-groups of LANES (GPU) or 1 (CPU); to trace, one of them. */
+
+#include "common/long_pair_regions.h"
+
+#if TRACED
+
+/* Fill the cells of a tile up to column `n`. */
+CALL void trace_tile(const crew_t *team, const part_t *g, const strip_scores_t *of_rows, int strip, int tile, int n,
+                     __local uchar *kept)
+{
+    const int row = strip * STRIP, column = tile * g->columns;
+    __global const int2 *above = strip ? g->kept_rows + (size_t)(strip - 1) * g->plan[ROW_STRIDE] : g->top_in;
+    __global const int2 *before = tile ? g->kept_columns + (size_t)(tile - 1) * g->plan[COLUMN_STRIDE] : g->left_in;
+    lane_rows_t s;
+    load_left(team, &s, before + row + 1, above[column].x, g->m - row);
+    take_columns(team, &s, g, of_rows, above + column + 1, 0, 0, 0, kept, row, column, n);
+}
+
+enum { PATH_ROW, PATH_COLUMN, PATH_GAP, PATH_ENDS, PATH_LETTERS, N_PATH };
+
+/* Follow a path back through a tile; returns 0 where the alignment begins. */
+CALL int walk_tile(path_t *path, __local const uchar *kept, int row, int column)
+{
+    while (path->i > row && path->j > column) {
+        const int r = path->i - 1 - row, step = path->j - 1 - column + r / ROWS;
+        if (!step_back(path, kept[(step * ROWS + r % ROWS) * LANES + r / ROWS])) return 0;
+    }
+    return 1;
+}
+
+#if !VECTOR
+__attribute__((reqd_work_group_size(LANES, 1, 1)))
+#endif
+__kernel void trace(__global const uchar *query, __global const uchar *target, __global const char *scores,
+                    __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
+                    __global int2 *kept_rows, __global int2 *kept_columns, const int i, const int j, const int gap,
+                    __global int *path, __global uchar *letters)
+{
+    __local uchar kept[(TRACED_COLUMNS + LANES) * STRIP];
+    __local int now[4];
+    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    __global uchar *const last = letters + g.m + g.n;
+    path_t p = {i, j, gap, last};
+    strip_scores_t of_rows;
+#if !VECTOR
+    __local int scratch[LANES];
+    __local uint words[LETTERS * (ROWS / 4) * LANES];
+    const crew_t team = {get_local_id(0), scratch};
+    of_rows.words = words;
+#else
+    const crew_t team = {0};
+#endif
+    int goes_on = 1;
+    while (goes_on && p.i > 0 && p.j > 0) {
+        const int strip = (p.i - 1) / STRIP, tile = (p.j - 1) / g.columns, column = tile * g.columns;
+        TEAM_MEETS;
+        load_scores(&team, &of_rows, g.query, strip * STRIP, g.m, g.scores);
+        TEAM_MEETS;
+        trace_tile(&team, &g, &of_rows, strip, tile, p.j - column, kept);
+        TEAM_MEETS;
+        if (HAS_FIRST_LANE(&team)) {
+            now[3] = walk_tile(&p, kept, strip * STRIP, column);
+            now[0] = p.i, now[1] = p.j, now[2] = p.gap;
+        }
+        TEAM_MEETS;
+        p.i = now[0], p.j = now[1], p.gap = now[2], goes_on = now[3];
+    }
+    if (HAS_FIRST_LANE(&team)) {
+        path[PATH_ROW] = p.i, path[PATH_COLUMN] = p.j, path[PATH_GAP] = p.gap;
+        path[PATH_ENDS] = !goes_on, path[PATH_LETTERS] = last - p.letters;
+    }
+}
+
+#else
+
+CALL void take_tile(const crew_t *team, const part_t *g, const edges_t *e, const strip_scores_t *of_rows, int strip,
+                    int tile)
+{
+    const int row = strip * STRIP, column = tile * g->columns, n = min(g->columns, g->n - column);
+    const int n_rows = min(STRIP, g->m - row), is_last = strip == g->n_strips - 1;
+    const int is_kept = (strip + 1) % g->plan[ROWS_EVERY] == 0 && !is_last;
+    __global const int2 *above = strip ? e->top + column : g->top_in + column + 1;
+    __global int2 *also =
+        is_kept ? g->kept_rows + (size_t)((strip + 1) / g->plan[ROWS_EVERY] - 1) * g->plan[ROW_STRIDE] : 0;
+    const int corner = !strip ? g->top_in[column].x : tile ? e->corners[strip] : g->left_in[row].x;
+    const int next_corner = above[n - 1].x;
+    lane_rows_t s;
+    load_left(team, &s, tile ? e->left + row : g->left_in + row + 1, corner, n_rows);
+    if (LOCAL) load_best(team, &s, e->best, strip, g->n_strips);
+    if (also && tile == 0 && HAS_FIRST_LANE(team)) also[0] = g->left_in[row + STRIP];
+    take_columns(team, &s, g, of_rows, above, e->top + column, also ? also + column + 1 : 0,
+                 !LOCAL && is_last ? e->last_row : 0, 0, row, column, n);
+    store_right(team, &s, e->left + row, n_rows);
+    if ((tile + 1) % g->plan[COLUMNS_EVERY] == 0 && tile < g->n_tiles - 1) {
+        __global int2 *kept =
+            g->kept_columns + (size_t)((tile + 1) / g->plan[COLUMNS_EVERY] - 1) * g->plan[COLUMN_STRIDE];
+        if (strip == 0 && HAS_FIRST_LANE(team)) kept[0] = g->top_in[column + n];
+        store_right(team, &s, kept + row + 1, n_rows);
+    }
+    if (HAS_FIRST_LANE(team)) e->corners[strip] = next_corner;
+    if (LOCAL) store_best(team, &s, e->best, strip, g->n_strips);
+}
+
+#if !VECTOR
+LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
+#endif
+__kernel void fill(__global const uchar *query, __global const uchar *target, __global const char *scores,
+                   __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
+                   __global int2 *kept_rows, __global int2 *kept_columns, __global int2 *top, __global int2 *left,
+                   __global int *corners, __global int *best, __global int *last_row, const int first, const int last)
+{
+    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    const edges_t e = {top, left, corners, best, last_row};
+    strip_scores_t of_rows;
+#if !VECTOR
+    __local int scratch[LANES];
+    __local uint words[LETTERS * (ROWS / 4) * LANES];
+    const crew_t team = {get_local_id(0), scratch};
+    of_rows.words = words;
+#else
+    const crew_t team = {0};
+#endif
+    for (int diagonal = first; diagonal < last; diagonal++) {
+        const int begin = max(0, diagonal - g.n_tiles + 1), end = min(diagonal, g.n_strips - 1);
+        for (int strip = begin + get_group_id(0); strip <= end; strip += get_num_groups(0)) {
+            TEAM_MEETS;
+            load_scores(&team, &of_rows, g.query, strip * STRIP, g.m, g.scores);
+            TEAM_MEETS;
+            take_tile(&team, &g, &e, &of_rows, strip, diagonal - strip);
+        }
+    }
+}
+
+#endif
