@@ -98,6 +98,9 @@ QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $mute
 QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
 QStatusBar QLabel { padding-left: 10px; }
 QToolBar { background: $window; border: none; spacing: 0; padding: 0; }
+QToolBar[role="tools"] { background: transparent; spacing: 1px; }
+QToolBar[role="tools"] > QComboBox { margin-right: 4px; }
+QToolButton#qt_toolbar_ext_button { padding: 0; border: none; image: url("$icons/chevron-$name.svg"); }
 QWidget[role="page"] { background: $surface; }
 QStatusBar::item { border: none; }
 QLabel { background: transparent; }
@@ -128,7 +131,7 @@ QPushButton[dim="yes"], QLabel[dim="yes"] { color: $muted; }
 QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; border: 1px solid transparent; }
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
-QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox {
+QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox, QSpinBox {
     background: $surface; border: 1px solid $border; border-radius: 6px; padding: 4px 8px;
     selection-background-color: $selected; selection-color: $text; }
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 1px solid $accent; }

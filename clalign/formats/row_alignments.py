@@ -13,6 +13,7 @@ import numpy.typing as npt
 from clalign.errors import InputError, OutputError, quoted
 from clalign.formats.a3m import is_a3m
 from clalign.formats.alignments import ALIGNED
+from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, Reading, text_of
 from clalign.formats.fasta import WHOLE_LINES
 from clalign.formats.recognize import identify
@@ -23,6 +24,9 @@ from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowText
 
 IN_MEMORY = 64 << 20
 """Bytes of letters that are kept in memory; more are kept in a temporary file, which goes with its last user."""
+
+CORE_TAG = "core"
+"""Of the annotation that marks the core blocks of BAliBASE's references."""
 
 MANY = 4096
 """So many parts are written between two looks at whether anybody waits."""
@@ -180,6 +184,8 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
             made = _fasta_rows(text, files)
         else:
             made = _gathered_rows(text, files, form)
+            if form == "balibase" and (core := core_columns(Reading(TextReader(source, context)))):
+                made.notes.columns[CORE_TAG] = b"".join(b"*" if is_core else b"." for is_core in core)
     if not made.n_rows or not made.n_columns:
         raise InputError(path, "there is no alignment in this file.", "Choose another file.")
     return made

@@ -183,3 +183,20 @@ def test_positions_and_residues() -> None:
     alignment = RowAlignment.of_rows(["a"], [b"A-c.G*~"])
     assert is_residue(alignment.cells[0]).tolist() == [True, False, True, False, True, False, False]
     assert [alignment.position(0, column) for column in range(5)] == [1, 1, 2, 2, 3]
+
+
+BALIBASE = """<?xml version="1.0"?>
+<macsim><alignment><aln-name>made</aln-name>
+<sequence><seq-name>a</seq-name><seq-data>ACD-</seq-data></sequence>
+<sequence><seq-name>b</seq-name><seq-data>A-DE</seq-data></sequence>
+<column-score><colsco-name>coreblock</colsco-name><colsco-data>1 0 1 0</colsco-data></column-score>
+</alignment></macsim>
+"""
+
+
+def test_core_blocks_of_balibase_are_an_annotation(tmp_path: Path) -> None:
+    path = tmp_path / "made.xml"
+    path.write_text(BALIBASE)
+    found = read_rows(str(path))
+    assert rows_of(found) == [b"ACD-", b"A-DE"]
+    assert found.notes.columns == {"core": b"*.*."}

@@ -337,5 +337,6 @@ def _of_safe(value: float) -> str:
 def value_coloring(name: str, values: CellValues, kind: str = "safe") -> Coloring:
     """Return the coloring of cells by values."""
     colors = ramp(kind, 252)
-    legend = ((UNKNOWN_COLOR, "not defined"), (colors[0], "low"), (colors[126], ""), (colors[-1], "high"))
+    steps = [colors[round(place * 251 / 8)] for place in range(9)]
+    legend = ((UNKNOWN_COLOR, "not defined"), *((color, "") for color in steps[:-1]), (steps[-1], "low to high"))
     return Coloring(name, (UNKNOWN_COLOR, *colors), legend, values=values)

@@ -142,6 +142,7 @@ class RowsView(QObject):
         made = RowsView(self.alignment)
         for name in LOOK:
             setattr(made, name, getattr(self, name))
+        made.cursor = (-1, -1)
         return made
 
     def begin(self) -> None:

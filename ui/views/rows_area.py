@@ -16,7 +16,18 @@ from PySide6.QtWidgets import QAbstractScrollArea
 
 from .. import theme
 from ..models.rows_view import RowsView, Selection
-from .rows_painter import EDGE, RULER, RowsStyle, Span, paint_names, paint_rows, paint_ruler, paint_selection, span
+from .rows_painter import (
+    EDGE,
+    LEAST_LETTER,
+    RULER,
+    RowsStyle,
+    Span,
+    paint_names,
+    paint_rows,
+    paint_ruler,
+    paint_selection,
+    span,
+)
 from .rows_tracks import (
     TRACKS,
     Track,
@@ -411,5 +422,5 @@ def _stepped(sizes: tuple[float, ...], size: float, steps: int) -> float:
 
 
 def _fitting(size: float) -> float:
-    """Return a size of whole pixels, or less than one."""
-    return float(min(int(size), 32)) if size >= 1 else size
+    """Return a size of whole pixels, unless it is too small for letters."""
+    return float(min(int(size), 32)) if size >= LEAST_LETTER[0] else size

@@ -7,12 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QToolBar, QToolButton, QWidget
 
 from clalign.formats.row_writers import Part, fasta_lines
 from clalign.values.row_alignments import RowAlignment
 
-from .. import formatting
+from .. import formatting, theme
 from ..models.row_colors import RAMPS, SCHEME_WORDS, SCHEMES
 from ..models.row_search import MODES
 from ..models.rows_view import CONSENSUS, RowsView, Selection
@@ -42,6 +42,14 @@ class FindField(QLineEdit):
             self.left.emit()
         else:
             super().keyPressEvent(event)
+
+
+def _toggle(icon: str, tip: str, name: str, call: Callable[[bool], None]) -> IconButton:
+    made = IconButton(icon, tip, lambda: None)
+    made.setAccessibleName(name)
+    made.setCheckable(True)
+    made.toggled.connect(call)
+    return made
 
 
 class RowsPanel(QWidget):
@@ -81,26 +89,29 @@ class RowsPanel(QWidget):
         self._fill_schemes()
         for key, text in RAMPS.items():
             self.ramps.addItem(text, key)
-        self.ramps.setVisible(view.scheme in view.values)
         self._fill_orders()
         for box, name, letters in (
-            (self.schemes, "Colors of the cells", 10), (self.ramps, "Colors of values", 6),
-            (self.orders, "Order of the rows", 7),
+            (self.schemes, "Colors of the cells", 12), (self.ramps, "Colors of values", 10),
+            (self.orders, "Order of the rows", 8),
         ):  # fmt: skip
             box.setAccessibleName(name)
             box.setToolTip(name)
             shrinking(box).setMinimumContentsLength(letters)
+            box.setMaximumWidth(220)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.ramps.activated.connect(lambda: view.set_ramp(self.ramps.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
-        self.dots = QCheckBox("Differences")
-        self.dots.setToolTip("Show dots where a row agrees with the consensus, or with the row it is compared with")
-        self.dots.toggled.connect(view.set_dots)
-        self.wrap = QCheckBox("Wrap")
-        self.wrap.setToolTip("Show blocks of columns below each other")
-        self.wrap.toggled.connect(self.set_wrapped)
-        tools = row(
-            self.schemes, self.ramps, self.dots, self.orders, self.wrap, None,
+        tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
+        self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
+        self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
+        tools = QToolBar()  # what has no room it offers behind an arrow
+        tools.setIconSize(theme.ICON_SIZE)
+        tools.setProperty("role", "tools")
+        actions = [tools.addWidget(box) for box in (self.schemes, self.ramps, self.orders)]
+        self._ramps_action = actions[1]
+        self._ramps_action.setVisible(view.scheme in view.values)
+        for widget in (
+            self.dots, self.wrap,
             *(IconButton(icon, tip, call) for icon, tip, call in (
                 ("arrow-collapse-horizontal", "Narrower columns (Ctrl+wheel, Ctrl+-)", lambda: canvas.zoom(-1)),
                 ("arrow-expand-horizontal", "Wider columns (Ctrl+wheel, Ctrl++)", lambda: canvas.zoom(1)),
@@ -108,17 +119,18 @@ class RowsPanel(QWidget):
                 ("arrow-expand-vertical", "Higher rows (Ctrl+Shift+wheel, Ctrl+Up)", lambda: canvas.zoom_rows(1)),
                 ("fit-to-page-outline", "Show the whole alignment", self.fit),
             )),
-            self._menu_button(), spacing=4,
-        )  # fmt: skip
-        tools.setContentsMargins(8, 4, 8, 2)
-        return tools
+            self._menu_button(),
+        ):  # fmt: skip
+            tools.addWidget(widget)
+        return row((tools, 1), margins=(8, 4, 8, 2))
 
     def _finding(self) -> QHBoxLayout:
         self.modes, self.field = QComboBox(), FindField()
         for key, (text, tip) in MODES.items():
             self.modes.addItem(text, key)
             self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        shrinking(self.modes).setMinimumContentsLength(9)
+        shrinking(self.modes).setMinimumContentsLength(5)
+        self.modes.setMaximumWidth(220)
         self.modes.setAccessibleName("What is looked for")
         self.modes.activated.connect(lambda: self._find())
         self.field.setAccessibleName("Find")
@@ -131,7 +143,7 @@ class RowsPanel(QWidget):
         self.found.setAccessibleName("What was found")
         self._searched = ("", "")
         return row(
-            self.modes, (self.field, 2),
+            (self.modes, 1), (self.field, 2),
             IconButton("chevron-up", "Previous (Shift+Enter)", lambda: self._step(-1)),
             IconButton("chevron-down", "Next (Enter)", lambda: self._step(1)),
             (self.found, 1), spacing=4, margins=(8, 2, 8, 2),
@@ -190,7 +202,7 @@ class RowsPanel(QWidget):
         """Color the cells in another way."""
         self.view.set_scheme(scheme)
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
-        self.ramps.setVisible(self.view.scheme in self.view.values)
+        self._ramps_action.setVisible(self.view.scheme in self.view.values)
 
     def set_wrapped(self, wrapped: bool) -> None:
         """Wrap the columns, or say why that cannot be."""

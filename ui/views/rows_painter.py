@@ -232,7 +232,8 @@ def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle
     first, last = int(columns.items[0]), int(columns.items[-1])
     painter.setPen(QColor(style.colors.muted))
     numbers = [1] if first == 0 and step > 2 else []
-    numbers += list(range(max(step, first // step * step), last + 2, step))
+    begin = first + 1 if columns.begin == 0 else first  # what is hidden in part keeps its number
+    numbers += list(range(max(step, -(-begin // step) * step), last + 2, step))
     for number in numbers:
         if offset is None:
             x = area.left() + float(np.searchsorted(columns.items, number - 1))

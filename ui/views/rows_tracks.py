@@ -16,7 +16,7 @@ from .. import theme
 from ..models.row_colors import CODES, FIRST_COLOR, FIRST_LETTER, PLAIN, Composition
 from ..models.rows_view import Cells, RowsView
 from .letter_paths import letter_path
-from .rows_painter import EDGE, LEFT, RowsStyle, Span, color_table, image_of, paint_cells
+from .rows_painter import EDGE, LEAST_LETTER, LEFT, RowsStyle, Span, color_table, image_of, paint_cells
 
 LINE = 18.0
 """Height of a track of letters."""
@@ -135,7 +135,8 @@ def _paint_letters(
         if ((digits >= 0) & (digits <= 1)).all():
             _paint_bars(painter, box, digits, columns, style, style.colors.muted)
             return
-    unit = (columns.unit, min(box.height(), LINE))
+    unit = (columns.unit, min(LINE, max(style.height, LEAST_LETTER[1])))
+    box = box.adjusted(0, (box.height() - unit[1]) / 2, 0, 0)
     paint_cells(painter, box.topLeft(), Cells(letters[None, :], places), unit, style, color_table(chosen, style.colors))
 
 
