@@ -147,6 +147,10 @@ class KernelBuildError(DeviceError):
         )
 
 
+class GroupsApart(DeviceError):
+    """Work-groups that were to wait for each other and did not all run at once."""
+
+
 class OutOfDeviceMemory(DeviceError):
     """An allocation that the device refused; smaller batches are tried before this reaches a user."""
 

@@ -179,6 +179,9 @@ class KernelSession(Session, Protocol):
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what `make` built for this very key object, building it again only if it had to go."""
 
+    def measured(self, name: str, measure: Callable[[], int]) -> int:
+        """Return what was found out about this device, its driver and the kernels once, by its name."""
+
     def demand(self, is_so: bool | np.bool_, what: str) -> None:
         """Raise `DeviceError` unless something is so that must be so of every result."""
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from clalign.compute.meetings import METHODS, Meetings
 from clalign.compute.opencl import discover
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.stages.hmmer3.decoding import DecodingStage
@@ -30,6 +32,8 @@ from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, Pai
 from clalign.stages.pairwise.smith_waterman_trace import SmithWatermanTraceStage
 from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.stages.plan7.viterbi_trace import ViterbiTraceStage
+from clalign.stages.sync.bitonic_sort import BitonicSortStage
+from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved
 from clalign.values.pair_batches import PairBatch
@@ -114,6 +118,16 @@ def ladder(**choices: str) -> PairHmmLadderStage:
     return PairHmmLadderStage(PairHmmLadderChoices(**choices, group=12), SUM_GROUP=16)
 
 
+def relay(n: int, size: int, method: str, **more: bool) -> tuple[Any, Any, Any]:
+    """Return five rounds of groups that pass numbers on."""
+    return RelayStage(Meetings(n, size, method, **more)), RNG.integers(0, 2**32, (n, size), dtype=np.uint32), 5
+
+
+def sorting(bits: int) -> tuple[Any, Any, Any]:
+    """Return a sort of keys that takes rounds of all kinds."""
+    return BitonicSortStage("item", TILE_LOG=4), RNG.integers(0, 99, 200).astype(f"u{bits // 8}"), Meetings(3, 8)
+
+
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
     "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
@@ -141,10 +155,22 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
         LongPairStage("lanes", **LANES), long_pair(), LongPairChoice(Scoring(MATRIX, GapCosts(5, 2)))
     ),
     "pair_hmm_posteriors": lambda: (PosteriorsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(2)),
+    **{f"relay_{method}": partial(relay, 1, 8, method) for method in METHODS},
+    "relay_of_three": partial(relay, 3, 8, "launch"),
+    **{f"bitonic_sort_{bits}": partial(sorting, bits) for bits in (32, 64)},
     "pair_hmm_counts": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(1)),
     "pair_hmm_ladder_cells": lambda: (ladder(cell="global", item="cell"), related_pairs(), pair_hmms(1)),
     "pair_hmm_ladder_states": lambda: (ladder(cell="local", item="state"), related_pairs(), pair_hmms(1)),
 }  # fmt: skip
+
+TOGETHER: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
+    f"{method}_{n}_{size}{'_discovered' * discovered}": partial(relay, n, size, method, discovered=discovered)
+    for method in METHODS
+    for n, size in ((7, 2), (5, 8))
+    for discovered in (False, True)
+    if method != "launch" and (method, size) != ("lfs", 2)
+}
+"""Groups that wait for each other, on a simulator with a thread for each; it cannot know that they do so."""
 
 
 def each(result: Any) -> list[Any]:
@@ -177,7 +203,7 @@ def main(case: str) -> None:
             program.racing(session._queue, (8,), (8,), out)
             session.finish()
             return
-        stage, batch, model = CASES[case]()
+        stage, batch, model = (CASES | TOGETHER)[case]()
         found, expected = each(session.run(stage, batch, model)), each(stage.reference(batch, model))
         assert len(found) == len(expected) > 0
         sys.stdout.write(f"differing: {sum(not is_same(a, b) for a, b in zip(found, expected, strict=True))}\n")

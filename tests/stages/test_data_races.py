@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SIMULATOR_DRIVER
-from tests.stages.on_simulator import CASES, PLANTED
+from tests.stages.on_simulator import CASES, PLANTED, TOGETHER
 
-UNOPTIMIZED = {"msv_lanes", "viterbi_trace_lanes"}
+UNOPTIMIZED = {"msv_lanes", "viterbi_trace_lanes", "relay_lfs", "relay_ulfs"}
 """What the simulator's compiler otherwise makes an instruction of that the simulator does not know."""
 
 
-def run_on_simulator(case: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_on_simulator(case: str, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     (folder / "simulator.icd").write_text(f"{SIMULATOR_DRIVER}\n", encoding="ascii")
-    options = "-cl-opt-disable" if case in UNOPTIMIZED else ""
+    options = "-cl-opt-disable" if case in {*UNOPTIMIZED, *TOGETHER} else ""
     environment = {
         **os.environ, "OCL_ICD_VENDORS": str(folder), "OCLGRIND_DATA_RACES": "1", "PYOPENCL_BUILD_OPTIONS": options,
-        "CLALIGN_CACHE_DIR": str(folder / "cache"),
+        "CLALIGN_CACHE_DIR": str(folder / "cache"), **changes,
     }  # fmt: skip
     words = [sys.executable, str(Path(__file__).with_name("on_simulator.py")), case]
     return subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
@@ -40,3 +40,11 @@ def test_work_items_in_no_step(case: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("simulator")
 def test_a_race_is_told_of(tmp_path: Path) -> None:
     assert "data race" in run_on_simulator(PLANTED, tmp_path).stderr
+
+
+@pytest.mark.usefixtures("simulator")
+@pytest.mark.parametrize("case", TOGETHER)
+def test_groups_that_wait_for_each_other(case: str, tmp_path: Path) -> None:
+    done = run_on_simulator(case, tmp_path, OCLGRIND_DATA_RACES="", OCLGRIND_NUM_THREADS="8")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["differing:", "0"]

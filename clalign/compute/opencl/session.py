@@ -21,9 +21,10 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
-from clalign.compute.opencl.discover import driver_device
+from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.kernels import build
 from clalign.compute.opencl.transfers import DamagedCopy, Transfers, is_over, marked_size, new_buffer, span_of
+from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
     Batch,
     Buffer,
@@ -38,7 +39,7 @@ from clalign.compute.sessions import (
     nobody_told,
     nothing_to_check,
 )
-from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.errors import DeviceError, OutOfDeviceMemory, OutputError
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
 
@@ -367,6 +368,16 @@ class OpenCLSession:
         The object is held as long as what belongs to it; the least recently used goes first.
         """
         return self._cache.find(name, key, make)
+
+    def measured(self, name: str, measure: Callable[[], int]) -> int:
+        """Return what was found out about this device, its driver and the kernels once; found out now if it was not."""
+        key = device_key(self.device)
+        known = read_tunings(counts_path()).get(key, {})
+        if name not in known:
+            known[name] = measure()
+            with contextlib.suppress(OutputError):
+                keep_tuning(key, known, counts_path())
+        return known[name]
 
     @staticmethod
     def _size_of(leaf: Any) -> int:

@@ -1,4 +1,4 @@
-"""What `clalign tune` found, kept for each device and driver."""
+"""Numbers that were found out about a device and its driver, and are kept: what `clalign tune` found, and counts."""
 
 from __future__ import annotations
 
@@ -22,18 +22,23 @@ def tunings_path() -> Path:
     return cache_root() / "tunings.json"
 
 
-def read_tunings() -> Tunings:
-    """Return the tunings by key of device; none if the file is missing or damaged."""
+def counts_path() -> Path:
+    """Return the file that keeps what was counted on devices, as how many groups they run at once."""
+    return cache_root() / "counts.json"
+
+
+def read_tunings(path: Path | None = None) -> Tunings:
+    """Return the tunings, or the numbers of another file, by key of device; none if it is missing or damaged."""
     try:
-        data = checked_content(tunings_path().read_text("utf-8"))
+        data = checked_content((path or tunings_path()).read_text("utf-8"))
         found = {str(key): {str(name): int(value) for name, value in one.items()} for key, one in data.items()}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         return {}
     return {key: one for key, one in found.items() if all(0 <= value <= MOST for value in one.values())}
 
 
-def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
-    """Keep the tuning of a device, or forget it.
+def keep_tuning(key: str, tuning: dict[str, int] | None, path: Path | None = None) -> None:
+    """Keep the tuning of a device, or other numbers, or forget them.
 
     Parameters
     ----------
@@ -41,17 +46,19 @@ def keep_tuning(key: str, tuning: dict[str, int] | None) -> None:
         Of the device, its driver and the kernels (`clalign.compute.opencl.discover.device_key`).
     tuning : dict or None
         Choices by name; None to go back to the choices of its vendor.
+    path : Path, optional
+        Where, if these are no tunings.
 
     Raises
     ------
     OutputError
         If the file cannot be written.
     """
-    known = read_tunings()
+    path = path or tunings_path()
+    known = read_tunings(path)
     known.pop(key, None)
     if tuning is not None:
         known[key] = tuning
-    path = tunings_path()
     try:
         make_folder(path.parent)
         write_whole(path, checked_json(known))

@@ -1,0 +1,59 @@
+"""Groups that pass numbers on from round to round: nothing but meetings, to see that they hold and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.meetings import MeetingKernel, Meetings, Rounds
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+
+SOURCE = "relay_item"
+
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: tuple({"MEETING": method} for method in (0, 2, 3, 4))}
+"""Choices that are compiled for other vendors in the tests."""
+
+Numbers = npt.NDArray[np.uint32]
+
+
+class RelayStage(Stage[Numbers, int, Numbers]):
+    """What becomes of each group's numbers (uint32[n_groups, size]) in a number of rounds.
+
+    Parameters
+    ----------
+    how : Meetings
+        For as many groups of the same size as there are numbers of; those that did not take part are left out.
+    """
+
+    name = "relay"
+
+    def __init__(self, how: Meetings, **defines: int) -> None:
+        super().__init__("item", **defines)
+        self.how = how
+
+    def reference(self, batch: Numbers, model: int, check: Check = nothing_to_check) -> Numbers:
+        """Compute the same with numpy."""
+        from clalign.reference.relay import relayed
+
+        return relayed(batch, model, check)
+
+    def prepared(
+        self, session: KernelSession, batch: Numbers, model: int, how: Meetings
+    ) -> tuple[Rounds, Callable[[int], Numbers]]:
+        """Return the rounds, ready to begin, and what returns the numbers of those groups that took part in them."""
+        both = session.allocate(2 * batch.nbytes)
+        session.launch(SOURCE, "copy_numbers", {}, batch.size, None, session.upload(batch), both)
+
+        def found(n: int) -> Numbers:
+            halves: Numbers = session.download(both, (2, *batch.shape), np.uint32)
+            return halves[model % 2, :n]
+
+        return Rounds(session, how, MeetingKernel(SOURCE, "relay", (both,), self.defines), model), found
+
+    def start(self, session: KernelSession, batch: Numbers, model: int) -> Callable[[], Numbers]:
+        """Start the rounds; return what waits for the numbers."""
+        rounds, found = self.prepared(session, batch, model, self.how)
+        rounds.start()
+        return lambda: found(rounds.finish())

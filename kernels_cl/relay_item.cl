@@ -1,0 +1,47 @@
+/* Groups that pass numbers on: in each round every work-item takes what its like in the next group had after the round
+   before. What is wrong with a barrier shows at once, and a round costs little else.
+
+   Round r makes of a number x of the next group the number 1664525 x + 1013904223 + r.
+
+   Buffers
+     facts, words  see common/group_meetings.h
+     given         uint[n]
+     numbers       uint[2 * n], in: the numbers before the first round in its first half; out: after an even number of
+                   rounds there, else in the second half
+
+   Scalars
+     first, last   rounds of this launch, counted from 0; the last one not included
+
+   Macros
+     SABOTAGE  1 plants a fault, for the test of the tests
+
+   Geometry: n groups of any size, a number for each work-item; with MEETING 0 a round a launch. */
+
+#include "common/group_meetings.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
+__kernel void relay(__global const int *facts, volatile __global int *words, GROUPS_SHARE uint *numbers,
+                    const int first, const int last)
+{
+    __local int told[2];
+    meeting_t meeting;
+    if (!groups_gather(&meeting, facts, words, told))
+        return;
+    const int size = get_local_size(0), local_id = get_local_id(0), side = get_global_size(0);
+    const int own = meeting.group * size + local_id;
+    const int next = (meeting.group + 1) % meeting.n * size + local_id;
+    for (int round = first; round < last; round++) {
+        const int from = round % 2 ? side : 0;
+        numbers[side - from + own] = 1664525u * numbers[from + next] + 1013904223u + (uint)round;
+        if (round + 1 < last && !SABOTAGE && !groups_meet(&meeting))
+            return;
+    }
+}
+
+__kernel void copy_numbers(__global const uint *given, __global uint *numbers)
+{
+    numbers[get_global_id(0)] = given[get_global_id(0)];
+}
