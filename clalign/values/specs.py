@@ -71,9 +71,18 @@ class Spec(ABC):
 def option(default: Any, flag: str, label: str, text: str, group: str, **more: Any) -> Any:
     """Return a dataclass field with the words for its flag and its form entry.
 
-    In `text`, ``{found}`` stands for what is found and counted.
+    In `text`, ``{found}`` stands for what is found and counted. What `more` may say, for flags: ``values``, a mapping
+    of the value of each flag to words; ``signed``, for whole numbers that may be below 0. For forms: ``first``, for
+    what is shown at once; ``of_file``, for what belongs to the opened files; ``choices``, a mapping of each value of a
+    list to words; ``empty``, words in place of no value; ``file``, the heading of the dialog that asks for one. For
+    both: ``positive``, for numbers above 0.
     """
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
+
+
+def options_of(spec: type[Spec]) -> list[dataclasses.Field[Any]]:
+    """Return the fields of a spec that have a flag, and do not belong to the opened files: those of its form."""
+    return [f for f in dataclasses.fields(spec) if "flag" in f.metadata and not f.metadata.get("of_file")]
 
 
 def flag_of(name: str, spec: type) -> str:

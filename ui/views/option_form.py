@@ -8,7 +8,9 @@ import textwrap
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+
+from clalign.values.specs import Spec, options_of
 
 from .parts import button, label, row, set_role, shrinking
 
@@ -17,21 +19,14 @@ TICK_LETTERS = 44
 
 Field = dataclasses.Field[Any]
 
-Choices = dict[str, tuple[tuple[str | None, str], ...]]
-"""For fields that are chosen from a list: values and words."""
-
 
 class OptionForm(QWidget):
     """Plain words on the left, the names of the command line in grey on the right.
 
     Parameters
     ----------
-    fields : list of dataclasses.Field
-        With their words as `clalign.values.specs.option` has them.
-    first : tuple of str
-        Options shown at once; the others are behind More options.
-    choices : dict
-        Lists of the fields that need one.
+    spec : type
+        A `Spec`; what its fields are in a form is said by `clalign.values.specs.option`.
     found : str
         What is found, in the words of the tooltips.
     """
@@ -39,21 +34,20 @@ class OptionForm(QWidget):
     changed = Signal()
     resized = Signal()
 
-    ABOVE_ZERO: tuple[str, ...] = ()
-    """Parts of the names of fields that must be above 0."""
-
-    def __init__(self, fields: list[Field], first: tuple[str, ...], choices: Choices, found: str) -> None:
+    def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
-        self._fields, self._first, self._choices, self._found = fields, first, choices, found
+        self._fields, self._found = options_of(spec), found
         self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
-        self._more = self._grid([f for f in fields if f.name not in first])
+        first = [field for field in self._fields if field.metadata.get("first")]
+        self._rest = [field for field in self._fields if field not in first]
+        self._more = self._grid(self._rest)
         self._more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
         self.more_button.setCheckable(True)
         box = self.box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(6)
-        box.addWidget(self._first_grid([f for f in fields if f.name in first]))
+        box.addWidget(self._first_grid(first))
         box.addLayout(row(self.more_button, None))
         box.addWidget(self._more)
 
@@ -86,13 +80,24 @@ class OptionForm(QWidget):
         return made
 
     def _with_more(self, field: Field, editor: QWidget) -> QWidget:
-        """Return an editor with what else belongs on its line."""
-        return editor
+        """Return an editor with what else belongs on its line: what opens a file, if the field may name one."""
+        if "file" not in field.metadata:
+            return editor
+        heading, made = field.metadata["file"], QWidget()
+        box = row(editor, button("Open…", lambda: self._ask_file(field.name, heading), tip=heading))
+        box.setStretch(0, 1)
+        made.setLayout(box)
+        return made
+
+    def _ask_file(self, name: str, heading: str) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, heading)
+        if path:
+            self._put(name, path)
 
     def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
-        if field.name in self._choices:
+        if "choices" in field.metadata:
             choice = shrinking(QComboBox())
-            for key, text in self._choices[field.name]:
+            for key, text in field.metadata["choices"].items():
                 choice.addItem(text, key)
             choice.currentIndexChanged.connect(lambda: self.changed.emit())
             return choice
@@ -101,12 +106,9 @@ class OptionForm(QWidget):
             tick.toggled.connect(lambda: self.changed.emit())
             return tick
         number = QLineEdit(_shown(field.default))
-        number.setPlaceholderText(self._placeholder(field))
+        number.setPlaceholderText(field.metadata.get("empty", "no limit" if field.default is None else ""))
         number.textChanged.connect(lambda: self.changed.emit())
         return number
-
-    def _placeholder(self, field: Field) -> str:
-        return "no limit"
 
     def toggle_more(self) -> None:
         """Show or hide the other options."""
@@ -119,7 +121,7 @@ class OptionForm(QWidget):
         """Fill the form in; an option that is not at its default is never hidden."""
         for name, value in values.items():
             self._put(name, value)
-        defaults = {field.name: field.default for field in self._fields if field.name not in self._first}
+        defaults = {field.name: field.default for field in self._rest}
         if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
             self.toggle_more()
 
@@ -186,7 +188,7 @@ class OptionForm(QWidget):
                 least = "" if signed else " from 0 on"
                 return usual, f"{field.metadata['label']}: a whole number{least} is needed."
             return int(value), ""
-        if value <= 0 and any(part in field.name for part in self.ABOVE_ZERO):
+        if value <= 0 and field.metadata.get("positive"):
             return usual, f"{field.metadata['label']} must be above 0."
         return value, ""
 

@@ -13,6 +13,9 @@ from clalign.values.specs import INPUT, REPORT, Spec, option
 SCORING = "Scoring"
 PAIRS = "Pairs"
 
+AS_THE_MATRIX, CUSTOMARY = "as the matrix has it", "customary for the matrix"
+"""What is said in place of a number that is not given."""
+
 MOST_HITS = 1_000_000_000
 
 Strand = Literal["auto", "both", "plus", "minus"]
@@ -47,51 +50,73 @@ class PairwiseSpec(Spec):
     direction: Literal["pairwise"] = "pairwise"
     matrix: str | None = option(
         None, "--matrix", "Matrix", "substitution matrix: a name (any case) or a file as the NCBI has them"
-        " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING,
+        " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING, first=True, choices={None: "usual"},
+        file="Open a matrix",
     )  # fmt: skip
     match: int | None = option(
-        None, "--match", "Match", "score of equal bases, with --mismatch in place of a matrix", SCORING, signed=True
+        None, "--match", "Match", "score of equal bases, with --mismatch in place of a matrix", SCORING, signed=True,
+        empty=AS_THE_MATRIX,
+    )  # fmt: skip
+    mismatch: int | None = option(
+        None, "--mismatch", "Mismatch", "score of different bases", SCORING, signed=True, empty=AS_THE_MATRIX
     )
-    mismatch: int | None = option(None, "--mismatch", "Mismatch", "score of different bases", SCORING, signed=True)
     gap_first: int | None = option(
-        None, "--gap-first", "First gap residue", "cost of a gap's first residue [customary for the matrix]", SCORING
-    )
+        None, "--gap-first", "First gap residue", "cost of a gap's first residue [customary for the matrix]", SCORING,
+        empty=CUSTOMARY,
+    )  # fmt: skip
     gap_next: int | None = option(
         None, "--gap-next", "Next gap residues", "cost of each further residue of a gap; equal costs make linear gaps",
-        SCORING,
+        SCORING, empty=CUSTOMARY,
     )  # fmt: skip
     mode: Mode = option(
         "local", "--mode", "Alignment", "the best parts of both, all of both, all but overhanging ends, or the"
-        " best parts without gaps [local]", SCORING,
+        " best parts without gaps [local]", SCORING, first=True, choices={
+            "local": "local: the best parts of both",
+            "global": "global: all of both",
+            "semiglobal": "semiglobal: overhanging ends cost nothing",
+            "ungapped": "ungapped: the best parts without gaps",
+        },
     )  # fmt: skip
     strand: Strand = option(
-        "auto", "--strand", "Strand", "strands of nucleic queries [both in a search, plus for pairs]",
-        SCORING,
+        "auto", "--strand", "Strand", "strands of nucleic queries [both in a search, plus for pairs]", SCORING,
+        choices={"auto": "both in a search, plus for pairs", "both": "both", "plus": "plus", "minus": "minus"},
     )  # fmt: skip
-    top: int = option(500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True)
-    evalue: float = option(10.0, "-E", "E-value at most", "report targets with at most this E-value", REPORT)
+    top: int = option(
+        500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True, first=True
+    )
+    evalue: float = option(
+        10.0, "-E", "E-value at most", "report targets with at most this E-value", REPORT, positive=True, first=True
+    )
     score: int | None = option(
         None, "-T", "Score at least", "report targets with at least this raw score", REPORT, signed=True
     )
     statistics: Literal["auto", "published", "fitted"] = option(
         "auto", "--statistics", "Statistics", "E-values from published parameters, from a fit to the scores of the run,"
-        " or published ones where there are any [auto]", REPORT,
+        " or published ones where there are any [auto]", REPORT, choices={
+            "auto": "published ones, or else fitted to the run",
+            "published": "published ones only",
+            "fitted": "fitted to the run",
+        },
     )  # fmt: skip
     composition: Literal["off", "scale"] = option(
         "off", "--composition", "Composition", "adjust E-values and bits of proteins to the composition of query and"
         " target, which scales lambda [off]", REPORT,
+        choices={"off": "does not count", "scale": "scales lambda of each pair"},
     )  # fmt: skip
     alphabet: Literal["auto", "amino", "dna", "rna"] = option(
-        "auto", "--alphabet", "Sequences are", "take queries and targets for this alphabet", INPUT
+        "auto", "--alphabet", "Sequences are", "take queries and targets for this alphabet", INPUT, of_file=True
     )
-    query_format: str = option("auto", "--qformat", "Query format", "format of the query file", INPUT)
-    sequence_format: str = option("auto", "--tformat", "Target format", "format of the target file", INPUT)
+    query_format: str = option("auto", "--qformat", "Query format", "format of the query file", INPUT, of_file=True)
+    sequence_format: str = option(
+        "auto", "--tformat", "Target format", "format of the target file", INPUT, of_file=True
+    )
     in_step: bool = option(
         False, "--pairs", "Pairs in step", "align the first query with the first target, the second ones, ...", PAIRS
     )
     pair_list: str | None = option(
-        None, "--pair-list", "List of pairs", "align the pairs of names in this file: query, tabulator, target", PAIRS
-    )
+        None, "--pair-list", "List of pairs", "align the pairs of names in this file: query, tabulator, target", PAIRS,
+        empty="no list: all queries with all targets", file="Open a list of pairs",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         self.check_inputs()

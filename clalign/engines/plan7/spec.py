@@ -15,6 +15,8 @@ COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
 FOUND = {"search": "sequences", "scan": "profiles"}
 """What each direction finds and counts."""
 
+AS_MANY = "as many as there are"
+
 CutoffName = Literal["none", "ga", "tc", "nc"]
 
 INCLUDE = "Significance"
@@ -44,30 +46,37 @@ class SearchSpec(Spec):
     targets: str
     device: str = "auto"
     direction: Literal["search", "scan"] = "search"
-    evalue: float = option(10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT)
+    evalue: float = option(
+        10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT, positive=True, first=True
+    )
     score: float | None = option(None, "-T", "Score at least", "report {found} with at least this score", REPORT)
     domain_evalue: float | None = option(
-        None, "--domE", "Domain E-value at most", "report domains with at most this E-value", REPORT
+        None, "--domE", "Domain E-value at most", "report domains with at most this E-value", REPORT, positive=True
     )
     domain_score: float | None = option(
         None, "--domT", "Domain score at least", "report domains with at least this score", REPORT
     )
     inclusion_evalue: float = option(
-        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", INCLUDE
-    )
+        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", INCLUDE,
+        positive=True, first=True,
+    )  # fmt: skip
     inclusion_score: float | None = option(
         None, "--incT", "Significant score", "call {found} with at least this score significant", INCLUDE
     )
     inclusion_domain_evalue: float = option(
-        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE
-    )
+        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE,
+        positive=True,
+    )  # fmt: skip
     inclusion_domain_score: float | None = option(
         None, "--incdomT", "Significant domain score", "call domains with at least this score significant", INCLUDE
     )
-    n_targets: float | None = option(None, "-Z", "Database size", "number of {found} for E-values", REPORT)
-    n_domain_targets: float | None = option(
-        None, "--domZ", "Database size for domains", "number of {found} for domain E-values", REPORT
+    n_targets: float | None = option(
+        None, "-Z", "Database size", "number of {found} for E-values", REPORT, positive=True, empty=AS_MANY
     )
+    n_domain_targets: float | None = option(
+        None, "--domZ", "Database size for domains", "number of {found} for domain E-values", REPORT,
+        positive=True, empty=AS_MANY,
+    )  # fmt: skip
     cutoff: CutoffName = option(
         "none",
         "--cut_ga|--cut_tc|--cut_nc",
@@ -75,13 +84,26 @@ class SearchSpec(Spec):
         "use the model's own thresholds",
         MODEL,
         values={"ga": "gathering", "tc": "trusted", "nc": "noise"},
+        first=True,
+        choices={
+            "none": "the E-values above",
+            "ga": "gathering cutoff (GA)",
+            "tc": "trusted cutoff (TC)",
+            "nc": "noise cutoff (NC)",
+        },
     )
     without_filters: bool = option(
         False, "--max", "No filters", "run without filters (HMMER2 profiles have none)", ENGINE
     )
-    f1: float = option(0.02, "--F1", "MSV filter", "P-value that lets {found} pass the MSV filter", FILTER)
-    f2: float = option(1e-3, "--F2", "Viterbi filter", "P-value that lets {found} pass the Viterbi filter", FILTER)
-    f3: float = option(1e-5, "--F3", "Forward filter", "P-value that lets {found} pass the Forward filter", FILTER)
+    f1: float = option(
+        0.02, "--F1", "MSV filter", "P-value that lets {found} pass the MSV filter", FILTER, positive=True
+    )
+    f2: float = option(
+        1e-3, "--F2", "Viterbi filter", "P-value that lets {found} pass the Viterbi filter", FILTER, positive=True
+    )
+    f3: float = option(
+        1e-5, "--F3", "Forward filter", "P-value that lets {found} pass the Forward filter", FILTER, positive=True
+    )
     without_bias_filter: bool = option(
         False, "--nobias", "No bias filter", "leave out the filter for biased composition (HMMER3)", FILTER
     )
@@ -94,9 +116,11 @@ class SearchSpec(Spec):
         False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
     )
     alphabet: Literal["auto", "amino", "dna", "rna"] = option(
-        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
+        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT, of_file=True
     )
-    sequence_format: str = option("auto", "--tformat", "Sequence format", "format of the sequence file", INPUT)
+    sequence_format: str = option(
+        "auto", "--tformat", "Sequence format", "format of the sequence file", INPUT, of_file=True
+    )
     skip_bad: bool = option(
         False, "--skip_bad", "Skip bad records",
         "leave out sequences with characters that HMMER3 refuses, such as - (HMMER3)", INPUT,
@@ -157,3 +181,14 @@ For HMMER2 profiles a score and an E-value both count, as in HMMER2.
 def replaced_by(given: Collection[str]) -> dict[str, str]:
     """Return the fields that do not count beside those that were given, each with the one that takes its place."""
     return {name: other for other in REPLACED if other in given for name in REPLACED[other][0]}
+
+
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "default": ("Default, as HMMER3", {}),
+    "fast": ("Fast, misses more", {"f1": 0.005, "f2": 1e-4}),
+    "max": ("Max, no filters", {"without_filters": True}),
+}
+"""How thoroughly HMMER3 profiles search: words, and the options that differ from the defaults."""
+
+PRESET_FIELDS = ("f1", "f2", "f3", "without_bias_filter", "without_filters")
+"""Options that a preset sets."""

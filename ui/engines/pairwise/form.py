@@ -2,89 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.matrices import matrix_names
 
-from ...views.option_form import Choices, Field, OptionForm
-from ...views.parts import button, row
-
-FIRST = ("matrix", "mode", "evalue", "top")
-"""Options shown at once; the others are behind More options."""
-
-LEFT_OUT = ("alphabet", "query_format", "sequence_format")
-"""Options that belong to the opened files."""
-
-FILES = {"matrix": "Open a matrix", "pair_list": "Open a list of pairs"}
-"""Options that may be files, and the headings of the dialogs that ask for one."""
-
-PLACEHOLDERS = {
-    "match": "as the matrix has it", "mismatch": "as the matrix has it", "gap_first": "customary for the matrix",
-    "gap_next": "customary for the matrix", "score": "no limit", "pair_list": "no list: all queries with all targets",
-}  # fmt: skip
-
-MODE_WORDS = (
-    ("local", "local: the best parts of both"),
-    ("global", "global: all of both"),
-    ("semiglobal", "semiglobal: overhanging ends cost nothing"),
-    ("ungapped", "ungapped: the best parts without gaps"),
-)
-
-CHOICES: Choices = {
-    "matrix": ((None, "usual"),),
-    "mode": MODE_WORDS,
-    "strand": (
-        ("auto", "both in a search, plus for pairs"), ("both", "both"), ("plus", "plus"), ("minus", "minus"),
-    ),
-    "statistics": (
-        ("auto", "published ones, or else fitted to the run"),
-        ("published", "published ones only"),
-        ("fitted", "fitted to the run"),
-    ),
-    "composition": (("off", "does not count"), ("scale", "scales lambda of each pair")),
-}  # fmt: skip
+from ...views.option_form import OptionForm
 
 USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
-
-
-def option_fields() -> list[Field]:
-    """Return the fields of `PairwiseSpec` that the form has."""
-    return [f for f in dataclasses.fields(PairwiseSpec) if "flag" in f.metadata and f.name not in LEFT_OUT]
 
 
 class PairForm(OptionForm):
     """The options with the matrices that fit the sequences."""
 
-    ABOVE_ZERO = ("evalue",)
-
     def __init__(self) -> None:
-        super().__init__(option_fields(), FIRST, CHOICES, "targets")
+        super().__init__(PairwiseSpec, "targets")
         self._is_nucleic: bool | None = None
         self.changed.connect(self._show_unused)
         self.offer_matrices(False)
-
-    def _placeholder(self, field: Field) -> str:
-        return PLACEHOLDERS.get(field.name, "")
-
-    def _with_more(self, field: Field, editor: QWidget) -> QWidget:
-        if field.name not in FILES:
-            return editor
-        made = QWidget()
-        box = row(editor, button("Open…", partial(self._ask_file, field.name), tip=FILES[field.name]))
-        box.setStretch(0, 1)
-        made.setLayout(box)
-        return made
-
-    def _ask_file(self, name: str) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, FILES[name])
-        if path:
-            self._put(name, path)
 
     def _put(self, name: str, value: Any) -> None:
         if name == "matrix" and value is not None:

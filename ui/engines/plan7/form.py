@@ -2,61 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
-from clalign.engines.plan7.spec import REPLACED, SearchSpec, replaced_by
+from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchSpec, replaced_by
 
-from ...views.option_form import Choices, Field, OptionForm
+from ...views.option_form import Field, OptionForm
 from ...views.parts import allow_entry, label, shrinking
-
-FIRST = ("evalue", "inclusion_evalue", "cutoff")
-"""Options shown at once; the others are behind More options."""
-
-PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
-    "default": ("Default, as HMMER3", {}),
-    "fast": ("Fast, misses more", {"f1": 0.005, "f2": 1e-4}),
-    "max": ("Max, no filters", {"without_filters": True}),
-}
-"""How thoroughly HMMER3 profiles search: words, and the options that differ from the defaults."""
-
-PRESET_FIELDS = ("f1", "f2", "f3", "without_bias_filter", "without_filters")
 
 OWN = "own"
 """In place of a preset: the filter options are others."""
 
-LEFT_OUT = ("alphabet", "sequence_format")
-"""Options that belong to the opened file, not to the search."""
-
 FOUND = "sequences (in a scan: profiles)"
-
-CHOICES: Choices = {
-    "cutoff": (
-        ("none", "the E-values above"),
-        ("ga", "gathering cutoff (GA)"),
-        ("tc", "trusted cutoff (TC)"),
-        ("nc", "noise cutoff (NC)"),
-    )
-}
-"""The one field that needs a list of its own."""
-
-
-def option_fields() -> list[Field]:
-    """Return the fields of `SearchSpec` that the form has."""
-    return [f for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata and f.name not in LEFT_OUT]
 
 
 class SearchForm(OptionForm):
     """The options with presets of the filters."""
 
-    ABOVE_ZERO = ("evalue", "targets", *PRESET_FIELDS)
-
     def __init__(self) -> None:
         self.presets = self._preset_box()
         self._has_hmmer3 = False
-        super().__init__(option_fields(), FIRST, CHOICES, FOUND)
+        super().__init__(SearchSpec, FOUND)
         self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
         self.changed.connect(self._show_replaced)
         self.changed.connect(self._show_preset)
@@ -71,9 +36,6 @@ class SearchForm(OptionForm):
             grid.addWidget(widget, len(fields), column)
         return made
 
-    def _placeholder(self, field: Field) -> str:
-        return "no limit" if "targets" not in field.name else "as many as there are"
-
     @staticmethod
     def _preset_box() -> QComboBox:
         made = shrinking(QComboBox())
@@ -85,13 +47,13 @@ class SearchForm(OptionForm):
         return made
 
     def _take_preset(self, key: str) -> None:
-        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        usual = {field.name: field.default for field in self._fields if field.name in PRESET_FIELDS}
         for name, value in {**usual, **PRESETS[key][1]}.items():
             self._put(name, value)
 
     def _show_preset(self) -> None:
         """Show which preset the filter options are."""
-        usual = {field.name: field.default for field in option_fields() if field.name in PRESET_FIELDS}
+        usual = {field.name: field.default for field in self._fields if field.name in PRESET_FIELDS}
         values = self.values()[0]
         now = {name: values[name] for name in usual}
         same = (key for key, (_, changes) in PRESETS.items() if {**usual, **changes} == now)
@@ -122,7 +84,8 @@ class SearchForm(OptionForm):
         """Offer the cutoffs that every profile has, with their scores."""
         choice = self._editors["cutoff"]
         assert isinstance(choice, QComboBox)
-        for place, (key, text) in enumerate(CHOICES["cutoff"]):
+        texts = next(field for field in self._fields if field.name == "cutoff").metadata["choices"]
+        for place, (key, text) in enumerate(texts.items()):
             usable = key == "none" or key in cutoffs
             choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs else text)
             allow_entry(choice, place, "" if usable else "The profile does not have this cutoff.")
