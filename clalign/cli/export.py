@@ -14,7 +14,6 @@ from clalign.cli.streams import enough_read
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine, engines
 from clalign.errors import OptionError
-from clalign.formats.table_columns import columns_of_table
 from clalign.values.typed_numbers import number
 
 COMMAND = "clalign export"
@@ -64,7 +63,8 @@ def all_outputs() -> list[Output]:
 def _joined(entries: list[tuple[Engine, str, Output]]) -> Output:
     flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
     is_general = len({engine.name for engine, _, _ in entries}) == sum(1 for _ in engines())
-    columns = ", ".join(column.name for column in columns_of_table(entries[0][2].export))
+    tables = entries[0][0].part("tables") if "tables" in entries[0][0].at else {}
+    columns = ", ".join(column.file for column in tables.get(entries[0][2].export, ()))
     of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
     return replace(
         entries[0][2], flag=" ".join(flags), help=f"{of}{entries[0][2].help}{columns and '; columns: '}{columns}"

@@ -1,9 +1,15 @@
-"""The columns of tables of hits, as data: those that every engine has; each engine adds its own."""
+"""The columns of tables of hits, as data: those that every engine has; each engine adds its own.
+
+A column is defined once, for the window's table, for the documents, and for the tab-separated tables of files.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from clalign.formats.tables import digits, plain
 
 Kind = Literal["text", "number", "whole number", "percent", "places", "picture"]
 """What cells hold: ``places`` are a first and a last one, a ``picture`` is drawn beside its number."""
@@ -15,14 +21,15 @@ Sets = dict[str, tuple[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table of hits.
+    """A column of tables of hits.
 
     Attributes
     ----------
     key : str
         By which sets of columns name it.
     heading, tip : str
-        What stands above it, and what it means, as a sentence without a full stop.
+        What stands above it in the window, and what it means, as a sentence without a full stop; without a heading it
+        is in files only.
     kind, unit : str
         What its cells hold.
     sort : str
@@ -31,16 +38,28 @@ class Column:
         What stands first when it is sorted first, ``small`` or ``large``; by default A, the largest number.
     short : str
         A heading for a narrow column.
+    filter : str
+        Words of the filter box for it, with blanks between.
+    file : str
+        Its name in files; without one it is in the window only.
+    meaning : str
+        What the documents say of it, in words, if that is more than the tip.
+    value : callable
+        Returns what it says of a row, which is a value of the engine's own; None if that is not known.
     """
 
     key: str
-    heading: str
-    tip: str
+    heading: str = ""
+    tip: str = ""
     kind: Kind = "text"
     unit: str = ""
     sort: str = ""
     first: Literal["", "small", "large"] = ""
     short: str = ""
+    filter: str = ""
+    file: str = ""
+    meaning: str = ""
+    value: Callable[[Any], Any] = lambda row: None
 
     @property
     def is_right(self) -> bool:
@@ -53,25 +72,82 @@ class Column:
         return self.first == "large" or (self.kind != "text" and not self.first)
 
 
+Value = Callable[[Any], Any]
+
+
+def in_files(name: str, kind: Kind, unit: str, meaning: str, value: Value) -> Column:
+    """Return a column of files alone."""
+    return Column(name, kind=kind, unit=unit, file=name, meaning=meaning, value=value)
+
+
+NAME = Column("name", "Name", "Name of the sequence", sort="name", file="target",
+              meaning="name of the target: a profile in hmmscan, else a sequence",
+              value=lambda r: r.hit.name)  # fmt: skip
+DESCRIPTION = Column("description", "Description", "From the sequence file", sort="description", file="description",
+                     meaning="description of the target", value=lambda r: r.hit.description)  # fmt: skip
 NOTE = Column("note", "Note", "Your own words about the hit, kept in the run file; F2 or a double click edits them",
-              sort="note")  # fmt: skip
+              sort="note", file="note", meaning="your own words about the hit", value=lambda r: r.note)  # fmt: skip
+EVALUE = Column("evalue", "E-value", "Expected number of false hits this good in a database of this size", "number",
+                sort="evalue", first="small", filter="E evalue", file="evalue",
+                meaning="expected number of targets this good by chance", value=lambda r: r.hit.evalue)  # fmt: skip
+LENGTH = Column("length", "Length", "Residues of the sequence", "whole number", "residues", sort="length",
+                filter="len length", file="target_length", meaning="length of the target",
+                value=lambda r: r.hit.length)  # fmt: skip
+ACCESSION = Column("accession", "Accession", "From the sequence file", sort="accession", file="target_accession",
+                   meaning="accession of the target", value=lambda r: r.hit.accession)  # fmt: skip
 VERIFIED = Column("verified", "Verified", "Computed again on the reference: equal, or differs", sort="verified")
+QUERY = Column("profile", "Query", "Query that the sequence is a hit of", sort="profile", file="query",
+               meaning="name of the query: a profile in hmmsearch, a sequence in hmmscan and sw",
+               value=lambda r: r.card["name"])  # fmt: skip
 
 HITS = (
-    Column("name", "Name", "Name of the sequence", sort="name"),
-    Column("description", "Description", "From the sequence file", sort="description"),
+    NAME,
+    DESCRIPTION,
     NOTE,
-    Column("evalue", "E-value", "Expected number of false hits this good in a database of this size", "number",
-           sort="evalue", first="small"),
-    Column("score", "Score", "Score of the sequence", "number", sort="score"),
-    Column("length", "Length", "Residues of the sequence", "whole number", "residues", sort="length"),
-    Column("accession", "Accession", "From the sequence file", sort="accession"),
+    EVALUE,
+    Column("score", "Score", "Score of the sequence", "number", sort="score", filter="score"),
+    LENGTH,
+    ACCESSION,
     VERIFIED,
-    Column("profile", "Query", "Query that the sequence is a hit of", sort="profile"),
-)  # fmt: skip
+    QUERY,
+)
 """What hits of every engine have."""
 
+QUERY_ACCESSION = in_files("query_accession", "text", "", "accession of the query", lambda r: r.card["accession"])
+QUERY_LENGTH = in_files(
+    "query_length", "whole number", "nodes, residues", "length of the query", lambda r: r.card["length"]
+)
 
-def named(*keys: str) -> tuple[Column, ...]:
-    """Return some of `HITS`."""
-    return tuple(next(column for column in HITS if column.key == key) for key in keys)
+
+def table_of(columns: Iterable[Column], names: str) -> tuple[Column, ...]:
+    """Return the columns of a file, by their names there, with blanks between."""
+    known = {column.file: column for column in columns if column.file}
+    return tuple(known[name] for name in names.split())
+
+
+def table_lines(table: Iterable[Column], rows: Iterable[Any]) -> Iterable[str]:
+    """Yield the lines of a file; the first is its header."""
+    columns = [(column.value, _WRITTEN[column.kind]) for column in table]
+    yield "\t".join(column.file for column in table)
+    for row in rows:
+        yield "\t".join("" if (found := value(row)) is None else written(found) for value, written in columns)
+
+
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "text": plain,
+    "whole number": str,
+    "number": lambda value: str(value) if isinstance(value, int) else digits(value),
+    "percent": lambda value: f"{value:.2f}",
+    "picture": str,
+}
+
+
+def documentation(tables: dict[str, tuple[Column, ...]]) -> Iterable[str]:
+    """Yield the lines of the table of columns of some files, by their names, as the documents have it."""
+    yield "| column | in | holds | unit | meaning |"
+    yield "|---|---|---|---|---|"
+    for column in dict.fromkeys(column for table in tables.values() for column in table):
+        names = ", ".join(f"`{name}`" for name, table in tables.items() if column in table)
+        kind = "whole number" if column.kind == "picture" else column.kind
+        meaning = column.meaning or f"{column.tip[0].lower()}{column.tip[1:]}"
+        yield f"| `{column.file}` | {names} | {kind} | {column.unit} | {meaning} |"

@@ -59,9 +59,9 @@ class Engine:
         Its sub-commands, and what each does in a few words.
     at : mapping of str to str
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
-        task), ``source``,
-        ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a `Declaration` of what its
-        runs hold), ``remarks``, ``explain_files`` where files can be explained without a run, and ``self_test`` of a
+        task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a
+        `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
+        exports), ``remarks``, ``explain_files`` where files can be explained without a run, and ``self_test`` of a
         device.
     query, queries : str
         What a query is called, and several.

@@ -12,10 +12,10 @@ from typing import Any, TextIO, overload
 
 import clalign
 from clalign.databases.loading import load_database
+from clalign.engines.columns import Column, table_lines
 from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
-from clalign.formats.table_columns import Table, TableRow, header_line, table_lines
 from clalign.formats.tables import PARTIAL, Card, Provenance
 from clalign.formats.writers import EXACT, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
@@ -257,10 +257,9 @@ def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
     return count
 
 
-def write_table(stream: TextIO, table: Table, rows: Iterable[TableRow], partial: bool) -> int:
-    """Write a tab-separated table, marked if the search is not complete, and return how many lines it has."""
-    write_lines(stream, [header_line(table)])
-    count = write_lines(stream, table_lines(table, rows))
+def write_table(stream: TextIO, table: Iterable[Column], rows: Iterable[Any], partial: bool) -> int:
+    """Write a tab-separated table, marked if the search is not complete, and return how many rows it has."""
+    count = write_lines(stream, table_lines(table, rows)) - 1
     write_lines(stream, [PARTIAL] if partial else [])
     return count
 

@@ -34,11 +34,14 @@ class PairRow:
         The target.
     domain : Domain
         The alignment.
+    note : str
+        What the user has written beside the hit.
     """
 
     card: Card
     hit: Hit
     domain: Domain
+    note: str = ""
 
     @property
     def pair(self) -> PairFacts:

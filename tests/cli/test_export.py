@@ -11,9 +11,9 @@ from Bio import AlignIO
 from clalign.cli import main
 from clalign.control_characters import escaped
 from clalign.engines.export import export
+from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.export import WRITERS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
-from clalign.formats.table_columns import columns_of_table
 from clalign.formats.writers import check_writable, whole_file
 from clalign.runs.run_file import open_run
 
@@ -30,7 +30,7 @@ def words(text: str) -> list[str]:
 
 def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "tsv").splitlines()]
-    assert lines[0] == [column.name for column in columns_of_table("tsv")]
+    assert lines[0] == [column.file for column in TABLES["tsv"]]
     assert lines[1] == [
         "motif", "seq1", "PF1", "Q1", "4", "9", "first one with tab", "2", "1.23457e-05", "21.3457", "0.006",
         "1.23457e-05", "12.3457", "", "100.00", "100.00", "50.00", "yes", "",
@@ -57,7 +57,7 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
 
 def test_domtsv_leaves_empty_what_hmmer2_does_not_know(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "domtsv").splitlines()]
-    assert lines[0] == [column.name for column in columns_of_table("domtsv")]
+    assert lines[0] == [column.file for column in TABLES["domtsv"]]
     row = dict(zip(lines[0], lines[2], strict=True))
     names = "query target domain n_domains c_evalue i_evalue score bias hmm_from hmm_to ali_from ali_to env_from env_to"
     expected = ["motif", "seq1", "2", "2", "", "0.002", "9", "0.006", "1", "4", "5", "9", "", ""]

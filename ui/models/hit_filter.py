@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from clalign.engines.columns import HITS, Column
 from clalign.runs.pages import Condition
 
 
@@ -29,21 +31,14 @@ class FilterWords:
     hint: str
 
 
-HIT_WORDS = FilterWords(
-    {
-        "e": "evalue",
-        "evalue": "evalue",
-        "score": "score",
-        "bias": "bias",
-        "len": "length",
-        "length": "length",
-        "domains": "n_domains",
-        "dome": "best_evalue",
-        "domscore": "best_score",
-    },
-    "E, score, bias, len, domains",
-    'Filter: text, "a phrase", -without, E<1e-5, score>20, domains>1, note:word',
-)
+def words_of(columns: Iterable[Column], hint: str) -> FilterWords:
+    """Return the words of some columns."""
+    known = [(column, word) for column in columns for word in column.filter.split()]
+    firsts = dict.fromkeys(column.filter.split()[0] for column, _ in known)
+    return FilterWords({word.lower(): column.sort for column, word in known}, ", ".join(firsts), hint)
+
+
+HIT_WORDS = words_of(HITS, 'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, note:word')
 
 _TERM = re.compile(
     r"""\s*(?:

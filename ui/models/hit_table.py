@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Protocol
+from typing import Any, Protocol
 
-from clalign.engines.columns import HITS, Column, Sets
+from clalign.engines.columns import HITS, Column, Kind, Sets
 
 from .. import formatting
 from .hit_filter import HIT_WORDS, FilterWords
@@ -24,8 +24,10 @@ NO_DOMAIN_TIP = (
 class Hits(Protocol):
     """What a cell may ask of the table besides its row."""
 
-    names: list[str]
-    lengths: list[int]
+    cards: list[dict[str, Any]]
+
+    def is_significant(self, row: HitRow) -> bool:
+        """Return whether a hit is significant."""
 
     def status(self, row: HitRow) -> str:
         """Return the word for what a hit passes."""
@@ -36,6 +38,12 @@ class Hits(Protocol):
 
 Cell = Callable[[HitRow, Hits], str]
 """What a cell says of a row, given the table."""
+
+RowOf = Callable[[HitRow, Hits], Any]
+
+
+def no_row(hit: HitRow, hits: Hits) -> None:
+    """Return nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +84,8 @@ class TableKind:
         Whether the query, where there are several, stands before everything else, and its hits together.
     score : str
         The score that thresholds are for: ``score``, or ``raw``.
-    values : mapping
-        What gives the numbers of columns that are not those of a `Hit`, for tables with all their digits.
+    row : callable
+        Returns of a hit the row that columns take their values from; None where they have none.
     """
 
     columns: tuple[ShownColumn, ...]
@@ -85,24 +93,54 @@ class TableKind:
     words: FilterWords = HIT_WORDS
     query_first: bool = False
     score: str = "score"
-    values: Mapping[str, Callable[[HitRow], float | None]] = field(default_factory=dict)
+    row: RowOf = no_row
 
     def place(self, key: str) -> int | None:
         """Return where a column stands, or None if there is none such."""
         return next((place for place, column in enumerate(self.columns) if column.key == key), None)
 
 
-def shown(columns: Iterable[Column], cells: Mapping[str, tuple[Cell, int, bool]]) -> tuple[ShownColumn, ...]:
-    """Return columns with their cells, widths, and whether they are shown at first; those that all hits have known."""
+def shown(
+    columns: Iterable[Column],
+    cells: Mapping[str, tuple[Cell | None, int, bool]],
+    row_of: RowOf = no_row,
+) -> tuple[ShownColumn, ...]:
+    """Return the columns of the window, with widths, and whether they are shown at first.
+
+    Cells that are None say the column's own value, as is usual for its kind; those that all hits have are known.
+    """
     known = {**CELLS, **cells}
     return tuple(
-        ShownColumn(*(getattr(column, f.name) for f in fields(Column)), text=text, width=width, shown=is_shown)
-        for column in columns
+        ShownColumn(
+            *(getattr(column, f.name) for f in fields(Column)), text=text or _cell(column, row_of), width=width,
+            shown=is_shown,
+        )
+        for column in columns if column.heading
         for text, width, is_shown in [known[column.key]]
-    )
+    )  # fmt: skip
 
 
-CELLS: dict[str, tuple[Cell, int, bool]] = {
+def _cell(column: Column, row_of: RowOf) -> Cell:
+    write = _WRITTEN[column.kind]
+
+    def text(hit: HitRow, hits: Hits) -> str:
+        row = row_of(hit, hits)
+        value = None if row is None else column.value(row)
+        return "—" if value is None else write(value)
+
+    return text
+
+
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "text": str,
+    "whole number": formatting.count,
+    "number": formatting.score,
+    "percent": formatting.share,
+    "places": lambda ends: f"{ends[0]}–{ends[1]}",
+    "picture": formatting.count,
+}
+
+CELLS: dict[str, tuple[Cell | None, int, bool]] = {
     "name": (lambda r, m: r.name, 150, True),
     "description": (lambda r, m: r.description, 230, True),
     "note": (lambda r, m: m.note(r), 180, False),
@@ -111,7 +149,7 @@ CELLS: dict[str, tuple[Cell, int, bool]] = {
     "length": (lambda r, m: formatting.count(r.length), 70, False),
     "accession": (lambda r, m: r.accession, 100, False),
     "verified": (lambda r, m: r.verified or "—", 76, False),
-    "profile": (lambda r, m: m.names[r.profile], 120, False),
+    "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
 }
 """Of the columns that hits of every engine have."""
 

@@ -59,8 +59,7 @@ class HitsModel(QAbstractTableModel):
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
         self.query = HitQuery(path, 0, score=table.score, by_query=table.query_first)
-        self.names: list[str] = []
-        self.lengths: list[int] = []
+        self.cards: list[dict[str, Any]] = []
         self.significant_from: float | None = None
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
@@ -99,8 +98,7 @@ class HitsModel(QAbstractTableModel):
 
     def set_profile(self, profile: int, cards: list[dict[str, Any]]) -> None:
         """Show the hits of another profile, or of all; what the search called significant is so again."""
-        self.names = [str(card["name"]) for card in cards]
-        self.lengths = [int(card["length"]) for card in cards]
+        self.cards = cards
         self.significant_from = None
         self._ask(replace(self.query, profile=profile, least_score=None))
 
@@ -309,11 +307,14 @@ class HitsModel(QAbstractTableModel):
         return "\n".join(lines) + "\n"
 
     def _plain(self, row: HitRow, column: ShownColumn) -> str:
-        known = self.table.values.get(column.key)
-        value = known(row) if known is not None else getattr(row, column.key, None)
-        if isinstance(value, float) or (value is None and known is not None):
-            return "" if value is None or math.isnan(value) else f"{value:.6g}"
-        return str(value) if isinstance(value, int) else column.text(row, self)
+        if column.kind not in ("number", "whole number"):
+            return column.text(row, self)
+        value, entry = getattr(row, column.key, None), self.table.row(row, self)
+        if value is None and entry is not None:
+            value = column.value(entry)
+        if isinstance(value, float):
+            return "" if math.isnan(value) else f"{value:.6g}"
+        return "" if value is None else str(value)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows shown."""

@@ -13,6 +13,7 @@ ENGINE = Engine(
         "spec": "clalign.engines.pairwise.spec:PairwiseSpec",
         "load": "clalign.engines.pairwise.search:PairwiseWork.loaded",
         "runs": "clalign.engines.pairwise.tables:RUNS",
+        "tables": "clalign.engines.pairwise.columns:TABLES",
         "source": "clalign.engines.pairwise.export:PairSource",
         "writers": "clalign.engines.pairwise.export:WRITERS",
         "verify": "clalign.engines.pairwise.verify:verify_pairwise",

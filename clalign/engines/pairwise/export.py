@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TextIO
 
@@ -13,13 +14,13 @@ from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source, write_fasta, write_lines, write_table
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
+from clalign.engines.pairwise.columns import TABLES
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
 from clalign.errors import ClalignError, InputError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.table_columns import TableRow
 from clalign.formats.tables import PARTIAL, Card, plain
 from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
 from clalign.jobs import JobContext
@@ -160,12 +161,8 @@ def write_outfmt(source: PairSource, stream: TextIO) -> int:
 
 def write_tsv(source: PairSource, stream: TextIO) -> int:
     """Write the tab-separated table of alignments."""
-    found = (
-        TableRow(row.card, row.hit, (row.domain,), row.domain.number, len(row.hit.domains),
-                 note=source.note(row.card, row.hit))
-        for row in source.rows()
-    )  # fmt: skip
-    return write_table(stream, "sw", found, source.origin.partial)
+    found = (replace(row, note=source.note(row.card, row.hit)) for row in source.rows())
+    return write_table(stream, TABLES["tsv"], found, source.origin.partial)
 
 
 def write_jsonl(source: PairSource, stream: TextIO) -> int:

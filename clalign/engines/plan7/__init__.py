@@ -18,6 +18,7 @@ ENGINE = Engine(
         "spec": "clalign.engines.plan7.spec:SearchSpec",
         "load": "clalign.engines.plan7.profile_search:ProfileWork.loaded",
         "runs": "clalign.engines.plan7.tables:RUNS",
+        "tables": "clalign.engines.plan7.columns:TABLES",
         "source": "clalign.engines.plan7.export_source:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
         "verify": "clalign.engines.plan7.verify:verify_run",

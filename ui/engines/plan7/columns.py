@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
-from clalign.engines.plan7.columns import HITS, SETS
-from clalign.formats.pairwise_rows import covered
+from clalign.engines.plan7.columns import FILTER_HINT, HITS, SETS, Row
 
 from ... import formatting
+from ...models.hit_filter import words_of
 from ...models.hit_pages import HitRow
-from ...models.hit_table import Cell, TableKind, sets_of, shown
+from ...models.hit_table import Cell, Hits, TableKind, sets_of, shown
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -23,39 +24,11 @@ def _span(row: HitRow, name: str) -> str:
     return f"{min(start for start, _ in spans) + 1}–{max(end for _, end in spans)}" if spans else ""
 
 
-def coverage(row: HitRow, profile_length: int) -> float:
-    """Return the share of the profile's nodes that the reported domains touch."""
-    return covered(domain.profile_range for domain in row.reported_domains) / max(1, profile_length)
-
-
-def _n_domains(row: HitRow) -> int:
-    return row.n_domains if row.estimates is None else len(row.reported_domains)
-
-
-def _best_evalue(row: HitRow) -> float | None:
-    best = row.best_domain
-    return None if best is None or math.isnan(best.evalue) else best.evalue
-
-
-def _accuracy(row: HitRow) -> float | None:
-    best = max(row.reported_domains, key=lambda domain: domain.score, default=None)
-    return best.accuracy if best is not None else None
-
-
-def _of(part: str, name: str) -> Callable[[HitRow], float | None]:
-    """Return what gives a number of a part of a hit that not every hit has."""
-    return lambda row: getattr(getattr(row, part), name, None)
-
-
-VALUES: dict[str, Callable[[HitRow], float | None]] = {
-    "best_evalue": _best_evalue,
-    "best_score": _of("best_domain", "score"),
-    "accuracy": _accuracy,
-    "bias_filter": _of("filters", "bias"),
-    **{name: _of("filters", name) for name in ("msv", "viterbi", "forward")},
-    **{name: _of("estimates", name) for name in ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")},
-}
-"""Numbers that some hits lack, by the keys of their columns."""
+def row_of(hit: HitRow, hits: Hits) -> Row:
+    """Return a hit with what is said of it."""
+    domains = hit.reported_domains
+    n = hit.n_domains if hit.estimates is None else len(domains)
+    return Row(hits.cards[hit.profile], hit, domains, n_domains=n, is_significant=hits.is_significant(hit))
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -65,33 +38,31 @@ def number(value: float | None, digits: int = 1) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "∞" if value > 0 else "−∞"
 
 
-def _filter(key: str, digits: int, width: int = 60) -> tuple[Cell, int, bool]:
-    return lambda r, m: number(VALUES[key](r), digits), width, False
+_VALUES = {column.key: column.value for column in HITS}
+
+
+def _said(key: str, write: Callable[[Any], str]) -> Cell:
+    """Return what a cell says, however little is known."""
+    return lambda r, m: write(_VALUES[key](row_of(r, m)))
 
 
 COLUMNS = shown(HITS, {
     "status": (lambda r, m: m.status(r), 84, True),
-    "domains": (lambda r, m: formatting.count(_n_domains(r)), 150, True),
-    "bias": (lambda r, m: formatting.score(r.bias), 60, False),
-    "best_evalue": (lambda r, m: _optional(VALUES["best_evalue"](r), formatting.evalue), 100, False),
-    "best_score": (lambda r, m: _optional(VALUES["best_score"](r), formatting.score), 120, False),
-    "coverage": (lambda r, m: f"{100 * coverage(r, m.lengths[r.profile]):.0f}", 76, False),
+    "domains": (None, 150, True),
+    "bias": (None, 60, False),
+    "best_evalue": (_said("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),
+    "best_score": (_said("best_score", lambda value: _optional(value, formatting.score)), 120, False),
+    "coverage": (_said("coverage", lambda value: f"{value:.0f}"), 76, False),
     "from_to": (lambda r, m: _span(r, "target_range"), 90, False),
     "envelope": (lambda r, m: _span(r, "envelope"), 96, False),
     "model": (lambda r, m: _span(r, "profile_range"), 110, False),
-    "accuracy": _filter("accuracy", 2, 76),
-    "msv": _filter("msv", 1, 64),
-    "bias_filter": _filter("bias_filter", 1, 84),
-    "viterbi": _filter("viterbi", 1, 70),
-    "forward": _filter("forward", 1, 74),
-    "expected": _filter("expected", 1),
-    "n_regions": _filter("n_regions", 0, 48),
-    "n_clustered": _filter("n_clustered", 0, 48),
-    "n_overlaps": _filter("n_overlaps", 0, 48),
-    "n_envelopes": _filter("n_envelopes", 0, 48),
-    "dom": (lambda r, m: formatting.count(r.n_domains), 48, False),
-    "rep": (lambda r, m: formatting.count(len(r.reported_domains)), 48, False),
-    "inc": (lambda r, m: formatting.count(sum(s.is_included for s in r.reported_domains)), 48, False),
-})  # fmt: skip
+    "accuracy": (_said("accuracy", lambda value: number(value, 2)), 76, False),
+    "msv": (_said("msv", number), 64, False),
+    "bias_filter": (_said("bias_filter", number), 84, False),
+    "viterbi": (_said("viterbi", number), 70, False),
+    "forward": (_said("forward", number), 74, False),
+    "expected": (_said("expected", number), 60, False),
+    **dict.fromkeys(("n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc"), (None, 48, False)),
+}, row_of)  # fmt: skip
 
-PROFILE_TABLE = TableKind(COLUMNS, sets_of(COLUMNS, SETS), values=VALUES)
+PROFILE_TABLE = TableKind(COLUMNS, sets_of(COLUMNS, SETS), words_of(HITS, FILTER_HINT), row=row_of)

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from clalign.formats.table_columns import COLUMNS, TableRow, columns_of_table, documentation, meaning_of, table_lines
+from clalign.engines.columns import documentation, table_lines
+from clalign.engines.engine import engine_named
+from clalign.engines.pairwise import columns as pairwise
+from clalign.engines.plan7 import columns as plan7
+from clalign.runs.pages import VALUES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
 ROOT = Path(__file__).parents[2]
+PLAN7, PAIRWISE = plan7.TABLES, {"sw": pairwise.TABLES["tsv"]}
 
 
 def test_the_documents_list_the_columns() -> None:
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    assert "\n".join(documentation()) in text, "put what clalign.formats.table_columns.documentation() yields there"
+    for tables in (PLAN7, PAIRWISE):
+        assert "\n".join(documentation(tables)) in text, "put what clalign.engines.columns.documentation() yields there"
 
 
-def test_names_are_of_one_column() -> None:
-    names = [column.name for column in COLUMNS]
-    assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
-    assert meaning_of("bits") == "Score in bits, comparable between matrices"
+@pytest.mark.parametrize("engine", [plan7, pairwise])
+def test_names_are_of_one_column(engine: ModuleType) -> None:
+    for table in engine.TABLES.values():
+        names = [column.file for column in table]
+        assert len(set(names)) == len(names)
+        assert all(re.fullmatch(r"[a-z_]+", name) for name in names)
+    keys = [column.key for column in engine.HITS]
+    assert len(set(keys)) == len(keys)
+    words = [word for column in engine.HITS for word in column.filter.split()]
+    assert len({word.lower() for word in words}) == len(words)
+    assert all(column.sort in {**VALUES, **engine_named(engine.__name__.split(".")[-2]).part("runs").values}
+               for column in engine.HITS if column.sort)  # fmt: skip
 
 
 def line(is_scan: bool) -> dict[str, str]:
@@ -34,8 +48,8 @@ def line(is_scan: bool) -> dict[str, str]:
     domains = domain(1, (0, 6), (10, 15), "MMMDMM", "aa+  a"), domain(2, (4, 10), (20, 28), "MMMIIMMM", "aaa++ aa")
     hit = Hit(0, 0, "t", "T1", "text", 100 if not is_scan else 20, 20.0, 0.5, 1e-9, 0, domains, 2)
     card = {"name": "q", "accession": "Q1", "length": 20 if not is_scan else 100, "origin": "hmmer3"}
-    (found,) = table_lines("tsv", [TableRow(card, hit, domains, None, 2, is_scan)])
-    return dict(zip((column.name for column in columns_of_table("tsv")), found.split("\t"), strict=True))
+    header, found = table_lines(PLAN7["tsv"], [plan7.Row(card, hit, domains, None, 2, is_scan)])
+    return dict(zip(header.split("\t"), found.split("\t"), strict=True))
 
 
 @pytest.mark.parametrize("is_scan", [False, True])
