@@ -26,6 +26,7 @@ from clalign.errors import ClalignError, ExitCode
 TOOLS = {
     "add": "add sequences to a finished alignment",
     "realign": "align a block of columns of an alignment anew",
+    "tree": "join the sequences of an alignment to a tree",
     "accuracy": "compare alignments with reference alignments",
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",

@@ -22,7 +22,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
-        "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "frobnicate", "",
+        "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "tree",
+        "tree --draw - --matrix - a.sto", "frobnicate", "",
         "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
     ),
     ExitCode.INPUT: (
@@ -33,6 +34,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "verify --sample 0 run.clalign",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
         "accuracy . a.sto", "accuracy - -", "add - -", "add --refinement -3 a.sto s.fa", "realign --columns x a.sto",
+        "tree --draw t.xyz a.sto", "tree --distance posterior a.sto",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
@@ -41,7 +43,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
-        "add none s.fa", "add a.sto none", "realign --columns 1-2 none",
+        "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm", "tree --probs none --distance posterior a.sto",
         "bench --import s.fa",
     ),
     ExitCode.CANNOT_WRITE: (
@@ -50,6 +52,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
         "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
         "add -o none/x a.sto s.fa", "realign --columns 1-2 -o none/x a.sto",
+        "tree --matrix none/x a.sto",
     ),
 }  # fmt: skip
 

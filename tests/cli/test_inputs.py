@@ -105,6 +105,9 @@ def test_alignments(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == rows.decode()
     assert main(["accuracy", pipe("test", rows), pipe("reference", rows)]) == 0
     assert "1.0000    1.0000" in capsys.readouterr().out
+    known = pipe("probs", b"(0, 0) ~ (1, 0) => 0.5\n")
+    assert main(["tree", "--distance", "posterior", "--probs", known, pipe("rows", rows)]) == 0
+    assert capsys.readouterr().out == "(a:0.475,b:0.475);\n"
 
 
 def test_descriptors_of_a_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

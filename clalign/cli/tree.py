@@ -1,0 +1,79 @@
+"""``clalign tree``: distances between the sequences of an alignment, and a tree of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from clalign.cli.changes import ALIGNMENT_HELP
+from clalign.cli.inputs import in_files, there
+from clalign.cli.parser import CommandParser, UsageError
+from clalign.errors import OptionError
+
+EXAMPLES = (
+    "clalign tree family.afa > family.nwk",
+    "clalign tree --midpoint --draw family.svg -o family.nwk family.afa",
+    "clalign tree --distance p --matrix distances.tsv family.afa",
+    "clalign tree --distance posterior --probs family.fasta.probs family.afa",
+)
+
+DISTANCE_HELP = (
+    "kimura: estimated substitutions for each residue; p: share of different residues; posterior: share of the shorter"
+    " sequence that is not expected to be aligned well, by posteriors [kimura]"
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "tree",
+        examples=EXAMPLES,
+        description="Measure how far the sequences of an alignment are from each other, and join neighbors to a tree.",
+    )
+    parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
+    group = parser.add_argument_group("Distances")
+    group.add_argument("--distance", choices=("kimura", "p", "posterior"), default="kimura",
+                       metavar="kimura|p|posterior", help=DISTANCE_HELP)  # fmt: skip
+    group.add_argument("--probs", metavar="F", help="posteriors of all pairs, as fsa writes them (.probs)")
+    group = parser.add_argument_group("Output")
+    group.add_argument("-o", dest="output", metavar="F", help="write the tree as Newick to F [standard output]")
+    group.add_argument("--matrix", metavar="F", help="write the distances to F: .tsv with tabulators, else as PHYLIP")
+    group.add_argument("--draw", metavar="F", help="draw the tree to F (.svg)")
+    group.add_argument("--midpoint", action="store_true",
+                       help="put the root of the tree in the middle of its longest path, as drawings always"
+                       " have it")  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the tree and write it."""
+    from clalign.formats.distances import write_phylip, write_tsv
+    from clalign.formats.newick import write_newick
+    from clalign.formats.tree_drawings import write_svg
+    from clalign.formats.writers import check_writable, whole_file
+    from clalign.tools.guide_trees import guide_tree
+
+    outputs = [path for path in (arguments.output, arguments.matrix, arguments.draw) if path is not None]
+    if outputs.count("-") > 1:
+        raise UsageError("clalign tree", "only one output can go to standard output")
+    if arguments.draw not in (None, "-") and not arguments.draw.lower().endswith(".svg"):
+        raise OptionError(f"{arguments.draw} has no ending that is known.", "Let its name end in .svg.")
+    for path in outputs:
+        check_writable(path)
+    given = [there(path) for path in (arguments.alignment, arguments.probs) if path is not None]
+    with in_files(*given) as paths:
+        found = guide_tree(paths[0], arguments.distance, paths[1] if arguments.probs else None)
+    drawn = found.tree.rooted_in_the_middle()
+    tree = drawn if arguments.midpoint else found.tree
+    matrix = write_tsv if (arguments.matrix or "").lower().endswith(".tsv") else write_phylip
+    writers: list[tuple[str | None, Callable[[TextIO], None]]] = [
+        (arguments.matrix, lambda stream: matrix(found.names, found.distances, stream)),
+        (arguments.draw, lambda stream: write_svg(drawn, stream)),
+        (arguments.output or ("-" if "-" not in outputs else None), lambda stream: write_newick(tree, stream)),
+    ]
+    for path, write in writers:
+        if path is not None:
+            with whole_file(path) as stream:
+                write(stream)
+    return 0

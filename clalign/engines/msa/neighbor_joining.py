@@ -1,0 +1,126 @@
+"""Neighbor joining: a tree of distances (Saitou and Nei 1987, Mol. Biol. Evol. 4, 406)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.trees import Tree
+
+Floats = npt.NDArray[np.float64]
+
+CHUNK = 64
+"""Rows of distances that are looked at together."""
+
+SHRINK = 0.7
+"""The table is copied when so small a share of its rows is still in use."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """Distances of the nodes that are left to be joined; what is out of use is infinitely far away.
+
+    Attributes
+    ----------
+    distances : float64[m, m]
+        Infinite on the diagonal.
+    nodes : int32[m]
+        Which node each row is; -1 for none.
+    sums : float64[m]
+        Of each row.
+    least : float64[m]
+        No distance in a row is smaller.
+    """
+
+    distances: Floats
+    nodes: npt.NDArray[np.int32]
+    sums: Floats
+    least: Floats
+
+    @classmethod
+    def of(cls, distances: Floats, nodes: npt.NDArray[np.int32]) -> _Table:
+        sums = np.where(np.isfinite(distances), distances, 0).sum(axis=1)
+        return cls(distances, nodes, sums, distances.min(axis=1))
+
+    def shrunk(self) -> _Table:
+        used = np.flatnonzero(self.nodes >= 0)
+        return (
+            self if len(used) > SHRINK * len(self.nodes) else _Table.of(self.distances[used][:, used], self.nodes[used])
+        )
+
+    def nearest(self, means: Floats) -> tuple[int, int]:
+        """Return the rows of the two nodes that are joined next: they are the nearest, seen from all others.
+
+        Only those rows are looked at in which something better may be (Simonsen, Mailund and Pedersen 2008).
+        """
+        bounds = self.least - means - means[self.nodes >= 0].max()
+        order = np.argsort(bounds)
+        best, pair = np.inf, (0, 0)
+        first = 0
+        while first < len(order) and not bounds[order[first]] > best:
+            rows = order[first : first + (CHUNK if first else 1)]
+            worth = self.distances[rows] - means
+            columns = worth.argmin(axis=1)
+            of_rows = worth[np.arange(len(rows)), columns] - means[rows]
+            place = int(of_rows.argmin())
+            if of_rows[place] < best:
+                best, pair = float(of_rows[place]), (int(rows[place]), int(columns[place]))
+            first += len(rows)
+        return min(pair), max(pair)
+
+    def join(self, i: int, j: int, node: int) -> None:
+        """Put a new node in the place of two."""
+        d = self.distances
+        new = (d[i] + d[j] - d[i, j]) / 2
+        others = self.nodes >= 0
+        others[[i, j]] = False
+        new[~others] = np.inf
+        self.sums[others] += new[others] - d[i, others] - d[j, others]
+        self.sums[i], self.sums[j] = new[others].sum(), 0
+        self.least = np.minimum(self.least, new)
+        self.least[i], self.least[j] = new.min(), np.inf
+        d[i], d[:, i] = new, new
+        d[j], d[:, j] = np.inf, np.inf
+        self.nodes[i], self.nodes[j] = node, -1
+
+
+def neighbor_joining(distances: npt.NDArray[np.floating], names: tuple[str, ...]) -> Tree:
+    """Return the tree that neighbor joining makes of distances; its root is the node that is made last.
+
+    A branch whose length would be negative has none, and its sibling the whole way (Kuhner and Felsenstein 1994).
+
+    Parameters
+    ----------
+    distances : float[n, n]
+        Symmetric.
+    names : tuple of str
+        At least one.
+    """
+    n = len(names)
+    if n < 3:
+        parents = np.full(n + (n == 2), n, np.int32)
+        parents[-1] = -1
+        lengths = np.array([distances[0, 1] / 2] * 2 + [0]) if n == 2 else np.zeros(n)
+        return Tree(names, parents, lengths.astype(np.float64))
+    parents, lengths = np.full(2 * n - 2, -1, np.int32), np.zeros(2 * n - 2)
+    start = distances.astype(np.float64)
+    np.fill_diagonal(start, np.inf)
+    table = _Table.of(start, np.arange(n, dtype=np.int32))
+    for node in range(n, 2 * n - 3):
+        table = table.shrunk()
+        means = table.sums / (2 * n - 2 - node)
+        i, j = table.nearest(means)
+        between = float(table.distances[i, j])
+        one = min(max(0.0, (between + means[i] - means[j]) / 2), max(0.0, between))
+        ends = table.nodes[[i, j]]
+        parents[ends], lengths[ends] = node, (one, max(0.0, between) - one)
+        table.join(i, j, node)
+    rows = np.flatnonzero(table.nodes >= 0)
+    sides = table.distances[np.ix_(rows, rows)]
+    for k, row in enumerate(rows.tolist()):
+        a, b = (other for other in range(3) if other != k)
+        parents[table.nodes[row]] = 2 * n - 3
+        lengths[table.nodes[row]] = max(0.0, (sides[k, a] + sides[k, b] - sides[a, b]) / 2)
+    return Tree(names, parents, lengths)
