@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
+    NO_TEXT,
     add_cpu_option,
     add_device_option,
     add_fields,
@@ -24,6 +26,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, OutputError
+from clalign.values.specs import paths_in, with_each
 
 
 def command_of(engine: Engine, name: str) -> Command:
@@ -37,10 +40,13 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     command = command_of(engine, name)
     parser: CommandParser = subparsers.add_parser(name, examples=command.examples, description=command.description)
     for one in command.inputs:
-        parser.add_argument(one.field, metavar=one.metavar, help=one.help)
+        several = "+" if engine.spec.takes_many(one.field) else None
+        parser.add_argument(one.field, metavar=one.metavar, help=one.help, nargs=several)
     output = parser.add_argument_group("Output")
     add_outputs(output, command.outputs)
-    add_text_options(output, command.shapes, command.least_width)
+    parser.set_defaults(**NO_TEXT)
+    if command.has_hits:
+        add_text_options(output, command.shapes, command.least_width)
     parser.add_argument_group("Run").add_argument(
         "--run",
         dest="run_file",
@@ -48,7 +54,9 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
         help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
         " kept beside it",
     )
-    add_cpu_option(add_device_option(parser))
+    device = add_device_option(parser)
+    if command.has_hits:
+        add_cpu_option(device)
     command.add_options(add_fields(parser, engine.spec, command))
     add_progress_options(parser)
     parser.set_defaults(run=lambda arguments: run(arguments, engine, name))
@@ -67,15 +75,17 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
     spec = spec_of(arguments, engine, command)
-    inputs = {one.field: there(getattr(spec, one.field)) for one in command.inputs}
+    outputs = replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
+    inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
     more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
     check_run(arguments.run_file)
-    outputs.check((*inputs.values(), *more.values()), arguments.run_file)
+    outputs.check((*itertools.chain(*map(paths_in, inputs.values())), *more.values()), arguments.run_file)
     tell_of_cpu(arguments, words)
     place = run_place(arguments.run_file)
     try:
-        for files in (more, inputs):
-            spec = replace(spec, **{field: in_file(path, place) for field, path in files.items()})
+        for files in (more, inputs):  # each a field with one path or several
+            kept = {field: with_each(path, lambda path: in_file(path, place)) for field, path in files.items()}
+            spec = replace(spec, **kept)
             if files is more:
                 command.check(spec)  # what is wrong with it is told before anything is copied
         if (conflict := command.conflict(vars(arguments), spec)) is not None:

@@ -55,7 +55,7 @@ def all_outputs() -> list[Output]:
     found: dict[str, list[tuple[Engine, str, Output]]] = {}
     for engine in engines():
         for program, command in engine.part("commands").items():
-            for one in command.outputs:
+            for one in (*command.outputs, *command.later):
                 found.setdefault(one.export, []).append((engine, program, one))
     return [_joined(entries) for entries in found.values()]
 

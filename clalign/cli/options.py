@@ -28,6 +28,9 @@ PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 TEXT_WIDTH = 120
 """Longest line of a text, unless another one is asked for."""
 
+NO_TEXT = {"noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None}
+"""What the flags that shape texts and tables say where there are none."""
+
 
 def add_fields(
     parser: CommandParser, spec: type[Any], command: Command | None = None
@@ -203,7 +206,8 @@ def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> 
     """Return the spec that the flags of a command describe."""
     given = vars(arguments)
     fields = {f.name: given.get(f.name, f.default) for f in dataclasses.fields(engine.spec) if "flag" in f.metadata}
-    files = {one.field: given[one.field] for one in command.inputs}
+    named = {one.field: given[one.field] for one in command.inputs}
+    files = {field: tuple(value) if isinstance(value, list) else value for field, value in named.items()}
     values = {**command.values(fields, arguments), **files, **command.preset}
     return engine.asked({"device": device_of(arguments), **values})
 

@@ -9,10 +9,13 @@ from typing import Any
 
 from clalign.values.specs import Spec
 
+Files = tuple[tuple[str, str], ...]
+"""Names of exports, and the files that they are written to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file that a command reads: the field of the spec that names it, and the words of the help."""
+    """A file, or several, that a command reads: the field of the spec that names it, and the words of the help."""
 
     field: str
     metavar: str
@@ -42,6 +45,10 @@ class Command:
         What ``--run`` and `clalign export` can write later need not be among them.
     preset : mapping
         Fields of the spec that the command sets.
+    later : tuple of Output
+        What `clalign export` writes by these flags, and the command in ways of its own.
+    has_hits : bool
+        Whether its outputs are of hits: then it has flags that shape texts and tables.
     found : str
         What is found and counted, in the words of the help.
     aliases : mapping of str to str
@@ -54,6 +61,9 @@ class Command:
         Whether outputs quote the command as it was typed; else as `Spec.command_line` has it.
     add_options : callable
         Adds flags that are no fields to the groups, which are known by their titles.
+    written : callable
+        Returns names of exports and paths of all that is written, from those that flags of outputs name, what was given
+        and the inputs.
     values : callable
         Returns the fields of the spec, from the fields so far and from what was given.
     files : callable
@@ -69,12 +79,15 @@ class Command:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     preset: Mapping[str, Any] = field(default_factory=dict)
+    later: tuple[Output, ...] = ()
+    has_hits: bool = True
     found: str = "targets"
     aliases: Mapping[str, str] = field(default_factory=dict)
     shapes: tuple[str, ...] = ()
     least_width: int = 0
     keeps_words: bool = False
     add_options: Callable[[Mapping[str, _ArgumentGroup]], None] = lambda groups: None
+    written: Callable[[Files, Namespace, tuple[str, ...]], Files] = lambda files, given, inputs: files
     values: Callable[[dict[str, Any], Namespace], dict[str, Any]] = lambda values, given: values
     files: Callable[[Mapping[str, Any]], dict[str, str]] = lambda given: {}
     conflict: Callable[[Mapping[str, Any], Spec], str | None] = lambda given, spec: None

@@ -149,8 +149,9 @@ class Executor(Generic[Batch]):
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
         self._in_hand = None
-        query = unit.query
-        storing = self.planner.plan.concluded(self.run, query.number, query.search, tracer)
+        query, plan = unit.query, self.planner.plan
+        session = tracer if plan.phases is None else self.host.session_for(tracer)
+        storing = plan.concluded(self.run, query.number, query.search, session)
         self._held.remove(unit)
         self.tell(partial(self.writer.conclude, unit, storing))
 

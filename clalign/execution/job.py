@@ -30,7 +30,6 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.sequences import SequenceDatabase
 from clalign.values.specs import Spec
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
@@ -73,11 +72,21 @@ class Task(Generic[SpecOf]):
         self.context.warn(text)
 
 
+class Targets(Protocol):
+    """Sequences, as far as they are counted."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all."""
+
+
 class Work(Protocol):
     """What an engine computes, once its input is read."""
 
     @property
-    def targets(self) -> SequenceDatabase:
+    def targets(self) -> Targets:
         """The sequences that the summary counts."""
 
     @property

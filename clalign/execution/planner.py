@@ -91,11 +91,16 @@ class Planner(Generic[Batch]):
         return self._next(run) or (self._open[0] if self._open else None)
 
     def _next(self, run: RunFile) -> Query[Batch] | None:
-        """Open the next query that lacks rows; return None if there is none, or one that lacks only its end."""
+        """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
+
+        One that needs those before it is not opened while anything of them is to be stored.
+        """
         n_rows = self.plan.n_rows
+        if self.plan.phases is not None and (self._n_out or self._open):
+            return None
         for number in self._numbers:
             ranges = list(gaps(run.finished(number), n_rows))
-            if not ranges and run.best(number) is not None:
+            if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
             n_left = sum(end - first for first, end in ranges)
             is_new = n_left == n_rows > 0
@@ -118,7 +123,7 @@ class Planner(Generic[Batch]):
             is_left = bool(self._ends or self._open or not self._is_through)
             if not is_left and not self._n_out:
                 return False
-            if not is_left or self._n_out >= self._most_out:
+            if not is_left or self._n_out >= self._most_out or (self.plan.phases is not None and self._n_out):
                 self._changed.wait(LISTEN_SECONDS)
             return True
 

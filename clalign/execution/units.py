@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
@@ -92,6 +92,25 @@ class Cutter(Protocol[Batch]):
         """Cut less than this batch from now on, for which memory was too short; return False if that cannot be."""
 
 
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What the progress tells of a query that needs what was found with those before it.
+
+    Attributes
+    ----------
+    stage : str
+        What it is called in events.
+    n_cells : float
+        Of all its rows.
+    facts : mapping
+        What else the events tell.
+    """
+
+    stage: str
+    n_cells: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
 Storing = Callable[[RunFile], None]
 """Stores in a run what was computed."""
 
@@ -123,6 +142,11 @@ class Plan(Generic[Batch]):
         Computes what is left when all rows of a query are stored; returns what stores it.
     has_host : bool
         Whether there may be something that suits a processor beside a graphics card.
+    phases : mapping of int to Phase, optional
+        Of each query, where one begins when those before it are concluded. What is left at the end of one is done by a
+        processor then.
+    is_needed : callable
+        Tells of a query by its number, when those before it are concluded, whether it is to be computed at all.
     """
 
     queries: Sequence[int]
@@ -132,6 +156,8 @@ class Plan(Generic[Batch]):
     cutter_for: Callable[[Device], Cutter[Batch]]
     concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
     has_host: bool = False
+    phases: Mapping[int, Phase] | None = None
+    is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
 
 
 @dataclass(eq=False, slots=True)

@@ -33,6 +33,7 @@ class Writer(Generic[Batch]):
         self.planner = planner
         self.context = context
         self.done_cells, self.device_seconds = run.work_done()
+        self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
 
     @property
     def gcups(self) -> float:
@@ -50,9 +51,14 @@ class Writer(Generic[Batch]):
             query.best = _better(query.best, result)
         self.planner.stored(unit)
         number = scored.hits_of[-1][0] if scored.hits_of else query.number
-        self.context.progress(
-            "search", self.done_cells, plan.n_cells, "cells", gcups=self.gcups, profile=number
-        )  # fmt: skip
+        if plan.phases is not None:
+            self._cells_of[number] += result.cells
+            phase, done = plan.phases[number], self._cells_of[number]
+            self.context.progress(phase.stage, done, phase.n_cells, "cells", gcups=self.gcups, **phase.facts)
+        else:
+            self.context.progress(
+                "search", self.done_cells, plan.n_cells, "cells", gcups=self.gcups, profile=number
+            )  # fmt: skip
         self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - query.n_left)
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:

@@ -149,6 +149,11 @@ class EscapedText:
         """Write a text."""
         return self._stream.write(escaped(text))
 
+    def writelines(self, texts: Iterable[str]) -> None:
+        """Write texts one after the other."""
+        for text in texts:
+            self.write(text)
+
 
 class SafeCells:
     """A stream for tab-separated lines in which no cell is a formula to a spreadsheet: names may begin with ``=``.

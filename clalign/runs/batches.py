@@ -20,7 +20,7 @@ BIN = 250
 
 MOST_BINS = 2**20
 
-Kept = Mapping[str, tuple[Any, ...]]
+Kept = Mapping[str, tuple[Any, ...] | list[tuple[Any, ...]]]
 
 MOST_ROWS = 2**28
 """Sequences of a batch: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
@@ -123,8 +123,9 @@ class BatchResult:
         Name of the device.
     packed : PackedScores, optional
         The scores as they are stored, where they were packed before.
-    kept : mapping of str to tuple
-        Rows of the engine's tables of batches, without their keys, by the names of the tables.
+    kept : mapping of str to tuple or list of tuple
+        Rows of the engine's tables of batches, without their keys, by the names of the tables; of its tables of pieces
+        the rows of all pieces, each with its number first.
     """
 
     profile: int

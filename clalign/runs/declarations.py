@@ -17,7 +17,7 @@ from clalign.values.hits import Hit
 Card = dict[str, Any]
 
 KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "query place, first count",
-        "": "number count"}  # fmt: skip
+        "pieces": "query place, number place", "": "number count"}  # fmt: skip
 """What a row of an engine's table is of, and the columns of the key that the row has."""
 
 
@@ -25,12 +25,14 @@ KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "que
 class EngineTable:
     """A table of an engine beside the others: for each hit, part or batch it has one row, or none.
 
+    Of pieces of batches, which the engine numbers, it has as many as `BatchResult.kept` has.
+
     Attributes
     ----------
     name : str
         Begins with the name of the engine.
     of : str
-        What its rows are of: ``hits``, ``parts``, ``batches``; empty where they are only numbered.
+        What its rows are of: ``hits``, ``parts``, ``batches``, ``pieces``; empty where they are only numbered.
     columns : str
         Those besides its key, see `clalign.runs.kinds`; those of hits and parts may be missing.
     row : callable
@@ -43,7 +45,7 @@ class EngineTable:
 
     name: str
     columns: str
-    of: Literal["hits", "parts", "batches", ""] = ""
+    of: Literal["hits", "parts", "batches", "pieces", ""] = ""
     row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
     read: Callable[[dict[str, Any], tuple[Any, ...]], None] = lambda fields, values: None
     older: str = ""
@@ -123,7 +125,7 @@ class Declaration:
     values: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, thing: str) -> list[EngineTable]:
-        """Return the tables whose rows are of hits, parts or batches."""
+        """Return the tables whose rows are of hits, parts, batches or pieces."""
         return [table for table in self.tables if table.of == thing]
 
     def needed(self) -> Declaration:

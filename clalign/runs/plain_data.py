@@ -248,6 +248,8 @@ def _shape_of(annotation: Any) -> Shape:
     """Return the shape of a field of a spec."""
     if get_origin(annotation) is Literal:
         return one_of(*get_args(annotation))
+    if get_origin(annotation) is tuple:
+        return [_shape_of(get_args(annotation)[0])]
     if get_origin(annotation) in (UnionType, Union):
         return tuple(_shape_of(one) for one in get_args(annotation))
     return _OF_TYPE.get(annotation, object)

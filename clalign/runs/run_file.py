@@ -169,10 +169,11 @@ class RunFile:
             raise DamagedRun(self.path, "its batches overlap")
         return found
 
-    def work_done(self) -> tuple[float, float]:
-        """Return the cells computed and the device seconds they took."""
-        sums = "SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches"
-        cells, seconds = self.connection.execute(sums).fetchone()
+    def work_done(self, profile: int | None = None) -> tuple[float, float]:
+        """Return the cells computed, of one profile or of all, and the device seconds they took."""
+        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
+        sums = f"SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches {where}"
+        cells, seconds = self.connection.execute(sums, values).fetchone()
         return cells, seconds
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
@@ -183,7 +184,9 @@ class RunFile:
             row = *key, result.last, result.cells, result.seconds, result.device, packed.blob
             self.connection.insert("batches", [row])
             for table, values in result.kept.items():
-                self.connection.insert(table, [(*key, *values)])
+                several = isinstance(values, list)
+                rows = [(result.profile, *piece) for piece in values] if several else [(*key, *values)]
+                self.connection.insert(table, rows)
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
@@ -215,6 +218,18 @@ class RunFile:
         return iter(self.connection.execute(
             f"SELECT first, last, {names} FROM batches JOIN {table} AS own USING (query, first)"
             f" WHERE {'1' if query is None else f'query = {int(query)}'} ORDER BY query, first"
+        ))  # fmt: skip
+
+    def own_pieces(
+        self, table: str, query: int, columns: Sequence[str], piece: int | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.
+
+        They come in the order of their numbers.
+        """
+        return iter(self.connection.execute(
+            f"SELECT number, {', '.join(columns)} FROM {self._own(table).name} WHERE query = {int(query)}"
+            f" AND {'1' if piece is None else f'number = {int(piece)}'} ORDER BY number"
         ))  # fmt: skip
 
     def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:

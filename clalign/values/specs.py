@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
 from clalign.errors import OptionError
 
@@ -22,7 +22,7 @@ class Spec(ABC):
     Attributes
     ----------
     inputs : tuple of str
-        The fields that name its files, at most one of which is standard input (``-``).
+        The fields that name its files, each one or (as a tuple) several; at most one is standard input (``-``).
     more_files : tuple of str
         Fields that may name further files.
     """
@@ -38,12 +38,18 @@ class Spec(ABC):
     def check_inputs(self) -> None:
         """Raise `OptionError` if several files are standard input."""
         if self.paths.count("-") > 1:
-            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+            n = "two" if len(self.paths) == 2 else f"{len(self.paths)}"
+            raise OptionError(f"Only one of the {n} files can be standard input (-).", "Give the other one as a file.")
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files in the order of the command line."""
-        return tuple(getattr(self, name) for name in self.inputs)
+        return tuple(path for name in self.inputs for path in paths_in(getattr(self, name)))
+
+    @classmethod
+    def takes_many(cls, name: str) -> bool:
+        """Return whether a field names several files."""
+        return get_origin(get_type_hints(cls)[name]) is tuple
 
     def on(self, device: str | None) -> Self:
         """Return the spec for another device; for the same one if None."""
@@ -52,7 +58,7 @@ class Spec(ABC):
     def with_paths(self, place_of: Callable[[str], str]) -> Self:
         """Return the spec with other files in the place of each of them."""
         names = [name for name in (*self.inputs, *self.more_files) if getattr(self, name) is not None]
-        return dataclasses.replace(self, **{name: place_of(getattr(self, name)) for name in names})
+        return dataclasses.replace(self, **{name: with_each(getattr(self, name), place_of) for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data."""
@@ -61,11 +67,21 @@ class Spec(ABC):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
-        return cls(**data)
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
 
     def command_line(self) -> list[str]:
         """Return the words of the command that runs this spec; only what differs from the defaults."""
         return ["clalign", self.command, *_flag_words(self), *self.paths]
+
+
+def paths_in(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that a field names."""
+    return (value,) if isinstance(value, str) else value
+
+
+def with_each(value: str | tuple[str, ...], place_of: Callable[[str], str]) -> str | tuple[str, ...]:
+    """Return what names the files of a field, with other ones in their place."""
+    return place_of(value) if isinstance(value, str) else tuple(map(place_of, value))
 
 
 def option(default: Any, flag: str, label: str, text: str, group: str, **more: Any) -> Any:
@@ -102,7 +118,7 @@ def _flag_words(spec: Spec) -> Iterator[str]:
             continue
         flags = f.metadata["flag"].split("|")
         if len(flags) > 1:  # a flag for each value
-            yield next(flag for flag in flags if flag.endswith(f"_{value}"))
+            yield flags[list(f.metadata["values"]).index(value)]
         elif value is True:
             yield flags[0]
         else:
