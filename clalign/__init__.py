@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clalign.api import Query as Query
     from clalign.api import Results as Results
     from clalign.api import align as align
+    from clalign.api import align_many as align_many
     from clalign.api import calibrate as calibrate
     from clalign.api import devices as devices
     from clalign.api import example as example
@@ -54,6 +55,7 @@ else:
                 "Query",
                 "Results",
                 "align",
+                "align_many",
                 "calibrate",
                 "devices",
                 "example",

@@ -25,6 +25,7 @@ from clalign.execution.job import Task
 from clalign.formats.scratch import Scratch
 from clalign.formats.writers import fasta_record
 from clalign.jobs import JobContext, QuietContext
+from clalign.runs.alignments import StoredRow
 from clalign.runs.inputs import check_inputs
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, create_run
@@ -131,6 +132,11 @@ class Results:
         """Return the integer score of every target (int32[n_targets], by row of the database) with a query."""
         parts = [values for _, _, values in self.run.scores(self._number(query))]
         return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+    def alignment(self) -> list[StoredRow]:
+        """Return the rows of an alignment of many sequences; none if there is none."""
+        found = self.run.alignments()
+        return self.run.alignment_rows(found[0].id) if found else []
 
     def export(self, what: str, path: PathLike, **how: Any) -> int:
         """Write results to a file, and return how many records; see `clalign.engines.export.export`."""
@@ -246,6 +252,36 @@ def align(query: str | Sequence, target: str | Sequence, **options: Any) -> Hit:
         return next(iter(found))
 
 
+def align_many(
+    sequences: Sequences | Iterable[PathLike], run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: Any,
+) -> Results:  # fmt: skip
+    """Align many sequences with each other by the posterior probabilities of all pairs (FSA).
+
+    Parameters
+    ----------
+    sequences : path, open file, SequenceDatabase, or iterable of Sequence or of paths, which are joined
+    run, context
+        As of `hmmsearch`.
+    **options
+        Fields of `AlignmentSpec`, such as ``is_fast=True``, ``gap_factor=2.0`` or ``refinement=0``.
+
+    Returns
+    -------
+    Results
+        The rows are in `Results.alignment`.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> proteins = [clalign.Sequence.from_text(*one) for one in (("a", "MKVLATGH"), ("b", "MKVATGHKL"))]
+    >>> with clalign.align_many(proteins, device="reference") as found:
+    ...     [row.text for row in found.alignment()]
+    ['MKVLATGH--', 'MKV-ATGHKL']
+    """
+    return _computed("align", (sequences,), run, context, options)
+
+
 def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any) -> list[Hmm]:
     """Build a HMMER3 profile from each alignment of a file; needs the package pyhmmer.
 
@@ -358,10 +394,12 @@ def _computed(
         folder = Scratch()
         undone.callback(folder.remove)
         named = dict(zip(engine.spec.inputs, inputs, strict=True))
-        files, given = dict[str, str](), dict[str, list[Any]]()
+        files, given = dict[str, Any](), dict[str, list[Any]]()
         for field, value in named.items():
-            files[field], objects = _taken(value, folder, field)
-            given.update({field: objects} if objects else {})
+            several = engine.spec.takes_many(field)
+            taken = [_taken(one, folder, field) for one in (_paths_of(value) if several else [value])]
+            files[field] = tuple(path for path, _ in taken) if several else taken[0][0]
+            given.update({field: taken[0][1]} if taken[0][1] else {})
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(run)
         facts = {"engine": engine.name, "spec": spec.to_dict(), "state": "new"}
@@ -384,6 +422,12 @@ def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
         check_inputs(file, QuietContext())
         undone.pop_all()
     return file
+
+
+def _paths_of(value: Any) -> list[Any]:
+    """Return the paths of a list of nothing else; any other input as the only one."""
+    is_list = isinstance(value, list | tuple) and all(isinstance(one, str | os.PathLike) for one in value)
+    return list(value) if is_list and value else [value]
 
 
 def _taken(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import Outputs, ProgressMode
@@ -18,6 +18,9 @@ from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.formats.scratch import Scratch, remove_orphans
 from clalign.jobs import Event
+
+if TYPE_CHECKING:
+    from clalign.engines.engine import Engine
 
 SEQUENCES_ONLY = ("fasta",)
 """Outputs that have no place for a remark, so they are not written of a part of a search."""
@@ -123,6 +126,10 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         display.say("Stopped before anything was searched.")
         place.discard()
         return stopped
+    engine = engine_at(place.path)
+    if partial and not engine.has_parts:
+        display.say(f"Stopped. {continuation(place.path)}")
+        return stopped
     try:
         write_outputs(place.path, outputs, partial, display)
     except BaseException:
@@ -134,7 +141,7 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)
     if not isinstance(display, WarningsAlone | JsonLines):
-        display.say(summary(last.value))
+        display.say(summary(last.value, engine.did))
     place.clear()
     return ExitCode.DONE
 
@@ -276,24 +283,32 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
             )
 
 
-def tell_remarks(path: Path, display: Progress) -> None:
-    """Say what tables have no place for, such as that some lists are not whole."""
+def engine_at(path: Path) -> Engine:
+    """Return the engine of a run file."""
     from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 
     with open_run(path) as run:
-        text = engine_of(run).remarks(run)
+        return engine_of(run)
+
+
+def tell_remarks(path: Path, display: Progress) -> None:
+    """Say what tables have no place for, such as that some lists are not whole."""
+    from clalign.runs.run_file import open_run
+
+    with open_run(path) as run:
+        text = engine_at(path).remarks(run)
     if text:
         display.say(text)
 
 
-def summary(value: dict[str, Any]) -> str:
-    """Return the sentence that a finished search ends with."""
+def summary(value: dict[str, Any], did: str = "Searched") -> str:
+    """Return the sentence that a finished run ends with."""
     if value.get("was_complete"):
         return "The run was complete already: nothing was searched, its results were written again."
     n = f"{value['n_sequences']:,}"
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
-    text = f"Searched {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
+    text = f"{did} {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
     for n_bits in (16, 32):
         if count := value.get(f"n_in_{n_bits}_bits"):
             text += f" Recomputed in {n_bits} bits: {count:,}."

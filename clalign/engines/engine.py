@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from clalign.values.devices import Device
     from clalign.values.specs import Spec
 
-BUILT_IN = {"plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise"}
+BUILT_IN = {
+    "plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise", "msa": "clalign.engines.msa",
+}  # fmt: skip
 """The packages of the engines that clalign comes with; each has its `Engine` as ``ENGINE``."""
 
 ENTRY_POINTS = "clalign.engines"
@@ -71,6 +73,10 @@ class Engine:
         Whether it calls hits significant.
     title : str
         What a run of some files is called, with ``{}`` in the place of their names.
+    did : str
+        What a finished run has done with its sequences.
+    has_parts : bool
+        Whether a run that is not complete has anything to write.
     """
 
     name: str
@@ -82,6 +88,8 @@ class Engine:
     score_of_option: str = "score"
     judges: bool = False
     title: str = "Search {}"
+    did: str = "Searched"
+    has_parts: bool = True
 
     def part(self, name: str) -> Any:
         """Return one of the parts of the engine.

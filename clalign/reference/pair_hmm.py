@@ -173,10 +173,12 @@ def match_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: 
     return _shares(f.match[1:, 1:] + b.match[1:, 1:], f.total), f.total
 
 
-def sparse_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None) -> PosteriorBatch:
+def sparse_posteriors(
+    x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None, least: float = LEAST_POSTERIOR
+) -> PosteriorBatch:
     """Return the posteriors of one pair that are kept, and those of gaps."""
     whole, total = match_posteriors(x, y, model, check)
-    rows, columns = (places.astype(np.int32) for places in np.nonzero(whole >= LEAST_POSTERIOR))
+    rows, columns = (places.astype(np.int32) for places in np.nonzero(whole >= least))
     values = np.minimum(whole[rows, columns], 1.0).astype(np.float32)
     return PosteriorBatch(
         np.array([0, len(values)]), rows, columns, values, np.array([0, len(x)]), np.array([0, len(y)]),

@@ -57,7 +57,7 @@ class PosteriorMatrix:
         """
         x, y = lengths
         starts = np.searchsorted(rows, np.arange(x + 1)).astype(np.int64)
-        gaps = _gaps(rows, probabilities, x), _gaps(columns, probabilities, y)
+        gaps = gaps_left(rows, probabilities, x), gaps_left(columns, probabilities, y)
         return cls(starts, columns.astype(np.int32), probabilities.astype(np.float32), *gaps)
 
     @property
@@ -76,7 +76,7 @@ class PosteriorMatrix:
         return np.where(keys[places] == wanted, self.probabilities[places], np.float32(0))
 
 
-def _gaps(places: Integers, probabilities: Floats, length: int) -> Floats:
+def gaps_left(places: npt.NDArray[np.integer], probabilities: Floats, length: int) -> Floats:
     """Return the gap posteriors of the residues of a sequence."""
     if len(places) and np.bincount(places, weights=probabilities).max() > MOST:
         raise ExcessPosterior

@@ -19,7 +19,8 @@ COMMON = ("hmmsearch {} p.hmm s.fa", "hmmscan {} p.hmm s.fa", "sw {} s.fa s.fa")
 MISTAKES: dict[ExitCode, tuple[str, ...]] = {
     ExitCode.USAGE: (
         *(f"{name} --no-such-option" for name in all_commands()),
-        "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
+        "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "align", "align s.fa --tsv x",
+        "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
         "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "tree",
@@ -31,13 +32,15 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch --textw 20 p.hmm s.fa", "hmmscan -Z -3 p.hmm s.fa", "sw -E 0 s.fa s.fa", "sw --matrix no s.fa s.fa",
         "sw --gapopen 3 s.fa s.fa", "hmmbuild a.sto a.sto", "hmmbuild --symfrac 7 n.hmm a.sto",
         "calibrate -o - p.hmm", "calibrate --num 0 -o n.hmm p.hmm", "logo -o l.xyz p.hmm",
-        "verify --sample 0 run.clalign",
+        "verify --sample 0 run.clalign", "align -o s.fa s.fa", "align - -", "align --gui -", "align --minprob 2 s.fa",
+        "align --maxsn --gapfactor 2 s.fa", "align --refalign --fast s.fa", "align --refinement -2 s.fa",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
         "accuracy . a.sto", "accuracy - -", "add - -", "add --refinement -3 a.sto s.fa", "realign --columns x a.sto",
         "tree --draw t.xyz a.sto", "tree --distance posterior a.sto",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
+        "align none", "align s.fa none", "align --load-probs none s.fa", "align --treeweights none s.fa",
         "sw none s.fa", "sw s.fa none", "sw --pair-list none s.fa s.fa", "sw --matrix s.fa s.fa s.fa",
         *(f"{name} {run}" for name in ("resume", "export", "verify") for run in ("none", "s.fa")),
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
@@ -49,6 +52,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
     ExitCode.CANNOT_WRITE: (
         *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),
         *(line.format(f"--run {path}") for line in COMMON for path in ("none/x", "run.clalign")),
+        "align -o none/x s.fa", "align --run run.clalign s.fa",
         "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
         "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
         "add -o none/x a.sto s.fa", "realign --columns 1-2 -o none/x a.sto",
@@ -58,7 +62,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
 
 BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
     ExitCode.NO_DEVICE: (
-        *(line.format("-q --device nobody") for line in COMMON), "verify -q --device nobody run.clalign",
+        *(line.format("-q --device nobody") for line in (*COMMON, "align {} s.fa")),
+        "verify -q --device nobody run.clalign",
         "calibrate -q --device nobody -o n.hmm p.hmm", "selftest --device nobody", "tune -q --device nobody",
         "bench -q --device nobody", "lab -q ladder viterbi --device nobody", "lab -q ladder sw --device nobody",
         "lab -q ladder pairhmm --device nobody",
@@ -66,7 +71,8 @@ BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
     ),
     ExitCode.UNREADABLE: (
         "hmmsearch -q s.fa s.fa", "hmmsearch -q p.hmm p.hmm", "hmmscan -q s.fa s.fa", "sw -q p.hmm s.fa",
-        "sw -q s.fa p.hmm", "calibrate -q -o n.hmm s.fa", "hmmbuild -q n.hmm p.hmm", "explain -q p.hmm s.fa nobody",
+        "sw -q s.fa p.hmm", "align -q p.hmm", "align -q --load-probs s.fa s.fa",
+        "calibrate -q -o n.hmm s.fa", "hmmbuild -q n.hmm p.hmm", "explain -q p.hmm s.fa nobody",
         "explain -q run.clalign nobody", "add -q s.fa a.sto", "realign -q --columns 1-2 p.hmm",
     ),
 }  # fmt: skip

@@ -1,1 +1,22 @@
 """Statistical alignment of many sequences by the posteriors of all pairs (FSA)."""
+
+from clalign.engines.engine import Engine
+
+ENGINE = Engine(
+    name="msa",
+    job="align",
+    commands={"align": "align many sequences with each other (FSA)"},
+    query="sequence",
+    queries="sequences",
+    title="Align {}",
+    did="Aligned",
+    has_parts=False,
+    at={
+        "commands": "clalign.engines.msa.commands:COMMANDS",
+        "spec": "clalign.engines.msa.spec:AlignmentSpec",
+        "load": "clalign.engines.msa.work:AlignmentWork.loaded",
+        "runs": "clalign.engines.msa.tables:RUNS",
+        "source": "clalign.engines.msa.export:AlignmentSource",
+        "writers": "clalign.engines.msa.export:WRITERS",
+    },
+)

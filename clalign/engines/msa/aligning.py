@@ -81,11 +81,12 @@ def aligned(
     n = int(posteriors.lengths.sum())
 
     def annealed(made: int, left: int, merges: Callable[[], ColumnMerges]) -> None:
-        context.progress("annealing", made, None if left else made, "merges", left=left, columns=n - made)
+        n_candidates = len(posteriors.columns)
+        context.progress("annealing", n_candidates - left, n_candidates, "candidates", merges=made, columns=n - made)
         watcher(merges)
 
     def refined(sweeps: int, moves: int) -> None:
-        context.progress("refinement", sweeps, None, "sweeps", moves=moves)
+        context.progress("refinement", sweeps, None if most_sweeps < 0 else most_sweeps, "sweeps", moves=moves)
 
     merges = session.run(ANNEALING, posteriors, AnnealingChoice(gap_factor, is_dynamic, annealed, begin))
     choice = RefinementChoice(merges.alignment_after(), gap_factor, most_sweeps, refined, n_kept)

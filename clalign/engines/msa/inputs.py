@@ -11,7 +11,8 @@ from clalign.databases.sequence_rows import SequenceRow, check_names, read_seque
 from clalign.engines.msa.draws import Draws
 from clalign.errors import InputError
 from clalign.jobs import JobContext
-from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet
+from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet, encode
+from clalign.values.sequences import SequenceBatch
 
 ENOUGH = 0.95
 """Share of the letters of all sequences that an alphabet must have."""
@@ -53,6 +54,16 @@ class AlignmentInput:
     def lengths(self) -> npt.NDArray[np.int64]:
         """Residues of each sequence."""
         return np.array([len(text) for text in self.letters], np.int64)
+
+    @property
+    def n_residues(self) -> int:
+        """Residues of all sequences."""
+        return int(self.lengths.sum())
+
+    def codes(self) -> SequenceBatch:
+        """Return the residues as kernels read them."""
+        letters = encode(self.alphabet.canonical)
+        return SequenceBatch.from_texts(letters[residues] for residues in self.residues)
 
 
 def read_input(

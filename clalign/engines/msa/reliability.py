@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,14 +111,24 @@ def reliability(posteriors: SparsePosteriors, alignment: MultipleAlignment) -> R
     return Reliability(over, under, is_residue, is_residue & (is_residue.sum(axis=0) > 1))
 
 
-def expected_accuracy(posteriors: SparsePosteriors, alignment: MultipleAlignment) -> tuple[Singles, np.float32]:
+def expected_accuracy(
+    posteriors: SparsePosteriors, alignment: MultipleAlignment, check: Callable[[], None] = lambda: None
+) -> tuple[Singles, np.float32]:
     """Return the expected accuracy of each column (float32[n_columns]), and that of all of them.
 
     It is the measure of that name in single precision, summed up as FSA does it: so the digits are the same.
+
+    Parameters
+    ----------
+    posteriors : SparsePosteriors
+    alignment : MultipleAlignment
+    check : callable
+        Called for each pair; it may raise `Cancelled`.
     """
     positions, numbers, pairs = alignment.positions(), posteriors.pair_numbers(), list(posteriors.each())
     matched, gapped, under = np.zeros((3, alignment.n_columns), np.float32)
     for i, j in np.argwhere(numbers >= 0).tolist():
+        check()
         x, y, pair = positions[i], positions[j], pairs[numbers[i, j]][2]
         both, alone = (x >= 0) & (y >= 0), (x >= 0) & (y < 0)
         gapped[alone] += (pair.x_gaps if i < j else pair.y_gaps)[x[alone]]

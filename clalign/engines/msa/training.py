@@ -10,15 +10,16 @@ proteins of 1,400 residues is off by 6e-4, where what is learned here is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
-from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
+from clalign.engines.msa.spec import MOST_ROUNDS
+from clalign.engines.msa.splitting import expected_counts, selected
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
@@ -34,11 +35,13 @@ from clalign.values.pair_hmm import (
 COUNT_OFFSET = 0.001
 """Added to every count of a step."""
 
-MOST_ROUNDS = 3
-
 CPU_CELLS, GPU_CELLS = 100_000_000, 4_000_000_000
 """Cells of the matrices that go to a device together: a CPU takes some tenths of a second, and a
 GPU needs many pairs."""
+
+
+BLOCK_PAIRS, BLOCK_CELLS = 32, 200_000_000
+"""Pairs, and cells of their matrices, of a block: what it comes to does not depend on devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,14 @@ class TrainingRound:
         Of the sequences under the model before the round; that of all pairs is a sum over the pairs' likelihoods.
     model : PairHmm
         The model after it.
+    goes_on : bool
+        Whether another round follows.
     """
 
     number: int
     log_likelihood: float
     model: PairHmm
+    goes_on: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,18 +122,9 @@ class Trained:
     common_rounds: tuple[TrainingRound, ...]
 
 
-Told = Callable[[int, int, int], None]
-"""Told of progress: the number of the round, and how many of its pairs are computed."""
-
-
-def nobody_told(number: int, n_done: int, n: int) -> None:
-    """Train in silence."""
-
-
 def train(
-    session: Session, batch: PairBatch, seed: PairHmm, lengths: npt.NDArray[np.int64], options: TrainingOptions,
-    tell: Told = nobody_told,
-) -> Trained:  # fmt: skip
+    session: Session, batch: PairBatch, seed: PairHmm, lengths: npt.NDArray[np.int64], options: TrainingOptions
+) -> Trained:
     """Train the models of the chosen pairs.
 
     Parameters
@@ -141,23 +138,13 @@ def train(
     lengths : int64[n]
         Residues of all sequences, of which not all pairs need be chosen.
     options : TrainingOptions
-    tell : callable
-        Told of progress.
     """
     learns_gaps, learns_emissions = what_to_learn(lengths, options)
-    common = seed
     rounds: tuple[TrainingRound, ...] = ()
     if learns_emissions and options.emissions == "all":
-        rounds = tuple(train_together(session, batch, seed, options, learns_gaps, tell))
-        common = rounds[-1].model if rounds else seed
-    is_emission = learns_emissions and options.emissions == "pair"
-    if not (learns_gaps or is_emission):
-        return Trained(PairHmms.same(common, len(batch)), common, rounds)
-    sizes = batch.queries.lengths[batch.query_rows] / 2 + batch.targets.lengths[batch.target_rows] / 2
-    has_gaps = learns_gaps & (sizes > options.least_gap_data)
-    has_emissions = is_emission & (sizes > options.least_emission_data)
-    models = train_each(session, batch, common, seed, options, has_gaps, has_emissions, tell)
-    return Trained(models, common, rounds)
+        rounds = tuple(train_together(session, batch, seed, options, learns_gaps))
+    common = rounds[-1].model if rounds else seed
+    return Trained(train_pairs(session, batch, common, seed, lengths, options), common, rounds)
 
 
 def what_to_learn(lengths: npt.NDArray[np.int64], options: TrainingOptions) -> tuple[bool, bool]:
@@ -169,32 +156,104 @@ def what_to_learn(lengths: npt.NDArray[np.int64], options: TrainingOptions) -> t
 
 
 def train_together(
-    session: Session, batch: PairBatch, seed: PairHmm, options: TrainingOptions, learns_gaps: bool,
-    tell: Told = nobody_told,
-) -> Iterator[TrainingRound]:  # fmt: skip
+    session: Session, batch: PairBatch, seed: PairHmm, options: TrainingOptions, learns_gaps: bool
+) -> Iterator[TrainingRound]:
     """Train one model on all pairs, with its emissions; yield what each round came to."""
-    model, before, goes_on, number = seed, np.array([-np.inf]), True, 0
-    while goes_on:
-        sums: ExpectedCounts | None = None
-        number, n_done = number + 1, 0
-        for rows in batch_rows(batch, session.device, np.flatnonzero(_filled(batch))):
-            part = _selected(batch, rows)
-            sums = _added(sums, session.run(EXPECTED_COUNTS, part, PairHmms.same(model, len(part))))
-            n_done += len(part)
-            tell(number, n_done, len(batch))
+    last: TrainingRound | None = None
+    while last is None or last.goes_on:
+        model = last.model if last else seed
+        sums = total_counts(summed_counts(session, batch, model, blocks_of(batch))[0].values())
         if sums is None:  # there is nothing but empty sequences
             return
-        gaps = maximized_gaps(sums, seed.gaps, len(batch), options) if learns_gaps else model.gaps
-        gaps = GapParameters.of(gaps.opens.reshape(-1), gaps.extends.reshape(-1))
-        model = PairHmm(gaps, maximized_emissions(sums, 0, seed.emissions, len(batch), options))
-        goes_on = bool(_go_on(number, sums.log_likelihoods, before, options)[0])
-        before = sums.log_likelihoods
-        yield TrainingRound(number, float(before[0]), model)
+        last = next_round(sums, last, seed, len(batch), options, learns_gaps)
+        yield last
+
+
+def blocks_of(batch: PairBatch) -> npt.NDArray[np.int64]:
+    """Return where the blocks of pairs end whose counts are added up first (int64[n_blocks])."""
+    cells = np.cumsum(
+        batch.queries.lengths.astype(np.int64)[batch.query_rows] * batch.targets.lengths[batch.target_rows]
+    )
+    ends, first, before = [], 0, 0
+    while first < len(cells):
+        end = max(first + 1, int(np.searchsorted(cells, before + BLOCK_CELLS, side="right")))
+        first = min(end, first + BLOCK_PAIRS)
+        before = int(cells[first - 1])
+        ends.append(first)
+    return np.array(ends, np.int64)
+
+
+def summed_counts(
+    session: Session, batch: PairBatch, model: PairHmm, ends: npt.NDArray[np.int64]
+) -> tuple[dict[int, ExpectedCounts], Numbers]:
+    """Return the sums of the expected counts of blocks of pairs under one model, by the number of the block.
+
+    With them come the logarithms of the likelihoods of all pairs (float64[n]).
+
+    Pairs are added in their order, however they are cut into batches; blocks of empty sequences are left out.
+
+    Parameters
+    ----------
+    session : Session
+    batch : PairBatch
+    model : PairHmm
+    ends : int64[n_blocks]
+        Where each block ends.
+    """
+    sums: dict[int, ExpectedCounts] = {}
+    likelihoods = np.full(len(batch), -np.inf)
+    for rows in batch_rows(batch, session.device, np.flatnonzero(_filled(batch))):
+        found = expected_counts(session, selected(batch, rows), PairHmms.same(model, len(rows)))
+        likelihoods[rows] = found.log_likelihoods
+        blocks = np.searchsorted(ends, rows, side="right")
+        for block in np.unique(blocks).tolist():
+            inside = blocks == block
+            parts = ExpectedCounts(*(getattr(found, name)[inside] for name in ExpectedCounts.__slots__))
+            sums[block] = _added(sums.get(block), parts)
+    return sums, likelihoods
+
+
+def total_counts(sums: Iterable[ExpectedCounts]) -> ExpectedCounts | None:
+    """Return the sum of sums in their order; None if there are none."""
+    total: ExpectedCounts | None = None
+    for one in sums:
+        total = _added(total, one)
+    return total
+
+
+def next_round(
+    sums: ExpectedCounts, last: TrainingRound | None, seed: PairHmm, n: int, options: TrainingOptions,
+    learns_gaps: bool,
+) -> TrainingRound:  # fmt: skip
+    """Return what a round comes to, of the sums of the expected counts of n pairs under the model before it."""
+    number, before = (last.number + 1, last.log_likelihood) if last else (1, -np.inf)
+    gaps = (last.model if last else seed).gaps
+    if learns_gaps:
+        learned = maximized_gaps(sums, seed.gaps, n, options)
+        gaps = GapParameters.of(learned.opens.reshape(-1), learned.extends.reshape(-1))
+    model = PairHmm(gaps, maximized_emissions(sums, 0, seed.emissions, n, options))
+    goes_on = bool(_go_on(number, sums.log_likelihoods, np.array([before]), options)[0])
+    return TrainingRound(number, float(sums.log_likelihoods[0]), model, goes_on)
+
+
+def train_pairs(
+    session: Session, batch: PairBatch, common: PairHmm, seed: PairHmm, lengths: npt.NDArray[np.int64],
+    options: TrainingOptions,
+) -> PairHmms:  # fmt: skip
+    """Train the model of each pair, as far as there is enough to learn from; see `train`."""
+    learns_gaps, learns_emissions = what_to_learn(lengths, options)
+    is_emission = learns_emissions and options.emissions == "pair"
+    if not (learns_gaps or is_emission):
+        return PairHmms.same(common, len(batch))
+    sizes = batch.queries.lengths[batch.query_rows] / 2 + batch.targets.lengths[batch.target_rows] / 2
+    has_gaps = learns_gaps & (sizes > options.least_gap_data)
+    has_emissions = is_emission & (sizes > options.least_emission_data)
+    return train_each(session, batch, common, seed, options, has_gaps, has_emissions)
 
 
 def train_each(
     session: Session, batch: PairBatch, begin: PairHmm, seed: PairHmm, options: TrainingOptions,
-    learns_gaps: npt.NDArray[np.bool_], learns_emissions: npt.NDArray[np.bool_], tell: Told = nobody_told,
+    learns_gaps: npt.NDArray[np.bool_], learns_emissions: npt.NDArray[np.bool_],
 ) -> PairHmms:  # fmt: skip
     """Train a model on each pair that learns anything (bool[n] each); all begin with the same."""
     models, before = PairHmms.same(begin, len(batch)), np.full(len(batch), -np.inf)
@@ -207,9 +266,9 @@ def train_each(
             models.emission_rows.copy(),
         )
         emissions = list(models.emissions)
-        number, n_done, left = number + 1, 0, []
+        number, left = number + 1, []
         for rows in batch_rows(batch, session.device, going_on):
-            found = session.run(EXPECTED_COUNTS, _selected(batch, rows), models.select(rows))
+            found = expected_counts(session, selected(batch, rows), models.select(rows))
             gaps = maximized_gaps(found, seed.gaps, 1, options)
             is_gap = learns_gaps[rows, None]
             opens[rows] = np.where(is_gap, gaps.opens, opens[rows])
@@ -219,8 +278,6 @@ def train_each(
                 emissions.append(maximized_emissions(found, place, seed.emissions, 1, options))
             left.append(rows[_go_on(number, found.log_likelihoods, before[rows], options)])
             before[rows] = found.log_likelihoods
-            n_done += len(rows)
-            tell(number, n_done, len(going_on))
         going_on = np.concatenate(left)
         models = PairHmms(GapParameters.of(opens, extends), tuple(emissions), emission_rows)
     return models.select(np.arange(len(batch)))
@@ -282,10 +339,6 @@ def batch_rows(batch: PairBatch, device: Device, rows: npt.NDArray[np.int64]) ->
         end = max(first + 1, int(np.searchsorted(ends, done + cells, side="right")))
         yield rows[first:end]
         first = end
-
-
-def _selected(batch: PairBatch, rows: npt.NDArray[np.int64]) -> PairBatch:
-    return replace(batch, query_rows=batch.query_rows[rows], target_rows=batch.target_rows[rows])
 
 
 def _filled(batch: PairBatch) -> npt.NDArray[np.bool_]:

@@ -8,9 +8,8 @@ from typing import TextIO
 import numpy as np
 
 from clalign.engines.msa.inputs import AlignmentInput
-from clalign.engines.msa.reliability import expected_accuracy
+from clalign.engines.msa.reliability import Singles
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
-from clalign.values.sparse_posteriors import SparsePosteriors
 
 KEY = "#=GC Accuracy"
 
@@ -23,10 +22,10 @@ def write_fasta(given: AlignmentInput, alignment: MultipleAlignment, stream: Tex
 
 
 def write_stockholm(
-    given: AlignmentInput, alignment: MultipleAlignment, posteriors: SparsePosteriors, stream: TextIO
+    given: AlignmentInput, alignment: MultipleAlignment, accuracy: tuple[Singles, float | np.float32], stream: TextIO
 ) -> None:
     """Write Stockholm with the expected accuracy of the alignment and, as a digit, of each column."""
-    columns, whole = expected_accuracy(posteriors, alignment)
+    columns, whole = accuracy
     digits = "".join(map(str, np.minimum(9, 10 * columns).astype(np.int64).tolist()))
     width = 1 + max(len(KEY), *map(len, given.names))
     stream.write(f"# STOCKHOLM 1.0\n{'#=GF Accuracy':{width}}{whole:g}\n")

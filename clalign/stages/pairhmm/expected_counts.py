@@ -65,10 +65,12 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
 
 def no_counts(models: PairHmms) -> ExpectedCounts:
-    """Return counts of 0."""
+    """Return counts of 0 of pairs that are impossible."""
     n, n_sets, n_letters = len(models), models.gaps.n_sets, len(models.emissions[0].letters)
     shapes = ((n,), *[(n, n_sets)] * 3, (n, n_letters, n_letters), *[(n, n_letters)] * 2, (n,))
-    return ExpectedCounts(*(np.zeros(shape) for shape in shapes))
+    counts = ExpectedCounts(*(np.zeros(shape) for shape in shapes))
+    counts.log_likelihoods[:] = -np.inf
+    return counts
 
 
 def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Numbers) -> None:

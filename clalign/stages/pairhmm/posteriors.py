@@ -30,14 +30,18 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
     entries_per_residue : int
         Kept posteriors that there is room for at first, for each residue of the shorter sequence; pairs with more are
         computed again.
+    least : float
+        What is less probable is not kept.
     """
 
     name = "pair_hmm"
 
     def __init__(
-        self, shape: str | None = None, entries_per_residue: int = ENTRIES_PER_RESIDUE, **defines: int
-    ) -> None:
+        self, shape: str | None = None, entries_per_residue: int = ENTRIES_PER_RESIDUE,
+        least: float = LEAST_POSTERIOR, **defines: int,
+    ) -> None:  # fmt: skip
         super().__init__(shape, **defines)
+        self.least = least
         self.entries_per_residue = entries_per_residue
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PosteriorBatch:
@@ -47,7 +51,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         found: Found = {}
         for row in Pairs.of(batch, model).rows.tolist():
             codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
-            pair = sparse_posteriors(*codes, model[row], check)
+            pair = sparse_posteriors(*codes, model[row], check, self.least)
             gaps = np.concatenate([pair.x_gaps, pair.y_gaps])
             found[row] = np.stack([pair.x, pair.y], axis=1), pair.values, gaps, float(pair.log_likelihoods[0])
         return joined(batch, found)
@@ -67,7 +71,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         entries, values = session.results(8 * n_entries), session.results(4 * n_entries)
         gaps = session.results(4 * n_gaps)
         start_kernel(
-            self, session, pairs, False, most, results, np.float32(LEAST_POSTERIOR), np.uint32(n_entries), entries,
+            self, session, pairs, False, most, results, np.float32(self.least), np.uint32(n_entries), entries,
             values, counts, gaps,
         )  # fmt: skip
         fetch_results = session.fetch(results, (n, N_RESULTS), np.float32)

@@ -12,6 +12,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.engines.msa.aligning import aligned
 from clalign.engines.msa.inputs import read_input
+from clalign.engines.msa.reliability import expected_accuracy
 from clalign.engines.msa.writers import write_fasta, write_merges, write_stockholm
 from clalign.formats.posteriors import read_posteriors, write_posteriors
 from clalign.values.devices import Device
@@ -52,8 +53,9 @@ def test_alignment_and_merges_are_those_of_fsa(session: Session, name: str, choi
     posteriors = read_posteriors(str(FOLDER / f"{name}.probs"), given.lengths.tolist())
     found = aligned(session, posteriors, **CHOICES[choice])
     alignment = found.alignment_after()
+    accuracy = expected_accuracy(posteriors, alignment)
     assert text_of(write_merges, found.merges) == (FOLDER / f"{name}.{choice}.gui").read_text()
-    assert text_of(write_stockholm, given, alignment, posteriors) == (FOLDER / f"{name}.{choice}.sto").read_text()
+    assert text_of(write_stockholm, given, alignment, accuracy) == (FOLDER / f"{name}.{choice}.sto").read_text()
     if choice == "default":
         assert text_of(write_fasta, given, alignment) == (FOLDER / f"{name}.default.afa").read_text()
 

@@ -1,0 +1,72 @@
+"""``clalign align``."""
+
+from __future__ import annotations
+
+from argparse import Namespace, _ArgumentGroup
+from collections.abc import Mapping
+from typing import Any
+
+from clalign.engines.commands import Command, Files, Input, Output
+from clalign.engines.msa.spec import ALIGNING
+from clalign.errors import OptionError
+
+_SEQUENCES = "sequences, also compressed; - is standard input; several files are joined"
+
+
+def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
+    """Add what is written in what form."""
+    groups[ALIGNING].add_argument(
+        "--stockholm", action="store_true", help="write Stockholm with the expected accuracy in place of aligned FASTA"
+    )
+    groups[ALIGNING].add_argument(
+        "--gui", action="store_true",
+        help="write merges and posterior probabilities, too, beside the first file: SEQS.gui and SEQS.probs",
+    )  # fmt: skip
+
+
+def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
+    """Return all that is written.
+
+    Raises
+    ------
+    OptionError
+        If there is no file that merges could be written beside.
+    """
+    main = "stockholm" if given.stockholm else "fasta"
+    files = tuple((main if name == "text" else name, path) for name, path in files)
+    if given.gui and inputs[0] == "-":
+        raise OptionError("--gui writes beside the first file, but that is standard input.", "Give it as a file.")
+    return (*files, *((name, f"{inputs[0]}.{name}") for name in ("gui", "probs") if given.gui))
+
+
+def files(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the posteriors and the weights that are read."""
+    return {name: given[name] for name in ("load_posteriors", "tree_weights") if given.get(name) is not None}
+
+
+COMMANDS = {
+    "align": Command(
+        description="Align sequences with each other by the posterior probabilities of all pairs of them (FSA):"
+        " proteins, DNA or RNA. Says of each column how far it can be trusted.",
+        examples=(
+            "clalign align family.fasta > family.afa",
+            "clalign align --fast --stockholm -o family.sto --device gpu family.fasta",
+            "clalign align --maxsn --run family.clalign one.fasta two.fasta > both.afa",
+            "clalign align --noindel2 --refinement 0 --gui family.fasta > family.afa",
+        ),
+        inputs=(Input("sequences", "SEQS", _SEQUENCES),),
+        outputs=(Output("text", "-o", "write the alignment to F instead of standard output"),),
+        later=(
+            Output("stockholm", "--stockholm", "write the alignment as Stockholm"),
+            Output("fasta", "--fasta", "write the alignment as aligned FASTA"),
+            Output("gui", "--gui", "write the merges that made it, as FSA's viewer replays them"),
+            Output("probs", "--probs", "write the posterior probabilities of all pairs, as FSA does"),
+        ),
+        has_hits=False,
+        keeps_words=True,
+        found="sequences",
+        add_options=add_options,
+        written=written,
+        files=files,
+    )
+}  # fmt: skip

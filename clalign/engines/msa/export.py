@@ -1,0 +1,76 @@
+"""Write the alignment of a run, and what it was made of. Everything comes from the run file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from clalign.engines.engine import Writer
+from clalign.engines.export import Choice, Source
+from clalign.engines.msa import writers
+from clalign.engines.msa.reading import (
+    alignment_of,
+    annealing_of,
+    column_accuracies,
+    given_of,
+    posteriors_of,
+)
+from clalign.formats.posteriors import write_posteriors
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Hit
+
+
+class AlignmentSource(Source):
+    """The run of an alignment with what every writer asks of it.
+
+    Attributes
+    ----------
+    given : AlignmentInput
+        The sequences.
+    """
+
+    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
+        super().__init__(run, choice, context)
+        self.given = given_of(run)
+
+    def found(self) -> Iterator[Hit]:
+        """Yield no hits: there are none."""
+        return iter(())
+
+
+def write_fasta(source: AlignmentSource, stream: TextIO) -> int:
+    """Write aligned FASTA."""
+    writers.write_fasta(source.given, alignment_of(source.run, source.given), stream)
+    return len(source.given)
+
+
+def write_stockholm(source: AlignmentSource, stream: TextIO) -> int:
+    """Write Stockholm with the expected accuracy."""
+    alignment, run = alignment_of(source.run, source.given), source.run
+    accuracy = column_accuracies(run), run.alignments()[0].facts["accuracy"]
+    writers.write_stockholm(source.given, alignment, accuracy, stream)
+    return len(source.given)
+
+
+def write_merges(source: AlignmentSource, stream: TextIO) -> int:
+    """Write the merges of columns."""
+    merges = annealing_of(source.run, source.given).merges
+    writers.write_merges(merges, stream)
+    return len(merges)
+
+
+def write_probabilities(source: AlignmentSource, stream: TextIO) -> int:
+    """Write the posteriors of all pairs, also of a run that has not merged anything yet."""
+    posteriors = posteriors_of(source.run, source.given)
+    write_posteriors(posteriors, stream)
+    return len(posteriors)
+
+
+WRITERS: dict[str, Writer] = {
+    "text": write_fasta,
+    "fasta": write_fasta,
+    "stockholm": write_stockholm,
+    "gui": write_merges,
+    "probs": write_probabilities,
+}

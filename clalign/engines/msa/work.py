@@ -1,0 +1,241 @@
+"""The job of an alignment: training on all pairs, the comparison of pairs, then annealing and refinement at its end."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.databases.reports import InputReport
+from clalign.engines.msa.concluding import align_run
+from clalign.engines.msa.estimate import caution_of
+from clalign.engines.msa.inputs import AlignmentInput, read_input
+from clalign.engines.msa.packing import pack_array
+from clalign.engines.msa.parameters import pairs_of, seed_of, training_of
+from clalign.engines.msa.phases import (
+    BIN_WIDTH,
+    UNIT,
+    BlockCutter,
+    ComparePairs,
+    Computed,
+    CountPairs,
+    PairSearch,
+    Part,
+    Span,
+    TakePairs,
+    batch_of,
+    cells_of,
+    n_passes,
+)
+from clalign.engines.msa.reading import Blocks, blocks_of_run, given_of, is_begun, rounds_of, sums_of_round
+from clalign.engines.msa.spec import AlignmentSpec
+from clalign.engines.msa.tables import PAIRS, SEQUENCES
+from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
+from clalign.errors import InputError
+from clalign.execution.job import Task
+from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
+from clalign.formats.posteriors import read_posteriors
+from clalign.runs.inputs import digest_of
+from clalign.runs.run_file import RunFile
+from clalign.stages.pairhmm.posteriors import PosteriorsStage
+from clalign.values.pair_batches import PairBatch
+from clalign.values.pair_hmm import PairHmm
+from clalign.values.sparse_posteriors import SparsePosteriors
+
+
+@dataclass
+class AlignmentWork:
+    """Sequences, and the pairs of them that are compared.
+
+    Attributes
+    ----------
+    task : Task
+    given : AlignmentInput
+    report : InputReport
+    blocks : Blocks
+    known : SparsePosteriors or None
+        Posteriors that were read from a file.
+    """
+
+    task: Task[AlignmentSpec]
+    given: AlignmentInput
+    report: InputReport
+    blocks: Blocks
+    known: SparsePosteriors | None = None
+
+    @classmethod
+    def loaded(cls, task: Task[AlignmentSpec]) -> AlignmentWork:
+        """Read the sequences; a begun run has them, and its pairs."""
+        run, spec = task.run, task.spec
+        is_old = is_begun(run)
+        if is_old:
+            given, report = given_of(run), InputReport.from_dict(run.fact("database"))
+        else:
+            given = read_input(list(spec.sequences), spec.alphabet, spec.seed, task.context)
+            report = report_of(given, task)
+        known = None if spec.load_posteriors is None else _known(spec.load_posteriors, given)
+        if is_old:
+            return cls(task, given, report, blocks_of_run(run, len(given)), known)
+        seed_of(given, spec)  # which may be refused
+        pairs = pairs_of(given, spec) if known is None else known.pairs
+        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known)
+
+    @property
+    def targets(self) -> AlignmentInput:
+        """The sequences."""
+        return self.given
+
+    @cached_property
+    def batch(self) -> PairBatch:
+        """All pairs."""
+        return batch_of(self.given, self.blocks.pairs)
+
+    @cached_property
+    def seed(self) -> PairHmm:
+        """The model before anything is learned."""
+        return seed_of(self.given, self.task.spec)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of the training on all pairs, at most."""
+        options = training_of(self.task.spec, self.given.alphabet)
+        learns = what_to_learn(self.given.lengths, options)[1] and options.emissions == "all"
+        return options.most_rounds if learns and self.known is None and cells_of(self.batch).any() else 0
+
+    def store(self) -> dict[str, Any]:
+        """Store sequences, pairs and the cards of the phases, if they are not there, and return the facts."""
+        run, given = self.task.run, self.given
+        if not is_begun(run):
+            run.set_profiles(self._cards())
+            if not run.own(SEQUENCES.name):
+                texts = (text.decode("latin-1") for text in given.letters)
+                run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
+            run.add_own(PAIRS.name, [(pack_array(self.blocks.pairs, "<i4"), pack_array(self.blocks.ends, "<i8"))])
+        return {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
+
+    def _cards(self) -> Iterator[dict[str, Any]]:
+        n_pairs, n_cells = len(self.batch), int(cells_of(self.batch).sum())
+        for number, phase in self._phases().items():
+            origin = "pairs" if number == self.n_rounds else "training"
+            yield {
+                "name": "Pairs" if origin == "pairs" else f"Round {number + 1}", "accession": "",
+                "description": phase.stage, "length": n_pairs, "alphabet": self.given.alphabet.name, "origin": origin,
+                "histogram_bin": BIN_WIDTH, "histogram_unit": UNIT,
+                "cells_per_residue": phase.n_cells / max(1, self.given.n_residues) if n_cells else 0.0,
+            }  # fmt: skip
+
+    def cautions(self) -> list[str]:
+        """Return what the user should know of it before it begins."""
+        given, lengths = self.given, self.given.lengths
+        empty = [name for name, n in zip(given.names, lengths.tolist(), strict=True) if not n]
+        texts = (
+            [f"Sequences without residues become rows of gaps: {len(empty):,}, such as {empty[0]}."] if empty else []
+        )
+        if given.n_drawn:
+            texts.append(f"Ambiguous residues: {given.n_drawn:,}. Each counts as one of those that it may be, drawn.")
+        return [*texts, *caution_of(lengths, self.blocks.pairs, self.task.spec)]
+
+    def _phases(self) -> dict[int, Phase]:
+        cells, n = float(cells_of(self.batch).sum()), self.n_rounds
+        found = {
+            number: Phase(
+                f"training round {number + 1} of at most {n}",
+                cells,
+                {"profile": number, "round": number + 1, "rounds": n},
+            )
+            for number in range(n)
+        }
+        passes = n_passes(training_of(self.task.spec, self.given.alphabet)) if self.known is None else 1
+        return found | {n: Phase("pairs", cells * passes, {"profile": n})}
+
+    def plan(self) -> Plan[Span]:
+        """Return the rounds, and the comparison of pairs with all that follows from it."""
+        phases = self._phases()
+        return Plan(
+            sorted(phases), len(self.batch), sum(phase.n_cells for phase in phases.values()), self._search_of,
+            lambda device: BlockCutter.of(device, self.blocks, self.batch), self._concluded, has_host=True,
+            phases=phases, is_needed=self._is_needed,
+        )  # fmt: skip
+
+    def _is_needed(self, run: RunFile, number: int) -> bool:
+        """Tell whether the round before wants another one; pairs are compared in any case."""
+        rounds = rounds_of(run, self.given)
+        return number >= self.n_rounds or not rounds or rounds[-1].goes_on
+
+    def _search_of(self, run: RunFile, number: int) -> PairSearch:
+        """Return what a phase computes."""
+        rounds = rounds_of(run, self.given)[:number]
+        common = rounds[-1].model if rounds else self.seed
+        if number < self.n_rounds:
+            return self._search(CountPairs(common))
+        if self.known is not None:
+            return self._search(TakePairs(self.known))
+        options = training_of(self.task.spec, self.given.alphabet)
+        stage = PosteriorsStage(least=self.task.spec.least_posterior)
+        return self._search(ComparePairs(common, self.seed, self.given.lengths, options, stage), n_passes(options))
+
+    def _search(self, compute: Callable[[Session, Part], Computed], passes: int = 1) -> PairSearch:
+        return PairSearch(self.given, self.blocks, self.batch, compute, passes)
+
+    def _concluded(self, run: RunFile, number: int, search: Search[Span, None], session: Session) -> Storing:
+        """Return what a round has learned, or the alignment."""
+        if number == self.n_rounds:
+            return align_run(run, self.given, self.blocks, session, self.task)
+        rounds = rounds_of(run, self.given)[:number]
+        model = rounds[-1].model if rounds else self.seed
+        sums = total_counts(sums_of_round(run, number, model))
+        if sums is None:
+            return nothing_concluded(run, number, search, session)
+        options = training_of(self.task.spec, self.given.alphabet)
+        learns_gaps = what_to_learn(self.given.lengths, options)[0]
+        outcome = outcome_of(
+            next_round(sums, rounds[-1] if rounds else None, self.seed, len(self.batch), options, learns_gaps)
+        )
+        card = run.card(number)
+        return lambda run: run.set_card(number, {**card, "outcome": outcome})
+
+    def summary(self) -> dict[str, Any]:
+        """Return what such a run counts besides."""
+        return {"n_pairs": len(self.batch), **self.task.run.alignments()[0].facts}
+
+
+def outcome_of(found: TrainingRound) -> dict[str, Any]:
+    """Return what a round came to as plain data, from which `rounds_of` makes it again."""
+    gaps, emissions = found.model.gaps, found.model.emissions
+    return {
+        "log_likelihood": found.log_likelihood, "goes_on": found.goes_on, "opens": gaps.opens.tolist(),
+        "extends": gaps.extends.tolist(), "singles": emissions.singles.tolist(), "pairs": emissions.pairs.tolist(),
+    }  # fmt: skip
+
+
+def _known(path: str, given: AlignmentInput) -> SparsePosteriors:
+    known = read_posteriors(path, given.lengths.tolist())
+    if not len(known):
+        raise InputError(path, "there are no posteriors in this file.", "Give what --gui wrote for these sequences.")
+    return known
+
+
+def report_of(given: AlignmentInput, task: Task[AlignmentSpec]) -> InputReport:
+    """Return what the files of some sequences hold together."""
+    paths, lengths = task.spec.sequences, given.lengths
+    digests = [digest_of(path, task.context) for path in paths]
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    return InputReport(
+        path=paths[0], digest=digest, format="", compression="", line_ends="", alphabet=given.alphabet.name,
+        alphabet_reason="chosen" if task.spec.alphabet != "auto" else "at least 95 % of the letters",
+        n_sequences=len(given), n_residues=given.n_residues, n_empty=int((lengths == 0).sum()),
+        shortest=int(lengths.min()), mean=float(lengths.mean()), longest=int(lengths.max()),
+        length_histogram=_histogram(lengths),
+    )  # fmt: skip
+
+
+def _histogram(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    counts, edges = np.histogram(lengths, bins=min(32, len(np.unique(lengths))))
+    bounds = np.floor(edges).astype(int).tolist()
+    return tuple((a, b, n) for a, b, n in zip(bounds, bounds[1:], counts.tolist(), strict=False) if n)

@@ -1,0 +1,325 @@
+"""``clalign align`` gives the known answers of FSA 1.15.9, on every device."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.cli import main
+from clalign.compute.opening import open_session
+from clalign.engines.msa.reading import (
+    alignment_at,
+    alignment_of,
+    annealed_again,
+    annealing_of,
+    given_of,
+    pair_facts,
+    pair_posteriors,
+    posteriors_of,
+    quality_of,
+    rounds_of,
+)
+from clalign.errors import ExitCode
+from clalign.formats.posteriors import read_posteriors
+from clalign.runs.run_file import open_run
+from clalign.values.devices import REFERENCE, Device
+
+pytestmark = pytest.mark.usefixtures("worker_here")
+
+GLOBINS = """>HBA alpha
+MVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHFDLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKLRVDPVNFKLLSHCL
+LVTLAAHLPAEFTPAVHASLDKFLASVSTVLTSKYR
+>HBB beta
+MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAHLDNLKGTFATLSELHCDKLHVDPENFRL
+LGNVLVCVLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH
+>MYG
+MGLSDGEWQLVLNVWGKVEADIPGHGQEVLIRLFKGHPETLEKFDKFKHLKSEDEMKASEDLKKHGATVLTALGGILKKKGHHEAEIKPLAQSHATKHKIPVKYLE
+FISECIIQVLQSKHPGDFGADAQGAMNKALELFRKDMASNYKELGFQG
+"""
+
+GLOBIN_ROWS = [
+    "MV-LSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF------DLSHGSAQVKGHGKKVADALTNAVAHVDDMPNALSALSDLHAHKLRVDPVNF"
+    "KLLSHCLLVTLAAHLPAEFTPAVHASLDKFLASVSTVLTSKYR------",
+    "MVHLTPEEKSAVTALWGKVNVD--EVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLGAFSDGLAHLDNLKGTFATLSELHCDKLHVDPENF"
+    "RLLGNVLVCVLAHHFGKEFTPPVQAAYQKVVAGVANALAHKYH------",
+    "MG-LSDGEWQLVLNVWGKVEADIPGHGQEVLIRLFKGHPETLEKFDKFKHLKSEDEMKASEDLKKHGATVLTALGGILKKKGHHEAEIKPLAQSHATKHKIPVKYL"
+    "EFISECIIQVLQSKHPGDFGADAQGAMNKALELFRKDMASNYKELGFQG",
+]
+
+FOUR = """>a
+MKVLATGHEWQRIPNDFCYSTAAGKL
+>b
+MKVLSTGHDWQKIPNDFCYTAAGK
+>c
+KVMATHEWRIPDYFCWSTKAGKL
+>d
+MQRRSTVLLGPEDDNGHCWYVVKK
+"""
+
+
+def near(accuracy: float) -> Any:
+    """Return what is equal to an accuracy; FSA's sums in single precision are off in the sixth digit."""
+    return pytest.approx(accuracy, abs=1.5e-6)
+
+
+def align(device: Device, *words: str) -> int:
+    return main(["align", "-q", "--device", device.id, *words])
+
+
+def stockholm(path: Path) -> tuple[list[str], str, float]:
+    """Return rows, digits and accuracy of an alignment."""
+    lines = path.read_text().splitlines()
+    rows = [line.split()[1] for line in lines if line and line[0] not in "#/"]
+    digits = next(line.split()[-1] for line in lines if line.startswith("#=GC Accuracy"))
+    return rows, digits, float(next(line.split()[-1] for line in lines if line.startswith("#=GF Accuracy")))
+
+
+def aligned(device: Device, folder: Path, text: str, *words: str) -> tuple[list[str], str, float]:
+    (folder / "x.fa").write_text(text)
+    assert align(device, "--stockholm", "-o", str(folder / "x.sto"), *words, str(folder / "x.fa")) == ExitCode.DONE
+    return stockholm(folder / "x.sto")
+
+
+def entries(path: Path, lengths: list[int]) -> dict[tuple[int, int], float]:
+    (_, _, pair), *_ = read_posteriors(str(path), lengths).each()
+    places = zip(pair.rows.tolist(), pair.columns.tolist(), strict=True)
+    return dict(zip(places, pair.probabilities.tolist(), strict=True))
+
+
+TWO = ">x\nHEAGAWGHEE\n>y\nPAWHEAE\n"
+
+TWO_POSTERIORS: dict[str, dict[tuple[int, int], float]] = {
+    "--nolearn --noindel2 --refinement 0": {
+        (0, 0): 0.526987, (1, 1): 0.0894905, (3, 0): 0.460826, (4, 1): 0.899618, (5, 2): 0.988628, (6, 3): 0.987943,
+        (7, 4): 0.988948, (8, 5): 0.990669, (9, 6): 0.996556,
+    },
+    "--nolearn": {
+        (0, 0): 0.523597, (1, 0): 0.0103553, (1, 1): 0.0885926, (3, 0): 0.454946, (4, 1): 0.895308, (5, 2): 0.990766,
+        (6, 3): 0.986787, (7, 4): 0.987682, (8, 5): 0.989454, (9, 6): 0.996504,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "digits", "accuracy"),
+    [("--nolearn --noindel2 --refinement 0", "5995899999", 0.894611), ("--nolearn", "5995899999", 0.893312),
+     ("", "5895899999", 0.865685)],
+)  # fmt: skip
+def test_two_short_sequences(device: Device, tmp_path: Path, options: str, digits: str, accuracy: float) -> None:
+    rows, found_digits, found = aligned(device, tmp_path, TWO, *options.split(), "--gui")
+    assert (rows, found_digits, found) == (["HEAGAWGHEE", "P---AWHEAE"], digits, near(accuracy))
+    merges = re.findall(r"^(\d+ -> \d+)$", (tmp_path / "x.fa.gui").read_text(), re.MULTILINE)
+    if options.endswith("0"):
+        assert merges == ["16 -> 13", "15 -> 11", "14 -> 9", "10 -> 5", "12 -> 7", "8 -> 3", "1 -> 0"]
+    posteriors = entries(tmp_path / "x.fa.probs", [10, 7])
+    if options in TWO_POSTERIORS:
+        assert posteriors == pytest.approx(TWO_POSTERIORS[options], abs=5e-6)
+    else:
+        assert len(posteriors) == 16
+        some = {place: posteriors[place] for place in ((0, 0), (0, 3), (4, 1), (9, 6))}
+        assert some == pytest.approx(
+            {(0, 0): 0.509638, (0, 3): 0.0299201, (4, 1): 0.864365, (9, 6): 0.980865}, abs=5e-6
+        )
+
+
+FOUR_ROWS: dict[str, tuple[list[str], str, Any]] = {
+    "": (
+        ["MKVLATGHEWQRIPNDFCYSTAAGKL", "MKVLSTGHDWQKIPNDFCYTA-AGK-", "-KVMAT-HEW-RIPDYFCWSTKAGKL",
+         "MQRRSTVLLGPEDDNGHCWYV-V-KK"], "87777777777677888986555667", near(0.748586),
+    ),
+    "--noindel2 --refinement 0": (
+        ["MKVLAT---------GHEWQRIPNDFCYSTAAGKL", "MKVLST---------GHDWQKIPNDFCYTA-A-GK",
+         "KVMAT-----------HEW-RIPDYFCWSTKAGKL", "MQRRSTVLLGPEDDNG---------HCWYV-V-KK"],
+        "77666622222333346665567778886655556", near(0.641292),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", FOUR_ROWS)
+def test_four_short_sequences(device: Device, tmp_path: Path, options: str) -> None:
+    assert aligned(device, tmp_path, FOUR, *options.split()) == FOUR_ROWS[options]
+
+
+def test_the_most_sensitive_alignment_of_four(device: Device, tmp_path: Path) -> None:
+    rows, _, accuracy = aligned(device, tmp_path, FOUR, "--maxsn")
+    assert (rows[2], accuracy) == ("K-VMAT-HEW-RIPDYFCWSTKAGKL", near(0.745494))
+    assert rows[:2] == FOUR_ROWS[""][0][:2]
+    assert aligned(device, tmp_path, FOUR, "--nolearn")[2] == near(0.766074)
+
+
+@pytest.mark.parametrize(
+    ("options", "accuracy"),
+    [("", 0.968022), ("--maxsn", 0.968022), ("--gapfactor 2", 0.968022),
+     ("--noindel2 --refinement 0", 0.967567), ("--nolearn", 0.965449)],
+)  # fmt: skip
+@pytest.mark.thorough(options=["", "--nolearn"])
+def test_three_globins(device: Device, tmp_path: Path, options: str, accuracy: float) -> None:
+    rows, _, found = aligned(device, tmp_path, GLOBINS, *options.split())
+    assert rows == GLOBIN_ROWS
+    assert found == near(accuracy)
+
+
+def test_aligned_fasta_keeps_letters_and_words(fast_device: Device, tmp_path: Path) -> None:
+    (tmp_path / "x.fa").write_text(">a the first\nmkvlatgh--tt\n>b\nMKVLATGHTT\n")
+    assert align(fast_device, "-o", str(tmp_path / "x.afa"), str(tmp_path / "x.fa")) == ExitCode.DONE
+    assert (tmp_path / "x.afa").read_text() == ">a the first\nmkvlatghtt\n>b\nMKVLATGHTT\n"
+
+
+def test_an_empty_sequence_is_a_row_of_gaps(device: Device, tmp_path: Path) -> None:
+    found = aligned(device, tmp_path, ">a\nMKVLATGH\n>b\n>c\nMKVATGHKL\n", "--gui")
+    assert found == (["MKVLATGH--", "----------", "MKV-ATGHKL"], "9976899999", near(0.910474))
+    assert re.findall(r"sequences (\d and \d)", (tmp_path / "x.fa.probs").read_text()) == ["0 and 2"]
+
+
+@pytest.mark.parametrize("text", [">a\n>b\n", ">a\n>b\n>c\n"])
+def test_nothing_but_empty_sequences(fast_device: Device, tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.fa").write_text(text)
+    words = ["--alphabet", "amino", "--run", str(tmp_path / "x.clalign"), "-o", str(tmp_path / "x.afa")]
+    assert align(fast_device, *words, str(tmp_path / "x.fa")) == ExitCode.DONE
+    assert (tmp_path / "x.afa").read_text() == "\n\n".join(text.split()) + "\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(">a\nMKV\n", "fewer than two"), (">a\nMKV\n>a\nMKL\n", 'two sequences are named "a"'),
+     (">a\nMKVBBBJJ\n>b\nMKVL\n", "neither DNA nor RNA nor proteins"), ("", "")],
+)  # fmt: skip
+def test_what_cannot_be_aligned_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (tmp_path / "x.fa").write_text(text)
+    assert align(REFERENCE, str(tmp_path / "x.fa")) == ExitCode.UNREADABLE
+    told = capsys.readouterr().err
+    assert message in told
+    assert "x.fa" in told
+
+
+def test_bases_are_dna_unless_they_are_said_to_be_residues(fast_device: Device, tmp_path: Path) -> None:
+    text, run = ">a\nACGTACGTAA\n>b\nACGACGTAA\n", tmp_path / "x.clalign"
+    for words, name in (((), "dna"), (("--alphabet", "amino"), "amino")):
+        run.unlink(missing_ok=True)
+        rows, *_ = aligned(fast_device, tmp_path, text, "--run", str(run), *words)
+        assert rows == ["ACGTACGTAA", "ACG-ACGTAA"]
+        with open_run(run) as found:
+            assert given_of(found).alphabet.name == name
+
+
+def test_several_files_are_joined(fast_device: Device, tmp_path: Path) -> None:
+    whole = aligned(fast_device, tmp_path, FOUR)
+    first, second = FOUR.split(">c")
+    (tmp_path / "1.fa").write_text(first)
+    (tmp_path / "2.fa").write_text(">c" + second)
+    out = str(tmp_path / "both.sto")
+    assert align(fast_device, "--stockholm", "-o", out, str(tmp_path / "1.fa"), str(tmp_path / "2.fa")) == ExitCode.DONE
+    assert stockholm(tmp_path / "both.sto") == whole
+
+
+def test_known_posteriors_are_taken(fast_device: Device, tmp_path: Path) -> None:
+    whole = aligned(fast_device, tmp_path, FOUR, "--gui")
+    probs, again = tmp_path / "x.fa.probs", tmp_path / "again.clalign"
+    found = aligned(fast_device, tmp_path, FOUR, "--load-probs", str(probs), "--run", str(again))
+    assert found == whole
+    assert main(["export", str(again), "--probs", str(tmp_path / "again.probs")]) == ExitCode.DONE
+    before, after = (re.findall(r"(.* => .*)\n", path.read_text()) for path in (probs, tmp_path / "again.probs"))
+    assert [line for line in after if "-1" not in line] == [line for line in before if "-1" not in line]
+
+
+def test_less_probable_pairs_are_forgotten(device: Device, tmp_path: Path) -> None:
+    numbers = []
+    for least in ("0.001", "0.01", "0.2"):
+        aligned(device, tmp_path, TWO, "--nolearn", "--minprob", least, "--gui")
+        numbers.append(entries(tmp_path / "x.fa.probs", [10, 7]))
+        assert min(numbers[-1].values()) >= float(least)
+    assert set(numbers[0]) > set(numbers[1]) > set(numbers[2])
+
+
+def test_homology_can_be_demanded(fast_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.fa").write_text(">a\nWWWWWWWWWWWW\n>b\nGGG\n>c\nWWWWWWWWWWWW\n")
+    words = ["--nolearn", "--minprob", "0.9", str(tmp_path / "x.fa")]
+    assert align(fast_device, "-o", str(tmp_path / "x"), *words) == ExitCode.DONE
+    assert align(fast_device, "--require-homology", *words) == ExitCode.UNREADABLE
+    assert "a and b have nothing in common" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def run_of_four(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The finished run of four sequences, opened."""
+    folder = tmp_path_factory.mktemp("four")
+    (folder / "x.fa").write_text(FOUR)
+    from clalign.api import align_many
+
+    with align_many(folder / "x.fa", run=folder / "x.clalign", device="reference"):
+        pass
+    with open_run(folder / "x.clalign") as run:
+        yield run
+
+
+def test_what_a_run_holds_is_read_again(run_of_four: Any) -> None:
+    given = given_of(run_of_four)
+    rows, _, accuracy = FOUR_ROWS[""]
+    assert [row.text for row in run_of_four.alignment_rows(run_of_four.alignments()[0].id)] == rows
+    found, alignment = annealing_of(run_of_four, given), alignment_of(run_of_four, given)
+    assert [row.decode() for row in found.alignment_after().rows(given.letters)] == rows
+    assert [row.decode() for row in alignment.rows(given.letters)] == rows
+    assert quality_of(run_of_four, given).whole("accuracy") == accuracy
+    posteriors = posteriors_of(run_of_four, given)
+    assert len(posteriors.columns) == 306
+    for i, j, pair in posteriors.each():
+        one = pair_posteriors(run_of_four, given, j, i)
+        assert one is not None
+        assert (one.columns.tolist(), one.x_gaps.tolist()) == (pair.columns.tolist(), pair.x_gaps.tolist())
+        facts = pair_facts(run_of_four, given, i, j)
+        assert facts is not None
+        assert facts.gaps is not None
+        assert facts.gaps.opens.tolist() == pytest.approx([0.0119511066, 0.008008334786], rel=1e-6)
+    assert pair_posteriors(run_of_four, given, 1, 1) is None
+    assert rounds_of(run_of_four, given) == []
+
+
+def test_posteriors_that_are_mapped_are_the_same(run_of_four: Any) -> None:
+    given = given_of(run_of_four)
+    here, mapped = posteriors_of(run_of_four, given), posteriors_of(run_of_four, given, mapped_bytes=0)
+    assert type(mapped.columns).__name__ == "memmap"
+    for name in ("pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
+        assert getattr(here, name).tolist() == getattr(mapped, name).tolist()
+
+
+def test_another_gap_factor_begins_with_the_kept_posteriors(run_of_four: Any) -> None:
+    given = given_of(run_of_four)
+    with open_session(REFERENCE) as session:
+        sensitive = annealed_again(session, run_of_four, given, 0.0)
+        strict = annealed_again(session, run_of_four, given, 3.0)
+    assert sensitive.alignment_after().rows(given.letters)[2] == b"K-VMAT-HEW-RIPDYFCWSTKAGKL"
+    before = annealing_of(run_of_four, given)
+    few, same = (
+        {tuple(column) for column in alignment.positions().T.tolist()}
+        for alignment in (alignment_at(before, 3.0), strict.alignment_after(n_sweeps=0))
+    )
+    assert few == same
+    assert len(few) > alignment_of(run_of_four, given).n_columns
+
+
+def test_six_polymerases(fast_device: Device, data_folder: Path, tmp_path: Path) -> None:
+    path = data_folder / "msa" / "fsa_examples" / "RV12.BBS12030.fasta"
+    sums = {
+        "": "c00636f42e5e87c2fada94937e58f4d0", "--noindel2 --refinement 0": "4e48e36c02ae6a444c74742f0ff7771d",
+        "--nolearn": "8576de0becc26aa11b1d00f710d3685c",
+    }  # fmt: skip
+    for options, expected in sums.items():
+        run, out = tmp_path / f"{expected}.clalign", tmp_path / "out.afa"
+        assert align(fast_device, *options.split(), "--run", str(run), "-o", str(out), str(path)) == ExitCode.DONE
+        assert hashlib.md5(out.read_bytes()).hexdigest() == expected
+        with open_run(run) as found:
+            given = given_of(found)
+            rounds, n_entries = rounds_of(found, given), len(posteriors_of(found, given).columns)
+            n_merges = found.alignments()[0].facts["n_merges"]
+        if options == "":
+            assert [one.log_likelihood for one in rounds] == pytest.approx([-1177.56758, -1160.52553], rel=1e-6)
+            gaps = rounds[-1].model.gaps
+            assert gaps.opens.tolist() == pytest.approx([0.0215088, 0.0032564], rel=2e-5)
+            assert (n_entries, n_merges) == (5312, 1170)
+        assert len(rounds) == (0 if options == "--nolearn" else 2)
