@@ -18,7 +18,7 @@ from clalign.cli.streams import show, tell
 from clalign.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from clalign.engines.msa.accuracy import AlignmentAccuracy
+    from clalign.tools.alignment_accuracy import AlignmentAccuracy
 
 EXAMPLES = (
     "clalign accuracy family.afa reference.msf",
@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare and print the measures."""
-    from clalign.engines.msa.accuracy import compare_files
+    from clalign.tools.alignment_accuracy import compare_files
 
     groups = [(test, paired(test, arguments.reference)) for test in arguments.tests]
     found = []

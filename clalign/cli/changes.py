@@ -12,19 +12,21 @@ from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
+from clalign.engines.engine import engines
 from clalign.errors import OptionError
+
+CHANGING = next(engine for engine in engines() if "change_choice" in engine.at)
+"""The engine that changes finished alignments."""
 
 ALIGNMENT_HELP = "the alignment, of any format, also compressed; - is standard input"
 
 
 def add_change_options(parser: CommandParser) -> None:
     """Add the flags that both commands have."""
-    from clalign.engines.msa.changing import ChangeChoice
-
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="OUT", default="-",
                        help="write aligned FASTA to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
-    add_fields(parser, ChangeChoice)
+    add_fields(parser, CHANGING.part("change_choice"))
     add_device_option(parser)
     add_progress_options(parser)
 
@@ -42,12 +44,12 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     """
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
-    from clalign.engines.msa.changing import ChangeChoice
     from clalign.formats.scratch import Scratch
     from clalign.formats.writers import check_writable
 
-    names = [field.name for field in dataclasses.fields(ChangeChoice)]
-    choice = ChangeChoice(**{name: value for name, value in vars(arguments).items() if name in names})
+    made = CHANGING.part("change_choice")
+    names = [field.name for field in dataclasses.fields(made)]
+    choice = made(**{name: value for name, value in vars(arguments).items() if name in names})
     if list(files.values()).count("-") > 1:
         raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
     paths, output = [there(path) for path in files.values()], arguments.output

@@ -312,14 +312,18 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
     import dataclasses
 
-    from clalign.engines.msa.changing import ChangeChoice
-    from clalign.tools.alignment_changes import add_sequences, realign_columns
+    from clalign.engines.engine import engines
 
-    choice = ChangeChoice(**{field.name: request[field.name] for field in dataclasses.fields(ChangeChoice)})
+    engine = next(one for one in engines() if "change_choice" in one.at)
+    made = engine.part("change_choice")
+    choice = made(**{field.name: request[field.name] for field in dataclasses.fields(made)})
     path, output, device = request["alignment"], request["output"], _picker(job)(request["device"])
     if request["job"] == "add":
-        return add_sequences(path, request["sequences"], output, choice, device, job)
-    return realign_columns(path, range(request["first"], request["last"]), output, choice, device, job)
+        value: dict[str, Any] = engine.part("add")(path, request["sequences"], output, choice, device, job)
+    else:
+        columns = range(request["first"], request["last"])
+        value = engine.part("realign")(path, columns, output, choice, device, job)
+    return value
 
 
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {

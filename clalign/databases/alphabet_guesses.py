@@ -10,12 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from clalign.databases.reports import InputReport, Issue
-from clalign.values.alphabets import ALPHABETS, Alphabet
+from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet
 from clalign.values.sequences import SequenceDatabase
 
 TRANSLATE = "Translate the nucleic acids first; or, if one of them is taken for what it is not,"
 """The way out of a refusal begins so; how to say the alphabet is another thing in the window."""
+
+
+ENOUGH = 0.95
+"""Share of the letters of all sequences that an alphabet must have."""
 
 
 class Guess(NamedTuple):
@@ -134,3 +141,18 @@ def objection(profiles: Sequence[tuple[str, Alphabet]], sequences: Guess, where:
     if taken != sequences:
         return Objection(f"{where}: {caution(taken)}", False, taken)
     return Objection(f"The profile {name} is for {alphabet.label}, but {looks}.", True, sequences)
+
+
+def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
+    """Return the first of DNA, RNA and protein that has nearly all letters; None if none does.
+
+    Parameters
+    ----------
+    counts : int64[256]
+        How often each upper-case letter occurs.
+    """
+    for alphabet, unknown in ((DNA, "N"), (RNA, "N"), (AMINO, "X")):
+        own = counts[[ord(letter) for letter in alphabet.canonical + unknown]].sum()
+        if own >= ENOUGH * counts.sum():
+            return alphabet
+    return None

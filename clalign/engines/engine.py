@@ -63,8 +63,8 @@ class Engine:
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
         task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
-        exports), ``remarks``, ``explain_files`` where files can be explained without a run, and ``self_test`` of a
-        device.
+        exports), ``remarks``, ``explain_files`` where files can be explained without a run, ``self_test`` of a
+        device, and ``change_choice``, ``add`` and ``realign`` where it changes finished alignments.
     query, queries : str
         What a query is called, and several.
     score_of_option : str

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.databases.sequence_rows import read_alignment
-from clalign.engines.msa.distances import DISTANCES, posterior_distances
-from clalign.engines.msa.neighbor_joining import neighbor_joining
 from clalign.errors import InputError, OptionError
 from clalign.formats.posteriors import read_posteriors
 from clalign.jobs import JobContext
+from clalign.tools.distances import DISTANCES, posterior_distances
+from clalign.tools.neighbor_joining import neighbor_joining
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.trees import Tree
 

@@ -46,7 +46,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
-        "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm", "tree --probs none --distance posterior a.sto",
+        "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm",
+        "tree --probs none --distance posterior a.sto",
         "bench --import s.fa",
     ),
     ExitCode.CANNOT_WRITE: (

@@ -185,13 +185,13 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
     from clalign.databases.loading import load_database
     from clalign.databases.profile_library import load_library
     from clalign.databases.sequence_rows import read_sequences
-    from clalign.engines.msa.accuracy import compare_files
     from clalign.engines.msa.inputs import checked_input
     from clalign.formats.calibrated import model_heads
     from clalign.formats.matrices import read_matrix
     from clalign.formats.posteriors import read_posteriors
     from clalign.formats.profiles import profile_card, read_profiles
     from clalign.formats.recognize import recognize
+    from clalign.tools.alignment_accuracy import compare_files
 
     def with_statistics() -> None:
         from clalign.values.evalues import exponential_survival, gumbel_survival, hmmer2_pvalue
@@ -257,7 +257,7 @@ def work(arguments: argparse.Namespace) -> None:
     import resource
 
     files = seeds(arguments.data)
-    for module in ("clalign.tools.hmm_building", "clalign.cli.logo", "clalign.engines.msa.accuracy"):
+    for module in ("clalign.tools.hmm_building", "clalign.cli.logo", "clalign.tools.alignment_accuracy"):
         __import__(module)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))

@@ -18,5 +18,8 @@ ENGINE = Engine(
         "runs": "clalign.engines.msa.tables:RUNS",
         "source": "clalign.engines.msa.export:AlignmentSource",
         "writers": "clalign.engines.msa.export:WRITERS",
+        "change_choice": "clalign.engines.msa.changing:ChangeChoice",
+        "add": "clalign.engines.msa.changing_files:add_sequences",
+        "realign": "clalign.engines.msa.changing_files:realign_columns",
     },
 )

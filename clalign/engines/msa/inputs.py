@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.databases.alphabet_guesses import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
 from clalign.engines.msa.draws import Draws
 from clalign.errors import InputError
 from clalign.jobs import JobContext
-from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet, encode
+from clalign.values.alphabets import ALPHABETS, Alphabet, encode
 from clalign.values.sequences import SequenceBatch
-
-ENOUGH = 0.95
-"""Share of the letters of all sequences that an alphabet must have."""
 
 AMINO_CHOICES = {"B": "ND", "Z": "QE"}
 """Residues that a letter may be, in the order that FSA draws from; other letters than these may be any."""
@@ -107,21 +105,6 @@ def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", se
     residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, draws) for text in letters)
     names, descriptions = tuple(row.name for row in rows), tuple(row.description for row in rows)
     return AlignmentInput(kind, names, descriptions, letters, residues, draws.n_drawn)
-
-
-def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
-    """Return the first of DNA, RNA and protein that has nearly all letters; None if none does.
-
-    Parameters
-    ----------
-    counts : int64[256]
-        How often each upper-case letter occurs.
-    """
-    for alphabet, unknown in ((DNA, "N"), (RNA, "N"), (AMINO, "X")):
-        own = counts[[ord(letter) for letter in alphabet.canonical + unknown]].sum()
-        if own >= ENOUGH * counts.sum():
-            return alphabet
-    return None
 
 
 def _drawn(letters: Residues, alphabet: Alphabet, draws: Draws) -> Residues:

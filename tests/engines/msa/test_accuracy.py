@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.engines.msa.accuracy import alignment_accuracy, compare_files
 from clalign.errors import InputError
+from clalign.tools.alignment_accuracy import alignment_accuracy, compare_files
 from clalign.values.multiple_alignments import MultipleAlignment
 from tests.posterior_cases import random_alignment
 

@@ -12,12 +12,12 @@ import pytest
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow
-from clalign.engines.msa.accuracy import alignment_accuracy
 from clalign.engines.msa.aligning import aligned
 from clalign.engines.msa.changing import ChangeChoice, _pairs_with, serial, with_added, with_realigned
 from clalign.engines.msa.inference import inferred
 from clalign.engines.msa.inputs import checked_input
 from clalign.errors import InputError, OptionError
+from clalign.tools.alignment_accuracy import alignment_accuracy
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
 from clalign.values.multiple_alignments import MultipleAlignment

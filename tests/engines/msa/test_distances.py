@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from clalign.engines.msa import distances as module
-from clalign.engines.msa.distances import (
+from clalign.tools import distances as module
+from clalign.tools.distances import (
     FARTHEST,
     difference_distances,
     kimura_distances,

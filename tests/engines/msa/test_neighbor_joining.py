@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.engines.msa import neighbor_joining as module
-from clalign.engines.msa.neighbor_joining import neighbor_joining
+from clalign.tools import neighbor_joining as module
+from clalign.tools.neighbor_joining import neighbor_joining
 from clalign.values.trees import Tree
 from tests.tree_cases import leaf_distances, random_tree
 
