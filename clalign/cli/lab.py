@@ -1,4 +1,4 @@
-"""``clalign lab``: published ladders of kernels, measured on a device."""
+"""``clalign lab``: published experiments, measured on a device: ladders of kernels, and groups that wait."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import contextlib
 import json
 from typing import Any
 
+from clalign.cli import lab_sync
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
-from clalign.errors import ExitCode
+from clalign.errors import ExitCode, OptionError
 from clalign.jobs import Event
 from clalign.values.typed_numbers import count
 
@@ -21,6 +22,7 @@ EXAMPLES = (
     "clalign lab ladder viterbi --variants private-rows,1+2+3+4,work-group --hmm globins.hmm --db proteins.fasta",
     "clalign lab ladder sw --device gpu --pairs 1000 --length 512",
     "clalign lab ladder pairhmm --device gpu --x 1949 --y 2205",
+    "clalign lab sync --device gpu --groups 7-60 --group-size 32 --json groups.json",
 )
 
 
@@ -29,15 +31,17 @@ def add_parser(subparsers: Any) -> None:
     parser: CommandParser = subparsers.add_parser(
         "lab",
         examples=EXAMPLES,
-        description="Measure a published ladder of kernels on a device: every rung is compared with the reference"
-        " first, then timed. The exit code is 8 if the results of any rung differ.",
+        description="Measure a published experiment on a device: a ladder of kernels, or work-groups that wait for each"
+        " other in every known way. Everything is compared with the reference first, then timed. The exit code is 8 if"
+        " any result differs.",
     )
-    parser.add_argument("laboratory", choices=("ladder",), metavar="ladder", help="the laboratory")
+    parser.add_argument("laboratory", choices=("ladder", "sync"), metavar="ladder|sync", help="the laboratory")
     parser.add_argument(
         "engine",
+        nargs="?",
         choices=("viterbi", "sw", "pairhmm"),
         metavar="viterbi|sw|pairhmm",
-        help="Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
+        help="which ladder: Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
     )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
@@ -45,7 +49,8 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B",
         help="only these rungs (the first always) and experiments; an unknown name lists them",
     )
-    what.add_argument("--runs", type=count, metavar="N", help="how often to time each rung; the median is shown [5]")
+    what.add_argument("--runs", "--repeats", type=count, metavar="N", help="how often to time each rung; the median is"
+                      " shown, of waiting groups the mean [5]")  # fmt: skip
     what.add_argument("--seed", type=count, metavar="N", help="of the random model and sequences [1]")
     viterbi = parser.add_argument_group("Plan7 Viterbi")
     viterbi.add_argument("--hmm", metavar="F", help="measure on the first model of F instead of a random one")
@@ -62,6 +67,7 @@ def add_parser(subparsers: Any) -> None:
     pairs.add_argument("--length", type=count, metavar="N", help="Smith-Waterman: nucleotides of each sequence [512]")
     pairs.add_argument("--x", type=count, metavar="N", help="pair HMM: residues of the first sequences [1417]")
     pairs.add_argument("--y", type=count, metavar="N", help="pair HMM: residues of the second sequences [1460]")
+    lab_sync.add_options(parser)
     parser.add_argument_group("Output").add_argument(
         "--json", metavar="F", help="write everything as JSON to F; - is standard output, in place of the table"
     )
@@ -71,6 +77,23 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Measure in the laboratory that is asked for."""
+    from clalign.labs.ladder import LADDERS
+
+    is_ladder = arguments.laboratory == "ladder"
+    if is_ladder != (arguments.engine is not None):
+        raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}" if is_ladder else "too many arguments")
+    ladders_own = {"variants", *(name for ladder in LADDERS.values() for name in ladder.options)}
+    for name in lab_sync.OPTIONS if is_ladder else sorted(ladders_own):
+        if getattr(arguments, name) is not None:
+            other = "sync" if is_ladder else "ladder"
+            raise OptionError(
+                f"The laboratory {arguments.laboratory} has no --{name.replace('_', '-')}.", f"It is for {other}."
+            )
+    return _run_ladder(arguments) if is_ladder else lab_sync.run(arguments)
+
+
+def _run_ladder(arguments: argparse.Namespace) -> int:
     """Measure, show row after row, and keep the document."""
     from clalign.cli.progress import progress_display
     from clalign.cli.streams import enough_read
@@ -99,7 +122,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _job(arguments: argparse.Namespace) -> dict[str, Any]:
-    from clalign.errors import OptionError
     from clalign.labs.ladder import LADDERS
 
     ladder = LADDERS[arguments.engine]

@@ -271,6 +271,12 @@ def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return {"found": relocate(file, request["paths"], job)}
 
 
+def _synchronization(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.labs.synchronization import SynchronizationSpec, run_synchronization
+
+    return {"synchronization": run_synchronization(SynchronizationSpec.from_dict(request), job)}
+
+
 def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.labs.ladder import LADDERS
 
@@ -341,6 +347,7 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "ladder": _ladder,
     "smith_waterman_ladder": _ladder,
     "pair_hmm_ladder": _ladder,
+    "synchronization": _synchronization,
     "tune": _tune,
     "add": _change,
     "realign": _change,

@@ -22,6 +22,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch p.hmm", "hmmscan p.hmm", "sw s.fa", "align", "align s.fa --tsv x",
         "hmmbuild n.hmm", "calibrate", "calibrate p.hmm", "logo p.hmm",
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
+        "lab ladder", "lab sync viterbi",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
         "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "tree",
         "tree --draw - --matrix - a.sto", "frobnicate", "",
@@ -67,7 +68,7 @@ BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
         "verify -q --device nobody run.clalign",
         "calibrate -q --device nobody -o n.hmm p.hmm", "selftest --device nobody", "tune -q --device nobody",
         "bench -q --device nobody", "lab -q ladder viterbi --device nobody", "lab -q ladder sw --device nobody",
-        "lab -q ladder pairhmm --device nobody",
+        "lab -q ladder pairhmm --device nobody", "lab -q sync --device nobody",
         "add -q --device nobody a.sto s.fa", "realign -q --device nobody --columns 1-2 a.sto",
     ),
     ExitCode.UNREADABLE: (

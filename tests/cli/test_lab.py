@@ -163,3 +163,45 @@ def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
     assert rows.startswith("basic")
     assert "work-items" not in rows
     assert not path.exists()
+
+
+SYNC = ("lab", "sync", "-q", "--runs", "1")
+
+
+def test_waiting_groups(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "groups.json"
+    small = ("--groups", "1,2", "--group-size", "4", "--size", "3000", "--methods", "launch,lbs,ilbs", "--sets", "2")
+    assert main([*SYNC, *small, "--device", opencl_device.id, "--json", str(path)]) == ExitCode.DONE
+    document = json.loads(path.read_text())
+    assert (document["program"], document["size"], document["groups"]) == ("sort", 3000, [1, 2])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["groups", "launch", "lbs", "ilbs"]
+    assert [line.split()[0] for line in lines[1:3]] == ["1", "2"]
+    assert any("3,000 keys, groups of 4 work-items; all 6 results are right" in line for line in lines)
+    assert main([*SYNC, *small, "--device", opencl_device.id, "--program", "relay", "--json", "-"]) == ExitCode.DONE
+    assert json.loads(capsys.readouterr().out)["unit"] == "rounds"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--methods", "lbs,hope"], "no method hope"),
+        (["--program", "chess"], "no program chess"),
+        (["--groups", "60-7"], "no numbers of groups"),
+        (["--groups", "0"], "no numbers of groups"),
+        (["--size", "99999999999"], "Give 1 to"),
+        (["--sets", "0"], "above 0"),
+        (["--variants", "basic"], "no --variants"),
+        (["--pairs", "3"], "no --pairs"),
+    ],
+)
+def test_what_is_wrong_with_waiting_groups_is_told(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SYNC, *words]) == ExitCode.INPUT
+    assert message in capsys.readouterr().err
+
+
+def test_a_ladder_has_no_options_of_waiting_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LADDER, "--group-size", "32"]) == ExitCode.INPUT
+    assert "no --group-size" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""The programs whose groups meet in the laboratory: what they work on, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from clalign.compute.meetings import Meetings, Rounds
+from clalign.compute.sessions import Check, KernelSession
+from clalign.stages.sync.bitonic_sort import BITONIC_SORT
+from clalign.stages.sync.relay import RelayStage
+
+
+class Work(Protocol):
+    """What a program works on, with its right result."""
+
+    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+        """Return its rounds, ready to begin, and what tells of the groups that took part whether they did right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of the laboratory.
+
+    Attributes
+    ----------
+    title, unit : str
+        What it is, and what its size counts.
+    sizes : mapping
+        What it works on unless asked otherwise, by the kind of device.
+    most : int
+        The largest size.
+    work : callable
+        Returns the work of a size, from a seed; the last parameter is called often.
+    """
+
+    title: str
+    unit: str
+    sizes: Mapping[str, int]
+    most: int
+    work: Callable[[int, int, Check], Work]
+
+
+class Sorting:
+    """Random keys, many of them twice or more."""
+
+    def __init__(self, n: int, seed: int, check: Check) -> None:
+        self._keys = np.random.default_rng(seed).integers(0, max(2, n // 2), n, dtype=np.uint32)
+        self._order = BITONIC_SORT.reference(self._keys, None, check)
+
+    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+        """Return the rounds of the sort."""
+        rounds, order = BITONIC_SORT.prepared(session, self._keys, how)
+        return rounds, lambda n: np.array_equal(order()(), self._order)
+
+
+class Relaying:
+    """Rounds in which groups pass numbers on and do little else."""
+
+    def __init__(self, n_rounds: int, seed: int, check: Check) -> None:
+        self._n_rounds, self._seed, self._check = n_rounds, seed, check
+
+    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+        """Return the rounds."""
+        stage = RelayStage(how)
+        shape = (how.n_groups, how.size)
+        given = np.random.default_rng(self._seed).integers(0, 2**32, shape, dtype=np.uint32)
+        rounds, found = stage.prepared(session, given, self._n_rounds, how)
+        return rounds, lambda n: np.array_equal(found(n), stage.reference(given[:n], self._n_rounds, self._check))
+
+
+PROGRAMS: dict[str, Program] = {
+    "sort": Program("bitonic sort", "keys", {"cpu": 1 << 14, "gpu": 1 << 17, "accelerator": 1 << 16}, 1 << 26, Sorting),
+    "relay": Program("numbers passed on", "rounds", {"cpu": 50, "gpu": 200, "accelerator": 200}, 100_000, Relaying),
+}
+"""By the name that is asked for."""
