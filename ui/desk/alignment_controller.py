@@ -57,7 +57,16 @@ class AlignmentController(Controller):
     @property
     def panel(self) -> RowsPanel | None:
         """The alignment in view, once it is read."""
-        return self.page.panel if self.page is not None else None
+        if self.page is not None:
+            return self.page.panel
+        return self._app.page.rows_panel if self._app.page is not None else None
+
+    @property
+    def title(self) -> str:
+        """What the alignment in view is called."""
+        if self.page is not None:
+            return self.page.title
+        return self._app.page.run.title if self._app.page is not None else ""
 
     def offers(self, source: Source) -> list[Offer]:
         """Return what can be done with an opened file."""
@@ -84,12 +93,16 @@ class AlignmentController(Controller):
             page = self.pages[path] = RowsPage(Path(path).name)
             page.number_asked.connect(partial(self._read, path))
             page.stop_asked.connect(partial(self._stop, path))
-            page.save_asked.connect(self.save)
-            page.export_asked.connect(self.export_picture)
-            page.said.connect(self._app.say)
+            self.connect_rows(page)
             self._app.window.center.addWidget(page)
         self._app.show_page(page, page.title)
         self._read(path, 0)
+
+    def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
+        """Do what an alignment in view asks for."""
+        shown.save_asked.connect(self.save)
+        shown.export_asked.connect(self.export_picture)
+        shown.said.connect(self._app.say)
 
     def _look_at_large(self, path: str) -> None:
         """Show a large alignment before it has been looked at as a whole, which may take minutes."""
@@ -172,11 +185,11 @@ class AlignmentController(Controller):
 
     def save(self) -> None:
         """Ask for a file and write what is selected to it, or the whole alignment."""
-        panel, page = self.panel, self.page
-        if panel is None or page is None:
+        panel = self.panel
+        if panel is None:
             return
         filters = ";;".join(f"{name} (*{' *'.join(ENDINGS[form])})" for form, name in FORMS.items())
-        stem = Path(page.title).name.split(".")[0]
+        stem = Path(self.title).name.split(".")[0]
         what = "Save selection as" if panel.view.selection is not None else "Save alignment as"
         proposed = str(Path.home() / f"{stem}-alignment.fasta")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, what, proposed, filters)
@@ -197,11 +210,11 @@ class AlignmentController(Controller):
         """Open the sheet that makes a picture of the alignment in view."""
         from ..views.rows_sheet import RowsPictureSheet
 
-        panel, page = self.panel, self.page
-        if panel is None or page is None:
+        panel, title = self.panel, self.title
+        if panel is None:
             return
-        sheet = RowsPictureSheet(panel, Path(page.title).name, Path.home())
-        sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, page.title, choices, path))
+        sheet = RowsPictureSheet(panel, Path(title).name, Path.home())
+        sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
         self._app.window.sheets.open_sheet(sheet)
 
     def _save_picture(self, panel: RowsPanel, name: str, choices: RowsChoices, path: str) -> None:

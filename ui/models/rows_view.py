@@ -145,10 +145,24 @@ class RowsView(QObject):
         made.cursor = (-1, -1)
         return made
 
+    def show(self, alignment: RowAlignment) -> None:
+        """Show another alignment of the same sequences; how it is looked at stays, and about where."""
+        share = self.cursor[1] / max(1, self.n_columns)
+        self.alignment, self.measures, self.n_known, self.share_known = alignment, Measures.empty(alignment), 0, 0.0
+        self.cursor = (self.cursor[0], min(int(share * alignment.n_columns), alignment.n_columns - 1))
+        self.selection, self.identity = None, None
+        self.found, self.found_at = nothing(), -1
+        self._reader("columns").forget("columns")
+        self.begin()
+        self.order_changed.emit()
+        self.found_changed.emit()
+
     def begin(self) -> None:
         """Begin to count the letters of the columns."""
-        question = partial(measure, self.alignment, self.nucleic, self.measures)
-        self._reader("columns").ask_long("columns", question, self._end_measuring, self._note_measured)
+        measures = self.measures
+        question = partial(measure, self.alignment, self.nucleic, measures)
+        note, end = partial(self._note_measured, measures), partial(self._end_measuring, measures)
+        self._reader("columns").ask_long("columns", question, end, note)
 
     def close(self) -> None:
         """Stop what is computed."""
@@ -156,13 +170,15 @@ class RowsView(QObject):
             reader.close()
         self._readers.clear()
 
-    def _note_measured(self, event: Event) -> None:
-        if event.kind == "progress":
+    def _note_measured(self, measures: Measures, event: Event) -> None:
+        if event.kind == "progress" and measures is self.measures:
             self.n_known = event.value["known"]
             self.share_known = event.value["done"] / max(1, event.value["total"])
             self.measured.emit()
 
-    def _end_measuring(self, answer: Any) -> None:
+    def _end_measuring(self, measures: Measures, answer: Any) -> None:
+        if measures is not self.measures:
+            return
         if isinstance(answer, Exception):
             self.trouble.emit(formatting.told(answer, "The columns could not be counted"))
             return

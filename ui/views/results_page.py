@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
@@ -16,6 +16,9 @@ from .hit_card import HitCard
 from .hits_table import HitsPanel
 from .parts import EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
+
+if TYPE_CHECKING:
+    from .rows_page import RowsPanel
 
 TABS = {"hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "report": "Report"}
 """The parts that all results have, and what stands on their tabs."""
@@ -81,6 +84,11 @@ class ResultsPage(QWidget):
         """Return the widgets of `TABS`, in their order."""
         histogram, hit = self._large_holder, self._hit
         return {"hits": self._hits_tab(), "histogram": histogram, "alignment": hit, "report": self.report}
+
+    @property
+    def rows_panel(self) -> RowsPanel | None:
+        """An alignment of many rows that it shows."""
+        return None
 
     @property
     def tab(self) -> str:

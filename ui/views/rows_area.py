@@ -106,7 +106,7 @@ class RowsArea(QAbstractScrollArea):
             bar.valueChanged.connect(lambda _: self.view_moved.emit())
         view.changed.connect(self.viewport().update)
         view.measured.connect(self.viewport().update)
-        view.order_changed.connect(self.viewport().update)
+        view.order_changed.connect(self.arrange)
         view.found_changed.connect(self.viewport().update)
         view.moved.connect(self._follow_cursor)
         self.fit_names()

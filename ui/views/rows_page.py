@@ -190,6 +190,10 @@ class RowsPanel(QWidget):
             self.schemes.setItemData(self.schemes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
 
+    def offer_schemes(self) -> None:
+        """Offer the values that there are by now."""
+        self._fill_schemes()
+
     def _fill_orders(self) -> None:
         self.orders.clear()
         for key, text in self.view.orders().items():
