@@ -131,7 +131,7 @@ QPushButton[dim="yes"], QLabel[dim="yes"] { color: $muted; }
 QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; border: 1px solid transparent; }
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
-QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox, QSpinBox {
+QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox {
     background: $surface; border: 1px solid $border; border-radius: 6px; padding: 4px 8px;
     selection-background-color: $selected; selection-color: $text; }
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 1px solid $accent; }

@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from clalign.engines.engine import engines
+from clalign.engines.engine import engine_for, engines
 from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
@@ -29,6 +29,8 @@ WRITTEN = {
     "stockholm": "aligned part",
     "domtsv": "domain",
     "domtblout": "domain",
+    "gui": "merge",
+    "probs": "posterior",
 }
 
 
@@ -231,7 +233,12 @@ class JobController(Controller):
             if value.get("n_in_32_bits"):
                 found += f", {formatting.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
             where = f"{formatting.duration(value['seconds'])} on {value['device']}"
-            item.message = f"Search finished: {found} in {where} · {formatting.rate(value['gcups'])}"
+            page = self._app.pages.get(item.run)
+            engine = engine_for(item.kind) or (page.run.engine if page is not None else None)
+            head = f"Search finished: {found}"
+            if engine is not None and not engine.has_parts:  # it has no hits
+                head = f"{engine.did} {formatting.plural(value['n_sequences'], 'sequence')}"
+            item.message = f"{head} in {where} · {formatting.rate(value['gcups'])}"
             return
         if item.kind == "export":
             noun = WRITTEN.get(str(item.spec["what"]), "hit")

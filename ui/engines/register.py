@@ -82,7 +82,16 @@ PARTS = {
         way=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
         needs="a comparison two sequence files, or one and a sequence that is pasted",
     ),
-    "msa": Parts(commands=".msa.commands:COMMANDS", ladder=".msa.ladder:LADDER"),
+    "msa": Parts(
+        run_view=".msa.run_view:AlignedRunView",
+        page=".msa.page:AlignedPage",
+        controller=".msa.align_controller:AlignController",
+        known_as="align",
+        commands=".msa.commands:COMMANDS",
+        ladder=".msa.ladder:LADDER",
+        way=("Align sequences…", "align.open_sheet", "Statistical alignment of many sequences (FSA)"),
+        needs="an alignment the sequences of one file",
+    ),
 }
 
 

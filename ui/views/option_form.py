@@ -76,7 +76,7 @@ class OptionForm(QWidget):
             self._editors[field.name] = editor
             grid.addWidget(words, place, 0)
             grid.addWidget(self._with_more(field, editor), place, 1)
-            grid.addWidget(label(field.metadata["flag"].replace("|", " "), "muted"), place, 2)
+            grid.addWidget(label(field.metadata["flag"].replace("|", "\n"), "muted"), place, 2)
         return made
 
     def _with_more(self, field: Field, editor: QWidget) -> QWidget:

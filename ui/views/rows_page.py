@@ -80,8 +80,9 @@ class RowsPanel(QWidget):
         view.found_changed.connect(self._show_found)
         view.order_changed.connect(self._show_order)
         view.trouble.connect(partial(self.said.emit, "stop"))
+        view.changed.connect(self._describe)
         self.setFocusProxy(self.canvas)
-        self.status.setText(" · ".join(view.describe(*view.cursor)))
+        self._describe()
 
     def _tools(self) -> QHBoxLayout:
         view, canvas = self.view, self.canvas
@@ -199,6 +200,9 @@ class RowsPanel(QWidget):
         for key, text in self.view.orders().items():
             self.orders.addItem(text, key)
         self.orders.setCurrentIndex(self.orders.findData(self.view.order_key))
+
+    def _describe(self) -> None:
+        self.status.setText(" · ".join(self.view.describe(*self.view.cursor)))
 
     # --- what is chosen ---
 

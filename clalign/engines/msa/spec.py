@@ -41,24 +41,25 @@ class AlignmentSpec(Spec):
     is_fast: bool = option(
         False, "--fast", "Fewer pairs", "compare only so many pairs as grow little faster than the sequences: three"
         " spanning trees of the most similar ones, and random ones (no difference below 15 sequences)", PAIRS,
+        first=True,
     )  # fmt: skip
     gap_factor: float = option(
         1.0, "--gapfactor", "Gap factor", "what aligning must be worth: less than 1 for a more sensitive alignment,"
-        " more for one that only says what is certain", ALIGNING,
+        " more for one that only says what is certain", ALIGNING, first=True,
     )  # fmt: skip
     is_sensitive: bool = option(
         False, "--maxsn", "Most sensitive", "align whatever may be homologous (as --gapfactor 0)", ALIGNING
     )
     refinement: int = option(
         -1, "--refinement", "Sweeps of refinement", "move single residues in at most so many sweeps; -1 for as many as"
-        " it takes", ALIGNING, signed=True,
+        " it takes", ALIGNING, signed=True, first=True,
     )  # fmt: skip
     without_dynamic_weights: bool = option(
         False, "--nodynamicweights", "Fixed weights", "keep what a merge is worth when its columns have grown", ALIGNING
     )
     tree_weights: str | None = option(
         None, "--treeweights", "Weights of pairs", "file with two names and a weight on each line; pairs that are not"
-        " there count nothing", ALIGNING,
+        " there count nothing", ALIGNING, file="Open weights of pairs", empty="all pairs count alike",
     )  # fmt: skip
     requires_homology: bool = option(
         False, "--require-homology", "Demand homology", "refuse sequences of which two have nothing in common", ALIGNING
@@ -68,25 +69,30 @@ class AlignmentSpec(Spec):
         MODEL,
     )  # fmt: skip
     gap_open_1: float | None = option(
-        None, "--gapopen1", "Gap open 1", "probability of opening a gap of the first kind, before learning", MODEL
-    )
+        None, "--gapopen1", "Gap open 1", "probability of opening a gap of the first kind, before learning", MODEL,
+        empty="as published",
+    )  # fmt: skip
     gap_extend_1: float | None = option(
-        None, "--gapextend1", "Gap extend 1", "probability of extending such a gap, before learning", MODEL
+        None, "--gapextend1", "Gap extend 1", "probability of extending such a gap, before learning", MODEL,
+        empty="as published",
+    )  # fmt: skip
+    gap_open_2: float | None = option(
+        None, "--gapopen2", "Gap open 2", "the same for gaps of the second kind", MODEL, empty="as published"
     )
-    gap_open_2: float | None = option(None, "--gapopen2", "Gap open 2", "the same for gaps of the second kind", MODEL)
     gap_extend_2: float | None = option(
-        None, "--gapextend2", "Gap extend 2", "the same for gaps of the second kind", MODEL
+        None, "--gapextend2", "Gap extend 2", "the same for gaps of the second kind", MODEL, empty="as published"
     )
     model: Literal["1", "5"] = option(
         "1", "--model", "Substitutions", "before learning: 1 adjusts them to the composition of the sequences, 5 takes"
-        " them as published [1]", MODEL,
+        " them as published [1]", MODEL, choices={"1": "adjusted to the composition", "5": "as published"},
     )  # fmt: skip
     least_posterior: float = option(
         LEAST_POSTERIOR, "--minprob", "Least probability", "forget residue pairs that are less probable", MODEL
     )
     without_learning: bool = option(
-        False, "--nolearn", "Learn nothing", "take gaps and substitutions as published (implies --model 5)", LEARNING
-    )
+        False, "--nolearn", "Learn nothing", "take gaps and substitutions as published (implies --model 5)", LEARNING,
+        first=True,
+    )  # fmt: skip
     without_gap_learning: bool = option(
         False, "--nolearngap", "Keep gaps", "do not learn how gaps open and go on", LEARNING
     )
@@ -95,6 +101,9 @@ class AlignmentSpec(Spec):
         LEARNING, values={
             "all": "from all pairs together (as proteins are)", "pair": "from each pair (as nucleic acids are)",
             "none": "not at all",
+        },
+        choices={
+            "auto": "as FSA does", "all": "from all pairs together", "pair": "from each pair", "none": "not at all",
         },
     )  # fmt: skip
     without_prior: bool = option(
@@ -106,6 +115,7 @@ class AlignmentSpec(Spec):
     emission_scale: float | None = option(
         None, "--regularization-emitscale", "Weight of substitution prior",
         "weight of what is expected of substitutions [210 for proteins, 10 for nucleic acids]", LEARNING,
+        empty="210, of nucleic acids 10",
     )  # fmt: skip
     least_increase: float = option(
         0.1,
@@ -124,13 +134,15 @@ class AlignmentSpec(Spec):
     least_emission_data: int | None = option(
         None, "--minemitdata", "Least data for substitutions",
         "the same for substitutions [1596 for proteins, 60 for nucleic acids]", LEARNING,
+        empty="1596, of nucleic acids 60",
     )  # fmt: skip
     to_first: bool = option(
         False, "--refalign", "Only with the first", "compare only the first sequence with all others", PAIRS
     )
     n_pairs: int | None = option(
-        None, "--alignment-number", "Number of pairs", "compare so many pairs, trees included", PAIRS, positive=True
-    )
+        None, "--alignment-number", "Number of pairs", "compare so many pairs, trees included", PAIRS, positive=True,
+        empty="all",
+    )  # fmt: skip
     fraction: float = option(1.0, "--alignment-fraction", "Share of pairs", "compare such a share of all pairs", PAIRS)
     nearest_trees: int = option(
         3,
@@ -147,14 +159,15 @@ class AlignmentSpec(Spec):
     word_length: int | None = option(
         None, "--kmer", "Length of words", "judge by words of this length how similar sequences are", PAIRS,
         positive=True,
+        empty="as fits the letters",
     )  # fmt: skip
     seed: int = option(1, "--seed", "Random seed", "seed of random pairs and of residues for ambiguous letters", PAIRS)
     load_posteriors: str | None = option(
         None, "--load-probs", "Known probabilities", "take the posterior probabilities of this file (.probs), and"
-        " compute none", INPUT,
+        " compute none", INPUT, of_file=True,
     )  # fmt: skip
     alphabet: Literal["auto", "amino", "dna", "rna"] = option(
-        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
+        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT, of_file=True
     )
 
     def __post_init__(self) -> None:

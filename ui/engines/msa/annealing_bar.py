@@ -1,0 +1,154 @@
+"""The bar above the alignment of a run: its annealing step by step, the gap factor, and what is expected of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QLineEdit, QSlider, QWidget
+
+from ... import formatting
+from ...views.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
+from .run_data import MEASURE_NAMES
+from .run_view import AlignedRunView
+
+PLAY_MS = 60
+
+PLAY_STEPS = 150
+"""Pictures from the first merge to the last."""
+
+
+class AnnealingBar(QWidget):
+    """Moves through the merges of a run; what is asked for goes to the run."""
+
+    compare_asked = Signal()
+    export_asked = Signal()
+    too_low = Signal(float)
+    """A gap factor was asked for that is less than the run's."""
+
+    def __init__(self, run: AlignedRunView) -> None:
+        super().__init__()
+        self._run = run
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName("Step of the annealing")
+        self.slider.setToolTip(
+            "Every column begins with one residue; step by step the most certain columns are merged. "
+            "The last step is the finished, refined alignment."
+        )
+        self.factor = QLineEdit()
+        self.factor.setMaximumWidth(80)
+        self.factor.setAccessibleName("Gap factor")
+        self.factor.setToolTip("What merging columns must be worth at least: larger ones leave only what is certain")
+        self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
+        self._timer = QTimer(self, interval=PLAY_MS)
+        self._timer.timeout.connect(self._go_on)
+        self.play = IconButton("play", "Watch the alignment being built", self.toggle_play)
+        back = IconButton("skip-previous", "One merge back", lambda: run.go_to(run.step - 1))
+        on = IconButton("skip-next", "One merge on", lambda: run.go_to(run.step + 1))
+        self.finished = button("Finished", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
+        self.finished.setToolTip("The alignment of the run: all merges, refined")
+        export = button(
+            "Export…", self.export_asked.emit, tip="The alignment, its merges, or the probabilities of pairs"
+        )
+        compare = button("Compare with…", self.compare_asked.emit, tip="With another alignment of these sequences")
+        self.setLayout(stacked(
+            row(self.play, back, on, (self.slider, 1), spacing=2),
+            row(label("Gap factor", "muted"), self.factor, self.finished, (self.words, 1), compare, export),
+            self.measures, spacing=2, margins=(8, 6, 8, 2),
+        ))  # fmt: skip
+        self.slider.valueChanged.connect(self._slide)
+        self.factor.editingFinished.connect(self._take_factor)
+        run.shown_changed.connect(self.show_step)
+        run.judged_changed.connect(self.show_measures)
+        run.compared.connect(self.show_measures)
+        self.show_step()
+
+    def _slide(self, step: int) -> None:
+        if step != self._run.step:
+            self._run.go_to(step)
+            self._say()
+
+    def _take_factor(self) -> None:
+        run, text = self._run.aligned, self.factor.text().strip().replace(",", ".")
+        if run is None or not self.factor.isModified():
+            return
+        self.factor.setModified(False)
+        try:
+            factor = float(text)
+        except ValueError:
+            set_role(self.factor, "state", "wrong")
+            self.factor.setToolTip("A number is needed, such as 1.5")
+            return
+        set_role(self.factor, "state", "")
+        least = float(self._run.stored.get("gap_factor", 0.0))
+        if factor < least:
+            self.too_low.emit(least)
+        self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
+
+    def toggle_play(self) -> None:
+        """Begin to watch the annealing, or stop."""
+        run = self._run.aligned
+        if self._timer.isActive() or run is None:
+            self._timer.stop()
+            return
+        if self._run.step >= run.last_step:
+            self._run.go_to(0)
+        self._timer.start()
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether the annealing is watched."""
+        return bool(self._timer.isActive())
+
+    def _go_on(self) -> None:
+        run = self._run.aligned
+        if run is None or not self.isVisible():
+            self._timer.stop()
+        elif self._run.is_step_shown:
+            self._run.go_to(self._run.step + max(1, run.n_merges // PLAY_STEPS))
+            if self._run.step >= run.last_step:
+                self._timer.stop()
+
+    def show_step(self) -> None:
+        """Show which step is in view."""
+        run = self._run.aligned
+        self.setEnabled(run is not None)
+        if run is None:
+            return
+        self.slider.blockSignals(True)
+        self.slider.setRange(0, run.last_step)
+        self.slider.setPageStep(max(1, run.last_step // 20))
+        self.slider.setValue(self._run.step)
+        self.slider.blockSignals(False)
+        now = run.gap_factor_at(self._run.step)
+        if not self.factor.hasFocus() or not self.factor.isModified():
+            least = float(self._run.stored.get("gap_factor", 0.0))
+            shown = least if self._run.step >= run.n_merges else now
+            self.factor.setText("" if shown is None else f"{shown:.4g}")
+        self._say()
+        self.show_measures()
+
+    def _say(self) -> None:
+        run, step = self._run.aligned, self._run.step
+        if run is None:
+            return
+        if step >= run.last_step:
+            sweeps = len(run.found.moves.ends)
+            merges, refined = formatting.plural(run.n_merges, "merge"), formatting.plural(sweeps, "sweep")
+            words = f"Finished: {merges}, {refined} of refinement"
+        else:
+            factor = run.gap_factor_at(step)
+            worth = f" · the last one is worth a gap factor of {factor:.3g}" if factor is not None else ""
+            words = f"After {formatting.count(step)} of {formatting.plural(run.n_merges, 'merge')}{worth}"
+        shown = self._run.shown
+        self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))
+
+    def show_measures(self) -> None:
+        """Show what is expected of the alignment in view, and how it compares with another one."""
+        parts = []
+        if self._run.judged is not None:
+            whole = self._run.judged.whole
+            parts = [f"{title.lower()} {whole[name]:.3f}" for name, title in MEASURE_NAMES.items()]
+        found = self._run.agreement
+        if found is not None:
+            one = found.accuracy
+            parts.insert(0, f"{found.name}: AMA {one.ama:.3f}, SP {one.sensitivity:.3f}, TC {one.total_column:.3f}")
+        self.measures.setText(" · ".join(parts) if parts else "measures are being computed…")

@@ -1,0 +1,109 @@
+"""The results of an alignment: the rows colored by how sure they are, its annealing, pairs of sequences, the report."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+
+from ...views.parts import EmptyPanel, stacked
+from ...views.results_page import ResultsPage
+from ...views.rows_page import RowsPanel
+from .annealing_bar import AnnealingBar
+from .pair_view import PairView
+from .run_view import AlignedRunView
+
+
+class AlignedPage(ResultsPage):
+    """Shows an `AlignedRunView`."""
+
+    TABS: ClassVar[dict[str, str]] = {"alignment": "Alignment", "pairs": "Pairs of sequences", "report": "Report"}
+
+    panel_made = Signal(object)
+    export_asked = Signal()
+
+    run: AlignedRunView
+
+    def __init__(self, run: AlignedRunView) -> None:
+        self._panel: RowsPanel | None = None
+        super().__init__(run)
+
+    def _parts(self) -> dict[str, QWidget]:
+        self._nothing = EmptyPanel("format-align-justify", "", "")
+        self.bar = AnnealingBar(self.run)
+        self._rows = QStackedWidget()
+        self._rows.addWidget(self._nothing)
+        aligned = QWidget()
+        aligned.setProperty("role", "page")
+        aligned.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        aligned.setLayout(stacked(self.bar, (self._rows, 1), spacing=0))
+        self.pairs = PairView(self.run)
+        return {"alignment": aligned, "pairs": self.pairs, "report": self.report}
+
+    def _connect(self) -> None:
+        run = self.run
+        run.facts_changed.connect(self.show_facts)
+        run.shown_changed.connect(self._show_rows)
+        run.compared.connect(self._show_agreement)
+        self.report.copy_asked.connect(self.action_asked)
+        self.bar.compare_asked.connect(self.ask_other)
+        self.bar.export_asked.connect(self.export_asked)
+
+    @property
+    def rows_panel(self) -> RowsPanel | None:
+        """The alignment in view."""
+        return self._panel
+
+    @property
+    def shows_hit(self) -> bool:
+        """Whether the dock shows what was aligned: there is no hit to be shown."""
+        return True
+
+    def show_tab(self, name: str) -> None:
+        """Bring a part into view."""
+        self.tabs.setCurrentWidget(self._places[name])
+        panel = self._panel
+        (panel if name == "alignment" and panel is not None else self._places[name]).setFocus()
+
+    def _show_rows(self) -> None:
+        if self._panel is None and self.run.rows is not None:
+            self._panel = panel = RowsPanel(self.run.rows)
+            self._rows.addWidget(panel)
+            self._rows.setCurrentWidget(panel)
+            self.panel_made.emit(panel)
+            self.show_counts()
+
+    def _show_agreement(self) -> None:
+        if self._panel is not None:
+            self._panel.offer_schemes()
+            self._panel.choose_scheme(self.run.agreement_title)
+
+    def ask_other(self) -> None:
+        """Ask for the file of another alignment and compare with it."""
+        path, _ = QFileDialog.getOpenFileName(self, "Compare with an alignment of the same sequences")
+        if path:
+            self.run.compare_with(path)
+
+    def show_facts(self) -> None:
+        """Show what is known about the run."""
+        super().show_facts()
+        self.profiles.hide()
+        for tool in self._tools:  # there are no hits to be verified or exported
+            tool.hide()
+
+    def show_counts(self) -> None:
+        """Show what came of it."""
+        run = self.run
+        is_readable = bool(run.cards) and not run.refusal
+        self._summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        self._statistics.hide()
+        self._reset.hide()
+        self._nothing.say(*run.empty_words())
+        self.bar.setVisible(self._panel is not None)
+
+    def show_histogram(self) -> None:
+        """Draw nothing: there are no scores of hits."""
+
+    def step_hit(self, step: int) -> None:
+        """Stay: there are no hits."""

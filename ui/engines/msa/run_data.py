@@ -1,0 +1,189 @@
+"""The run of an alignment as values: its sequences, how they came together, how far that can be trusted, agreement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.databases.sequence_rows import read_alignment
+from clalign.engines.msa.aligning import AlignedSequences
+from clalign.engines.msa.column_order import with_few_gaps
+from clalign.engines.msa.inputs import AlignmentInput
+from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
+from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
+from clalign.errors import InputError, quoted
+from clalign.jobs import JobContext
+from clalign.runs.run_file import open_run
+from clalign.tools.alignment_accuracy import AlignmentAccuracy, alignment_accuracy
+from clalign.values.multiple_alignments import MultipleAlignment
+from clalign.values.row_alignments import RowAlignment, RowNotes
+from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
+
+Values = npt.NDArray[np.float32]
+
+ACCURACY_TAG = "Accuracy"
+"""Of the annotation that has a digit for each column, as FSA writes it."""
+
+MEASURE_NAMES = {name: name.capitalize() for name in MEASURES}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedRun:
+    """A finished run.
+
+    Attributes
+    ----------
+    given : AlignmentInput
+    found : AlignedSequences
+        How the alignment came about.
+    final : MultipleAlignment
+    posteriors : SparsePosteriors
+    """
+
+    given: AlignmentInput
+    found: AlignedSequences
+    final: MultipleAlignment
+    posteriors: SparsePosteriors
+
+    @property
+    def n_merges(self) -> int:
+        """Merges of columns."""
+        return len(self.found.merges)
+
+    @property
+    def last_step(self) -> int:
+        """The step of the finished alignment: one after the last merge, for what was refined."""
+        return self.n_merges + 1
+
+    def at(self, step: int) -> MultipleAlignment:
+        """Return the alignment after some merges; the finished one after the last step."""
+        if step >= self.last_step:
+            return self.final
+        return with_few_gaps(self.found.merges.alignment_after(step))
+
+    def gap_factor_at(self, step: int) -> float | None:
+        """Return the gap factor that the alignment after some merges is that of; None if nothing was merged."""
+        weights = self.found.merges.weights
+        return float(weights[min(step, self.n_merges) - 1]) if step and len(weights) else None
+
+    def step_at(self, gap_factor: float) -> int:
+        """Return the step of a gap factor."""
+        return self.found.merges.merges_at(gap_factor)
+
+    def rows(self, alignment: MultipleAlignment) -> RowAlignment:
+        """Return an alignment as rows."""
+        letters = alignment.rows(self.given.letters)
+        cells = np.frombuffer(b"".join(letters), np.uint8).reshape(len(letters), alignment.n_columns)
+        return RowAlignment(cells, self.given.names, self.given.descriptions, RowNotes())
+
+
+def read_aligned_run(path: Path, context: JobContext) -> AlignedRun:
+    """Read a finished run.
+
+    Raises
+    ------
+    InputError
+        If it has no alignment yet.
+    """
+    with open_run(path) as run:
+        given = given_of(run)
+        context.check()
+        found, final = annealing_of(run, given), alignment_of(run, given)
+        context.check()
+        return AlignedRun(given, found, final, posteriors_of(run, given))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """How far an alignment can be trusted.
+
+    Attributes
+    ----------
+    characters : dict
+        Of each measure the values of all characters (float32[N, n_columns]).
+    whole : dict
+        Of each measure that of the whole alignment.
+    digits : bytes
+        The expected accuracy of each column.
+    """
+
+    characters: dict[str, Values]
+    whole: dict[str, float]
+    digits: bytes
+
+
+def judged(run: AlignedRun, alignment: MultipleAlignment) -> Judged:
+    """Return how far an alignment of the sequences of a run can be trusted."""
+    found: Reliability = reliability(run.posteriors, alignment)
+    columns = found.columns(MEASURES[0])
+    digits = np.minimum(9, np.floor(10 * np.nan_to_num(columns))).astype(np.uint8) + np.uint8(ord("0"))
+    marks = np.where(np.isnan(columns), np.uint8(ord(".")), digits).astype(np.uint8)
+    characters = {name: found.characters(name).astype(np.float32) for name in MEASURES}
+    return Judged(characters, {name: found.whole(name) for name in MEASURES}, marks.tobytes())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    """What an alignment has in common with another one of the same sequences.
+
+    Attributes
+    ----------
+    name : str
+        Of the other one's file.
+    accuracy : AlignmentAccuracy
+    characters : float32[N, n_columns]
+        The share of the other sequences that have the same partner, or none, beside a residue in both; nan for gaps.
+    """
+
+    name: str
+    accuracy: AlignmentAccuracy
+    characters: Values
+
+
+def read_reference(path: str, given: AlignmentInput, context: JobContext) -> MultipleAlignment:
+    """Read another alignment of the same sequences.
+
+    Raises
+    ------
+    InputError
+        If it has not the same sequences.
+    """
+    rows = {row.name: row for row in read_alignment(path, context)}
+    texts = []
+    for name, letters in zip(given.names, given.letters, strict=True):
+        if name not in rows:
+            raise InputError(path, f"the sequence {quoted(name)} is not in it.", "Choose one of the same sequences.")
+        if rows[name].residues.upper() != letters.upper():
+            raise InputError(path, f"the residues of {quoted(name)} differ.", "Choose one of the same sequences.")
+        texts.append(rows[name].text)
+    return MultipleAlignment.from_rows(texts)
+
+
+def agreement(name: str, shown: MultipleAlignment, other: MultipleAlignment, context: JobContext) -> Agreement:
+    """Return what two alignments of the same sequences have in common."""
+    tested, expected = shown.positions(), other.positions()
+    characters = np.full(tested.shape, np.nan, np.float32)
+    others = max(1, len(tested) - 1)
+    for number, row in enumerate(tested):
+        context.check()
+        partners = tested[:, row >= 0] == expected[:, expected[number] >= 0]
+        characters[number, row >= 0] = (partners.sum(axis=0) - 1) / others
+    return Agreement(name, alignment_accuracy(shown, other), characters)
+
+
+def pair_of(run: AlignedRun, i: int, j: int) -> PosteriorMatrix | None:
+    """Return the posteriors of two sequences; None if they were not compared."""
+    for x, y, found in run.posteriors.each():
+        if (x, y) == (min(i, j), max(i, j)):
+            return found
+    return None
+
+
+def path_of(alignment: MultipleAlignment, i: int, j: int) -> npt.NDArray[np.int64]:
+    """Return the residues of two sequences that stand in the same column (int64[n, 2])."""
+    first, second = (alignment.columns[alignment.offsets[k] : alignment.offsets[k + 1]] for k in (i, j))
+    _, x, y = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    return np.stack([x, y], axis=1).astype(np.int64)

@@ -1,0 +1,260 @@
+"""The run of an alignment as the window shows it: after any step, how far it can be trusted, beside another one."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QObject, Signal
+
+from clalign.engines.msa.reliability import MEASURES
+from clalign.engines.msa.spec import AlignmentSpec
+from clalign.values.multiple_alignments import MultipleAlignment
+
+from ... import formatting
+from ...models.reader import Reader
+from ...models.row_colors import CellValues
+from ...models.rows_view import RowsView
+from ...models.run_view import RunView
+from .run_data import (
+    ACCURACY_TAG,
+    MEASURE_NAMES,
+    Agreement,
+    AlignedRun,
+    Judged,
+    Values,
+    agreement,
+    judged,
+    read_aligned_run,
+    read_reference,
+)
+
+EXPORT_FORMS = (
+    ("fasta", "Aligned FASTA", ".fasta"),
+    ("stockholm", "Stockholm with the expected accuracy", ".sto"),
+    ("gui", "Merges of columns, as FSA's viewer replays them", ".gui"),
+    ("probs", "Posterior probabilities", ".probs"),
+)
+"""Id, words and file ending of each export."""
+
+
+class AlignedRunView(RunView):
+    """What is shown of an alignment that was computed."""
+
+    aligned_changed = Signal()
+    """The run is read."""
+
+    shown_changed = Signal()
+    """The alignment after another step is shown."""
+
+    judged_changed = Signal()
+    compared = Signal()
+
+    FACTS = (*RunView.FACTS, "n_pairs")
+    noun, nouns = "Step", "Steps"
+    export_forms = EXPORT_FORMS
+    spec: AlignmentSpec | None
+
+    def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
+        super().__init__(path, reader, parent)
+        self.aligned: AlignedRun | None = None
+        self.shown: MultipleAlignment | None = None
+        self.rows: RowsView | None = None
+        self.step = self._shown_step = 0
+        self.judged: Judged | None = None
+        self.agreement: Agreement | None = None
+        self.other: tuple[str, MultipleAlignment] | None = None
+        self.stored: dict[str, Any] = {}
+        self._work = Reader(self)
+
+    # --- the run ---
+
+    def _read_facts(self) -> None:
+        super()._read_facts()
+        if self.is_complete and not self.stored and self._run is not None:
+            alignments = self._run.alignments()
+            if alignments:
+                self.stored = dict(alignments[0].facts)
+                path = self.path
+                self._work.ask_long("run", lambda context: read_aligned_run(path, context), self._take_run)
+
+    def _ask_histogram(self) -> None:
+        """Ask for nothing: pairs have likelihoods, but nobody chooses among them by these."""
+
+    def _take_run(self, answer: AlignedRun | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.trouble.emit(formatting.told(answer, "The alignment could not be read"))
+            return
+        self.aligned, self.step = answer, answer.last_step
+        self._take_step(answer.last_step, answer.final)
+        self.aligned_changed.emit()
+
+    def close(self) -> None:
+        """Let everything go."""
+        self._work.close()
+        if self.rows is not None:
+            self.rows.close()
+        super().close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is computed."""
+        return self._work.is_idle and (self.rows is None or self.rows.is_idle)
+
+    # --- steps ---
+
+    def go_to(self, step: int) -> None:
+        """Show the alignment after some merges."""
+        run = self.aligned
+        if run is None:
+            return
+        self.step = min(max(step, 0), run.last_step)
+        wanted = self.step
+        self._work.ask("step", lambda: (wanted, run.at(wanted)), lambda answer: self._take_answer(answer))
+
+    def _take_answer(self, answer: tuple[int, MultipleAlignment] | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.trouble.emit(formatting.told(answer, "The step could not be shown"))
+        else:
+            self._take_step(*answer)
+
+    def _take_step(self, step: int, alignment: MultipleAlignment) -> None:
+        run = self.aligned
+        assert run is not None
+        self.shown, self.judged, self.agreement, self._shown_step = alignment, None, None, step
+        rows = run.rows(alignment)
+        if self.rows is None:
+            self.rows = RowsView(rows, self)
+            for name, title in MEASURE_NAMES.items():
+                self.rows.set_values(title, self._values_of(name))
+            self.rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
+            self.rows.begin()
+        else:
+            self.rows.show(rows)
+        self.shown_changed.emit()
+        self._work.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
+        self._compare()
+
+    @property
+    def is_step_shown(self) -> bool:
+        """Whether the step that was gone to is in view."""
+        return self._shown_step == self.step
+
+    def _values_of(self, name: str) -> CellValues:
+        def values(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Values:
+            if self.judged is None:
+                return np.full((len(rows), len(columns)), np.nan, np.float32)
+            return self.judged.characters[name][np.ix_(rows, columns)]
+
+        return values
+
+    def _take_judged(self, answer: tuple[MultipleAlignment, Judged] | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.trouble.emit(formatting.told(answer, "The measures could not be computed"))
+            return
+        if answer[0] is self.shown and self.rows is not None:
+            self.judged = answer[1]
+            self.rows.alignment.notes.columns[ACCURACY_TAG] = answer[1].digits
+            self.rows.changed.emit()
+            self.rows.order_changed.emit()
+            self.judged_changed.emit()
+
+    # --- another alignment ---
+
+    def compare_with(self, path: str) -> None:
+        """Compare with an alignment of the same sequences in a file."""
+        run = self.aligned
+        if run is not None:
+            question = partial(read_reference, path, run.given)
+            self._work.ask_long("other", question, partial(self._take_other, Path(path).name))
+
+    def _take_other(self, name: str, answer: MultipleAlignment | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.trouble.emit(formatting.told(answer, "The other alignment could not be read"))
+            return
+        self.other = name, answer
+        self._compare()
+
+    def _compare(self) -> None:
+        if self.other is None or self.shown is None:
+            return
+        (name, other), shown = self.other, self.shown
+        question = partial(agreement, name, shown, other)
+        self._work.ask_long("agreement", question, lambda answer: self._take_agreement(shown, answer))
+
+    def _take_agreement(self, shown: MultipleAlignment, answer: Agreement | Exception) -> None:
+        if isinstance(answer, Exception):
+            self.trouble.emit(formatting.told(answer, "The alignments could not be compared"))
+        elif shown is self.shown and self.rows is not None:
+            self.agreement = answer
+            self.rows.set_values(self.agreement_title, self._agreement_values)
+            self.compared.emit()
+
+    @property
+    def agreement_title(self) -> str:
+        """What the colors of the agreement are called."""
+        return f"Agreement with {self.other[0]}" if self.other is not None else ""
+
+    def _agreement_values(self, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Values:
+        if self.agreement is None:
+            return np.full((len(rows), len(columns)), np.nan, np.float32)
+        return self.agreement.characters[np.ix_(rows, columns)]
+
+    # --- words ---
+
+    @property
+    def title(self) -> str:
+        """The run's name: what was aligned."""
+        return f"Alignment of {Path(self.spec.paths[0]).name}" if self.spec else self.path.stem
+
+    def no_histogram_words(self) -> tuple[str, str] | None:
+        """Return that there is none."""
+        return "No histogram", "An alignment has no scores of hits."
+
+    def empty_words(self) -> tuple[str, str]:
+        """Return heading and text while there is no alignment."""
+        if self.is_complete:
+            return "Reading the alignment", "Its posterior probabilities are read from the run."
+        if self.is_live:
+            return "Being aligned", "The alignment appears here once all pairs are compared and columns are merged."
+        return "No alignment yet", "The run ended early. Continue it to compare the pairs that are left."
+
+    def summary(self) -> str:
+        """Return the sentence at the head of the results."""
+        found = (self.facts.get("database") or {}).get("n_sequences")
+        parts = [formatting.plural(found, "sequence")] if found else []
+        if self.stored:
+            parts.append(formatting.plural(self.stored["n_columns"], "column"))
+            parts.append(f"expected accuracy {self.stored['accuracy']:.3f}")
+            parts.append(f"gap factor {self.stored['gap_factor']:g}")
+        finished = self.facts.get("finished")
+        if self.is_complete and finished:
+            parts.append(self._all_done(finished))
+        return " · ".join(parts)
+
+    def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
+        """Return heading, facts and a sentence about the alignment."""
+        report = self.facts.get("database") or {}
+        rows = [
+            ("Sequences", formatting.count(report.get("n_sequences", 0))),
+            ("Residues", formatting.count(report.get("n_residues", 0))),
+            ("Alphabet", formatting.alphabet(report.get("alphabet", ""))),
+            ("Pairs compared", formatting.count(self.facts.get("n_pairs") or 0)),
+            *self.scoring_rows(),
+        ]
+        said = (
+            "Colors say how sure each residue is of its column: accuracy counts pairs and gaps that are expected to be "
+            "right, sensitivity those of all right pairs that were found, specificity those found that are right, "
+            "certainty how much likelier the alignment is than the next best one, and consistency how near it is to "
+            "what each pair alone would like best."
+        )
+        return "Alignment", rows, said
+
+    def scoring_rows(self) -> list[tuple[str, str]]:
+        """Return names and values for the report."""
+        names = {"accuracy": "Expected accuracy", "n_columns": "Columns", "n_merges": "Merges of columns",
+                 "n_sweeps": "Sweeps of refinement", "gap_factor": "Gap factor"}  # fmt: skip
+        return [(text, f"{self.stored[key]:g}") for key, text in names.items() if key in self.stored]

@@ -1,0 +1,92 @@
+"""The sheet that aligns many sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtWidgets import QComboBox
+
+from clalign.engines.msa.estimate import Estimate, estimate
+from clalign.engines.msa.spec import AlignmentSpec
+
+from ... import formatting
+from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
+from ...views.option_form import OptionForm
+from ...views.parts import shrinking
+from ...views.spec_sheet import SpecSheet, time_words
+
+MANY = 1500
+"""Sequences from which on the pairs of all of them are many."""
+
+
+def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
+    """Return lengths as the histogram of an input report has them."""
+    parts = [np.full(n, (low + high) // 2, np.int64) for low, high, n in report.get("length_histogram") or ()]
+    known = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    n = int(report.get("n_sequences") or 0)
+    return known if len(known) == n else np.full(n, round(report.get("mean") or 0), np.int64)
+
+
+class AlignSheet(SpecSheet):
+    """Every sequence of a file with every other."""
+
+    spec: AlignmentSpec | None
+
+    def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        self.sequences = shrinking(QComboBox())
+        form = OptionForm(AlignmentSpec, "sequences")
+        form.set_values(options)
+        texts = ("Align sequences", "How they are aligned", "Align")
+        super().__init__(workspace, form, texts, "Start the alignment")
+
+    def _files(self) -> dict[str, tuple[str, QComboBox]]:
+        return {"sequences": ("Sequences", self.sequences)}
+
+    def _filled_in(self, values: dict[str, Any]) -> AlignmentSpec | None:
+        source = self.workspace.sequences
+        if source is None:
+            return None
+        given = {"sequences": [source.path], "device": self.workspace.device_id, "alphabet": source.alphabet}
+        return AlignmentSpec.from_dict({**given, **values})
+
+    def _said(self) -> list[Notice]:
+        return [*self._memory_notices(), *device_notices(self.workspace.device)]
+
+    def _estimated(self) -> Estimate | None:
+        source = self.workspace.sequences
+        if source is None or source.state != "ready" or self.spec is None:
+            return None
+        device = self.workspace.device
+        return estimate(lengths_of(source.report), self.spec, device if device.gcups else None)
+
+    def _memory_notices(self) -> list[Notice]:
+        found = self._estimated()
+        if found is None:
+            return []
+        memory, disk = formatting.size(found.memory_bytes), formatting.size(found.disk_bytes)
+        pairs, cells = formatting.plural(found.n_pairs, "pair"), formatting.cells(found.n_cells)
+        text = f"{pairs} of sequences, {cells}; at most about {memory} of memory and {disk} of disk."
+        notices = [Notice("note", text)]
+        n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)
+        if n > MANY and self.spec is not None and not self.spec.is_fast:
+            notices.append(Notice("caution", f"With {formatting.count(n)} sequences, Fewer pairs is much faster."))
+        return notices
+
+    def _estimate(self) -> str:
+        found = self._estimated()
+        return time_words(found.seconds) if found is not None and found.seconds > 0 else ""
+
+    def _reason(self) -> str:
+        return reason_not_to_align(self.workspace.sequences)
+
+
+def reason_not_to_align(source: Source | None) -> str:
+    """Return why sequences cannot be aligned now; empty if they can."""
+    reason = reason_not_to_start((source,), "Choose sequences first.", [])
+    if reason or source is None:
+        return reason
+    if source.kind != "sequences":
+        return "Choose a file of sequences."
+    return "" if source.report.get("n_sequences", 0) > 1 else "At least two sequences are needed."
