@@ -14,6 +14,7 @@ from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.engines.engine import engines
 from clalign.errors import OptionError
+from clalign.formats.row_writers import FORMS, form_of
 
 CHANGING = next(engine for engine in engines() if "change_choice" in engine.at)
 """The engine that changes finished alignments."""
@@ -25,7 +26,9 @@ def add_change_options(parser: CommandParser) -> None:
     """Add the flags that both commands have."""
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="OUT", default="-",
-                       help="write aligned FASTA to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
+                       help="write the alignment to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
+    group.add_argument("--format", choices=tuple(FORMS), metavar="|".join(FORMS),
+                       help="what to write [by the ending of OUT, else fasta]")  # fmt: skip
     add_fields(parser, CHANGING.part("change_choice"))
     add_device_option(parser)
     add_progress_options(parser)
@@ -47,6 +50,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     from clalign.formats.scratch import Scratch
     from clalign.formats.writers import check_writable
 
+    form = arguments.format or form_of(arguments.output) or "fasta"
     made = CHANGING.part("change_choice")
     names = [field.name for field in dataclasses.fields(made)]
     choice = made(**{name: value for name, value in vars(arguments).items() if name in names})
@@ -57,14 +61,9 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(in_files(*paths))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
-        written = folder / "alignment.fasta" if output == "-" else Path(output).absolute()
-        request = {
-            **job,
-            **dict(zip(files, given, strict=True)),
-            "output": str(written),
-            "device": device_of(arguments),
-        }
-        request |= dataclasses.asdict(choice)
+        written = folder / "alignment" if output == "-" else Path(output).absolute()
+        request = {**job, **dict(zip(files, given, strict=True)), **dataclasses.asdict(choice)}
+        request |= {"output": str(written), "form": form, "device": device_of(arguments)}
         value = watch_job(request, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(written.read_text(), end="")

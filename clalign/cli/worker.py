@@ -323,12 +323,10 @@ def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
     engine = next(one for one in engines() if "change_choice" in one.at)
     made = engine.part("change_choice")
     choice = made(**{field.name: request[field.name] for field in dataclasses.fields(made)})
-    path, output, device = request["alignment"], request["output"], _picker(job)(request["device"])
-    if request["job"] == "add":
-        value: dict[str, Any] = engine.part("add")(path, request["sequences"], output, choice, device, job)
-    else:
-        columns = range(request["first"], request["last"])
-        value = engine.part("realign")(path, columns, output, choice, device, job)
+    path, device = request["alignment"], _picker(job)(request["device"])
+    what = request["sequences"] if request["job"] == "add" else range(request["first"], request["last"])
+    change = engine.part(request["job"])
+    value: dict[str, Any] = change(path, what, request["output"], request["form"], choice, device, job)
     return value
 
 

@@ -66,6 +66,46 @@ def test_a_block_is_aligned_anew(folder: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == (folder / "better.afa").read_text()
 
 
+NOTED = """# STOCKHOLM 1.0
+#=GF ID family
+#=GF SQ 2
+#=GF Accuracy 0.9
+#=GS a AC P1
+a             ACDEF--GHIKL
+#=GR a SS     HHHEE--CCCCC
+b             ACDEFW.-HIKL
+#=GR b SS     HHHEEC.-CCCC
+#=GC RF       xxxxx..xxxxx
+#=GC Accuracy 999990099999
+//
+"""
+
+
+def test_what_stockholm_says_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of columns in their columns, of residues beside them; what was said of the whole is no longer true."""
+    (folder / "noted.sto").write_text(NOTED)
+    (folder / "c.fa").write_text(">c\nACDEFGHIKL\n")
+    words = ["-q", "--device", "reference", "--format", "stockholm"]
+    assert main(["add", *words, "noted.sto", "c.fa"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "# STOCKHOLM 1.0", "#=GF ID family", "#=GS a AC P1", "a         ACDEF--GHIKL", "#=GR a SS HHHEE--CCCCC",
+        "b         ACDEFW.-HIKL", "#=GR b SS HHHEEC.-CCCC", "c         ACDEF--GHIKL", "#=GC RF   xxxxx..xxxxx", "//",
+    ]  # fmt: skip
+    assert main(["realign", *words, "--gapfactor", "0", "--columns", "5-9", "noted.sto"]) == 0
+    lines = dict(line.rsplit(None, 1) for line in capsys.readouterr().out.splitlines() if " " in line)
+    row, symbols = lines["a"], lines["#=GR a SS"]
+    assert symbols.translate(str.maketrans("", "", ".-")) == "HHHEECCCCC"
+    assert [letter != "-" for letter in row] == [symbol not in ".-" for symbol in symbols]
+    assert lines["#=GC RF"] == "xxxx" + "." * (len(row) - 7) + "xxx"
+
+
+@pytest.mark.parametrize("name", ["x.sto", "x.aln"])
+def test_the_ending_says_what_is_written(name: str, folder: Path) -> None:
+    assert main(["add", "-q", "--device", "reference", "-o", name, "old.sto", "new.fa"]) == 0
+    assert (folder / name).read_text().startswith({"x.sto": "# STOCKHOLM", "x.aln": "CLUSTAL"}[name])
+    assert sorted(rows_of(name)) == ["a", "b", "c", "d", "e"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

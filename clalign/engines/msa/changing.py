@@ -62,10 +62,25 @@ class ChangeChoice:
         return 1 if self.has_one_gap_set else 2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangedRows:
+    """What has become of the rows of an alignment.
+
+    Attributes
+    ----------
+    rows : list of SequenceRow
+    places : int32[n_columns]
+        Where each column of before is now; -1 for those that were aligned anew.
+    """
+
+    rows: list[SequenceRow]
+    places: npt.NDArray[np.int32]
+
+
 def with_added(
     session: Session, path: str, rows: list[SequenceRow], new: list[SequenceRow], choice: ChangeChoice,
     context: JobContext | None = None,
-) -> list[SequenceRow]:  # fmt: skip
+) -> ChangedRows:  # fmt: skip
     """Add sequences to an alignment, whose columns stay as they are; new ones come between them.
 
     Each sequence is compared with the rows and with the other new ones. Annealing begins with the given columns, and
@@ -105,7 +120,7 @@ def with_added(
     texts = made.rows([*given.letters, b"-" * width])[len(rows) : -1]
     kept = made.columns[made.offsets[-2] :]
     before = [replace(row, text=_spread(row.text, kept, made.n_columns)) for row in rows]
-    return before + [replace(row, text=text) for row, text in zip(new, texts, strict=True)]
+    return ChangedRows(before + [replace(row, text=text) for row, text in zip(new, texts, strict=True)], kept)
 
 
 def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice) -> npt.NDArray[np.int32]:
@@ -134,7 +149,7 @@ def _spread(text: bytes, columns: npt.NDArray[np.int32], width: int) -> bytes:
 def with_realigned(
     session: Session, path: str, rows: list[SequenceRow], columns: range, choice: ChangeChoice,
     context: JobContext | None = None,
-) -> list[SequenceRow]:  # fmt: skip
+) -> ChangedRows:  # fmt: skip
     """Align the residues of a block of columns anew, and put them back between the others.
 
     Parameters
@@ -173,7 +188,11 @@ def with_realigned(
     with serial(session) as one:
         found = aligned(one, posteriors, choice.gap_factor, most_sweeps=choice.most_sweeps, context=context)
     texts = found.alignment_after().rows(given.letters)
-    return [replace(row, text=row.text[:first] + text + row.text[last:]) for row, text in zip(rows, texts, strict=True)]
+    made = [replace(row, text=row.text[:first] + text + row.text[last:]) for row, text in zip(rows, texts, strict=True)]
+    places = np.arange(width, dtype=np.int32)
+    places[last:] += len(made[0].text) - width
+    places[first:last] = -1
+    return ChangedRows(made, places)
 
 
 @contextlib.contextmanager

@@ -6,28 +6,38 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
-from clalign.databases.sequence_rows import SequenceRow, read_alignment, read_sequences
-from clalign.engines.msa.changing import ChangeChoice, with_added, with_realigned
-from clalign.formats.writers import fasta_record, whole_file
+from clalign.databases.sequence_rows import SequenceRow, read_sequences
+from clalign.engines.msa.changing import ChangeChoice, ChangedRows, with_added, with_realigned
+from clalign.formats.row_alignments import read_rows
+from clalign.formats.row_writers import write_rows
+from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext
 from clalign.values.devices import Device
+from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts, is_residue
+
+OUTDATED = ("Accuracy", "SQ")
+"""Tags of Stockholm that say something of the alignment as it was."""
 
 
 def add_sequences(
-    alignment: str, sequences: str, output: str, choice: ChangeChoice, device: Device, context: JobContext
+    alignment: str, sequences: str, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Add the sequences of a file to the alignment in another one, and write both together.
 
     Parameters
     ----------
     alignment : str
-        Of any format.
+        Of any format; what Stockholm says of it is kept.
     sequences : str
         Of any format; gaps are left out.
     output : str
-        A file for aligned FASTA, which may be that of the alignment.
+        The new file, which may be that of the alignment.
+    form : str
+        What is written: one of `clalign.formats.row_writers.FORMS`.
     choice : ChangeChoice
     device : Device
     context : JobContext
@@ -38,31 +48,68 @@ def add_sequences(
     dict
         ``output``, ``device``, ``n_sequences``, ``n_columns``, and of the alignment as it was ``n_rows`` and ``width``.
     """
-    rows = read_alignment(alignment, context)
+    old = read_rows(alignment, context=context)
     new = [SequenceRow(row.name, row.description, row.residues) for row in read_sequences(sequences, context)]
-    change = partial(with_added, path=alignment, rows=rows, new=new, choice=choice, context=context)
-    return _changed(change, rows, output, device, context)
+    change = partial(with_added, path=alignment, rows=_rows(old), new=new, choice=choice, context=context)
+    return _changed(change, old, output, form, device, context)
 
 
 def realign_columns(
-    alignment: str, columns: range, output: str, choice: ChangeChoice, device: Device, context: JobContext
+    alignment: str, columns: range, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Align a block of columns of an alignment anew, and write all of it; see `add_sequences`."""
-    rows = read_alignment(alignment, context)
-    change = partial(with_realigned, path=alignment, rows=rows, columns=columns, choice=choice, context=context)
-    return _changed(change, rows, output, device, context)
+    old = read_rows(alignment, context=context)
+    change = partial(with_realigned, path=alignment, rows=_rows(old), columns=columns, choice=choice, context=context)
+    return _changed(change, old, output, form, device, context)
+
+
+def _rows(alignment: RowAlignment) -> list[SequenceRow]:
+    parts = zip(alignment.names, alignment.descriptions, alignment.cells, strict=True)
+    return [SequenceRow(name, description, cells.tobytes()) for name, description, cells in parts]
 
 
 def _changed(
-    change: Callable[[Session], list[SequenceRow]], rows: list[SequenceRow], output: str, device: Device,
+    change: Callable[[Session], ChangedRows], old: RowAlignment, output: str, form: str, device: Device,
     context: JobContext,
 ) -> dict[str, Any]:  # fmt: skip
     with opening_of(lambda: device, context) as opening:
-        made = opening.work(change, context.check, context.warn)
+        made = with_notes(opening.work(change, context.check, context.warn), old)
     with whole_file(output, is_exact=True) as stream:
-        for row in made:
-            stream.write(fasta_record(row.name, row.description, row.text.decode("latin-1")))
+        write_rows(made, form, stream, context=context)
     return {
-        "output": output, "device": device.name, "n_sequences": len(made), "n_columns": len(made[0].text),
-        "n_rows": len(rows), "width": len(rows[0].text),
+        "output": output, "device": device.name, "n_sequences": made.n_rows, "n_columns": made.n_columns,
+        "n_rows": old.n_rows, "width": old.n_columns,
     }  # fmt: skip
+
+
+def with_notes(changed: ChangedRows, old: RowAlignment) -> RowAlignment:
+    """Return a changed alignment with what was said of it before.
+
+    What is said of a column stays with it, and what is said of a residue goes where that goes.
+    """
+    rows, notes, places = changed.rows, old.notes, changed.places
+    made = RowAlignment.of_rows([row.name for row in rows], [row.text for row in rows])
+    kept = places >= 0
+
+    def moved(cells: Bytes, row: int | None = None) -> Bytes:
+        new = np.full(made.n_columns, ord("."), np.uint8)
+        new[places[kept]] = cells[kept]
+        if row is not None:
+            new[is_residue(made.cells[row])] = cells[is_residue(old.cells[row])]
+        return new
+
+    columns = {
+        tag: moved(np.frombuffer(text, np.uint8)).tobytes()
+        for tag, text in notes.columns.items()
+        if tag not in OUTDATED
+    }
+    residues = {
+        tag: RowTexts(
+            texts.rows, np.array([moved(*each) for each in zip(texts.cells, texts.rows.tolist(), strict=True)])
+        )
+        for tag, texts in notes.residues.items()
+    }
+    said = [(tag, text) for tag, text in notes.file if tag not in OUTDATED]
+    return RowAlignment(
+        made.cells, made.names, [row.description for row in rows], RowNotes(said, notes.rows, residues, columns)
+    )

@@ -73,7 +73,7 @@ def without_gaps(rows: list[SequenceRow]) -> list[SequenceRow]:
 def test_the_alignment_of_the_rows_stays(session: Session, seed: int, choice: ChangeChoice) -> None:
     sequences = family(seed)
     old = all_aligned(session, sequences[:3])
-    made = with_added(session, "x", old, sequences[3:], choice)
+    made = with_added(session, "x", old, sequences[3:], choice).rows
     assert [(row.name, row.description) for row in made] == [(row.name, row.description) for row in sequences]
     assert without_gaps(made) == sequences
     kept = [column for column in columns_of(made[:3]) if column != b"---"]
@@ -85,7 +85,7 @@ def test_the_alignment_of_the_rows_stays(session: Session, seed: int, choice: Ch
 def test_added_sequences_stand_where_an_alignment_of_all_has_them(session: Session, seed: int) -> None:
     sequences = family(seed)
     whole = all_aligned(session, sequences)
-    made = with_added(session, "x", all_aligned(session, sequences[:3]), sequences[3:], CHOICE)
+    made = with_added(session, "x", all_aligned(session, sequences[:3]), sequences[3:], CHOICE).rows
     both = [MultipleAlignment.from_rows(texts(rows)) for rows in (made, whole)]
     assert alignment_accuracy(*both).ama > 0.9
 
@@ -108,7 +108,7 @@ def test_fewer_pairs_are_compared_of_many() -> None:
 def test_a_copy_stands_in_the_columns_of_its_original(session: Session) -> None:
     sequences = family(4, 3)
     old = all_aligned(session, sequences)
-    *rows, copy = with_added(session, "x", old, [replace(sequences[1], name="copy")], CHOICE)
+    *rows, copy = with_added(session, "x", old, [replace(sequences[1], name="copy")], CHOICE).rows
     assert texts(rows) == texts(old)
     assert copy.text == old[1].text
 
@@ -121,17 +121,17 @@ def test_letters_gaps_and_empty_columns_stay(session: Session) -> None:
         SequenceRow("d", "", b""),
         SequenceRow("e", "", b"xkvlatgheBqripnd"),
     ]
-    made = with_added(session, "x", given, new, CHOICE)
+    made = with_added(session, "x", given, new, CHOICE).rows
     assert texts(made[:2]) == texts(given)
     assert texts(made[2:]) == [b"MKVLATGH---EWQRI--PND", b"-" * 21, b"xkvlatgh---eBqri--pnd"]
     apart = [SequenceRow("a", "", b"MKVL-ATGHEW"), SequenceRow("b", "", b"MKV-LATGHEW")]
-    *rows, _ = with_added(session, "x", apart, [SequenceRow("c", "", b"MKVLATGHEW")], CHOICE)
+    *rows, _ = with_added(session, "x", apart, [SequenceRow("c", "", b"MKVLATGHEW")], CHOICE).rows
     assert texts(rows) == texts(apart)
 
 
 def test_sequences_are_added_to_a_single_row(session: Session) -> None:
     sequences = family(5, 3)
-    made = with_added(session, "x", sequences[:1], sequences[1:], CHOICE)
+    made = with_added(session, "x", sequences[:1], sequences[1:], CHOICE).rows
     assert without_gaps(made) == sequences
     whole = all_aligned(session, sequences)
     assert alignment_accuracy(*(MultipleAlignment.from_rows(texts(rows)) for rows in (made, whole))).ama > 0.9
@@ -157,7 +157,7 @@ def test_a_block_is_aligned_anew(session: Session, is_fast: bool) -> None:
     """What comes of it is an alignment of the block's residues by themselves; everything else stays."""
     rows = all_aligned(session, family(6))
     before = shifted(rows, 8, 30)
-    made = with_realigned(session, "x", before, range(8, 30), ChangeChoice(is_fast=is_fast))
+    made = with_realigned(session, "x", before, range(8, 30), ChangeChoice(is_fast=is_fast)).rows
     width = len(made[0].text) - len(before[0].text) + 22
     for new, old in zip(made, before, strict=True):
         assert (new.name, new.description) == (old.name, old.description)
@@ -172,14 +172,14 @@ def test_all_columns_anew_are_an_alignment_of_the_sequences(session: Session) ->
     sequences = family(7)
     width = max(len(row.text) for row in sequences)
     rows = [replace(row, text=row.text.ljust(width, b".")) for row in sequences]
-    assert with_realigned(session, "x", rows, range(width), CHOICE) == all_aligned(session, sequences)
+    assert with_realigned(session, "x", rows, range(width), CHOICE).rows == all_aligned(session, sequences)
 
 
 def test_rows_without_residues_in_the_block_stay_empty_there(session: Session) -> None:
     rows = [
         SequenceRow(name, "", text) for name, text in (("a", b"ACDEFGHIK"), ("b", b"AC....HIK"), ("c", b"ACDEFGHIK"))
     ]
-    made = with_realigned(session, "x", rows, range(2, 6), CHOICE)
+    made = with_realigned(session, "x", rows, range(2, 6), CHOICE).rows
     assert texts(made) == [b"ACDEFGHIK", b"AC----HIK", b"ACDEFGHIK"]
 
 
