@@ -31,6 +31,53 @@ class Output:
     help: str
 
 
+@dataclass(frozen=True, slots=True)
+class NamedColumns:
+    """The columns that an export asks for by their names.
+
+    Attributes
+    ----------
+    title, tip : str
+        What it makes, and how columns are named.
+    known : mapping of str to str
+        What each column holds.
+    check : callable
+        Raises `OptionError` if names of columns make no sense.
+    usual : str
+    before : str
+        What is put before the names.
+    """
+
+    title: str
+    tip: str
+    known: Mapping[str, str]
+    check: Callable[[str], object]
+    usual: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A way to export hits, as people are offered it.
+
+    Attributes
+    ----------
+    name : str
+        Of its writer.
+    words, ending : str
+        What it is, and how names of its files end.
+    addition : str
+        What such names have before the ending, where another export has the same.
+    columns : NamedColumns or None
+    """
+
+    name: str
+    words: str
+    ending: str
+    addition: str = ""
+    columns: NamedColumns | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A sub-command of an engine.

@@ -5,7 +5,7 @@ An engine owns what differs between one kind of run and another. Everything else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,6 +17,7 @@ from clalign.errors import DamagedRun, OptionError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from clalign.engines.commands import Export
     from clalign.engines.export import Choice, Source
     from clalign.execution.job import Task
     from clalign.jobs import JobContext
@@ -63,8 +64,9 @@ class Engine:
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
         task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
-        exports), ``remarks``, ``explain_files`` where files can be explained without a run, ``self_test`` of a
-        device, and ``change_choice``, ``add`` and ``realign`` where it changes finished alignments.
+        exports), ``exports`` (each an `Export`, in their order), ``remarks``, ``explain_files`` where files can be
+        explained without a run, ``self_test`` of a device, and ``change_choice``, ``add`` and ``realign`` where it
+        changes finished alignments.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -124,6 +126,14 @@ class Engine:
         """Its exports, by name."""
         found: Mapping[str, Writer] = self.part("writers")
         return found
+
+    @property
+    def exports(self) -> Sequence[Export]:
+        """Its exports, as people are offered them."""
+        from clalign.engines.commands import Export
+
+        found: Sequence[Export] | None = self.part("exports") if "exports" in self.at else None
+        return found or [Export(name, name, ".txt") for name in self.writers]
 
     def compute(self, task: Task[Any]) -> Summary:
         """Compute what a run lacks; see `clalign.execution.job.compute_run`."""

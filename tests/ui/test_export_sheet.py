@@ -7,19 +7,15 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui.engines.pairwise.run_view import PairRunView
-from clalign.ui.engines.plan7.run_view import ProfileRunView
+from clalign.engines.engine import engine_named
 from clalign.ui.views.export_sheet import ExportChoices, ExportSheet
 
-PAIR_FORMS = PairRunView.export_forms
 
-
-@pytest.mark.parametrize("forms", [ProfileRunView.export_forms, PAIR_FORMS])
-def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, forms: Any) -> None:
-    counts = {"all": 3, "filtered": 3, "selected": 1}
-    sheet = ExportSheet(
-        ExportChoices("hits", counts, tmp_path, forms, PairRunView.export_columns if forms is PAIR_FORMS else None)
-    )
+@pytest.mark.parametrize("engine", ["plan7", "pairwise"])
+def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, engine: str) -> None:
+    counts, forms = {"all": 3, "filtered": 3, "selected": 1}, engine_named(engine).exports
+    assert {form.name for form in forms} == engine_named(engine).writers.keys()
+    sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
     qtbot.addWidget(sheet)
     sheet.resize(560, 900)
     sheet.show()
@@ -29,9 +25,9 @@ def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, forms: Any) -> N
         assert button.isChecked()
         assert sheet.preferred_height(560) == height
         assert sheet.is_safe.isVisible()
-        applies[forms[sheet.forms.checkedId()][0]] = sheet.is_safe.isEnabled(), sheet.columns.isEnabled()
+        applies[forms[sheet.forms.checkedId()].name] = sheet.is_safe.isEnabled(), sheet.columns.isEnabled()
     assert applies["tsv"] == (True, False)
     assert applies["fasta"] == (False, False)
-    assert sheet.columns.isVisible() == (forms is PAIR_FORMS)
-    if forms is PAIR_FORMS:
+    assert sheet.columns.isVisible() == (engine == "pairwise")
+    if engine == "pairwise":
         assert applies["outfmt"][1]

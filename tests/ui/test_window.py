@@ -13,8 +13,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
-from clalign.ui.engines.plan7.run_view import EXPORT_FORMS
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot
@@ -311,14 +311,14 @@ def test_l_switches_the_scale(page: ResultsPage) -> None:
 def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
-    for number, form in enumerate(EXPORT_FORMS):
+    for number, form in enumerate(engine_named("plan7").exports):
         QTest.keyClick(window, Qt.Key.Key_E, CTRL)
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
         QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
         which = number % 3
         QTest.mouseClick(sheet.which.button(which), LEFT, pos=QPoint(6, 8))
-        path = tmp_path / f"out{number}" / f"hits{form[2]}"
+        path = tmp_path / f"out{number}" / f"hits{form.ending}"
         sheet.path.setText(str(path))
         assert not sheet.export_button.isEnabled()
         assert "is not there" in sheet.export_button.toolTip()
@@ -327,7 +327,7 @@ def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, t
         press(sheet, "Export")
         told = f"written to {path}"
         qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages), timeout=30000)
-        assert path.read_text() == f"{form[0]} {1 if which == 2 else 200}\n"
+        assert path.read_text() == f"{form.name} {1 if which == 2 else 200}\n"
 
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:

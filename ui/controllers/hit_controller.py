@@ -43,19 +43,21 @@ class HitController(Controller):
         hits = page.run.hits
         counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
-        run = page.run
-        sheet = ExportSheet(
-            ExportChoices(name, counts, Path.home(), run.export_forms, run.export_columns, self._columns)
-        )
+        forms = page.run.engine.exports if page.run.engine is not None else []
+        choices = ExportChoices(name, counts, Path.home(), forms, self._columns)
+        sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
-        sheet.export_asked.connect(lambda *asked: self._export(page, *asked))
+        before = choices.named.before if choices.named is not None else ""
+        sheet.export_asked.connect(lambda *asked: self._export(page, before, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
-    def _export(self, page: ResultsPage, what: str, path: str, which: str, columns: str, is_safe: bool) -> None:
+    def _export(
+        self, page: ResultsPage, before: str, what: str, path: str, which: str, columns: str, is_safe: bool
+    ) -> None:
         self._columns = columns or self._columns
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
-        self._jobs.export(str(page.run.path), what, path, ids, f"6 {columns}" if columns else "", is_safe)
+        self._jobs.export(str(page.run.path), what, path, ids, f"{before}{columns}" if columns else "", is_safe)
 
     def copy_command(self) -> None:
         """Copy the search as a command."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,31 +41,6 @@ STATE_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NamedColumns:
-    """The columns that a way to export hits asks for.
-
-    Attributes
-    ----------
-    form : str
-        Id of the way to export.
-    title, tip : str
-        What it makes, and how columns are named.
-    known : mapping of str to str
-        What each column holds.
-    check : callable
-        Raises `OptionError` if names of columns make no sense.
-    usual : str
-    """
-
-    form: str
-    title: str
-    tip: str
-    known: Mapping[str, str]
-    check: Callable[[str], object]
-    usual: str
-
-
 class RunView(QObject):
     """What is shown of a run file, while a job writes it and afterwards.
 
@@ -92,7 +66,6 @@ class RunView(QObject):
     """What is read of a run file besides cards, messages and verifications."""
 
     noun, nouns = "Query", "Queries"
-    export_columns: NamedColumns | None = None
     table: TableKind = HIT_TABLE
     layout = Layout()
 
@@ -357,11 +330,6 @@ class RunView(QObject):
             self._run = None
 
     # --- words ---
-
-    @property
-    def export_forms(self) -> tuple[tuple[str, str, str], ...]:
-        """Id, words and file ending of each way to export its hits."""
-        return tuple((name, name, ".txt") for name in self.engine.writers) if self.engine else ()
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of a threshold line."""

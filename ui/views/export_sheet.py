@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
 
+from clalign.engines.commands import Export, NamedColumns
 from clalign.errors import OptionError
 from clalign.formats.writers import TAB_SEPARATED
 
 from .. import formatting
-from ..models.run_view import NamedColumns
 from .parts import button, label, row
 from .sheet import Sheet
-
-PARTS = {"fasta_matched": "-matched", "domtsv": "-domains", "outfmt": "-blast", "scores": "-scores"}
-"""What is added to the name of a file, where another form has the same ending."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,7 @@ class ExportChoices:
     counts : dict
         Number of hits that are ``all``, ``filtered`` (shown) and ``selected``.
     folder : Path
-    forms : tuple
-        Id, words and file ending of each form.
-    named : NamedColumns or None
-        Columns that one of the forms asks for.
+    forms : sequence of Export
     columns : str
         Their proposed names.
     """
@@ -42,9 +37,13 @@ class ExportChoices:
     name: str
     counts: dict[str, int]
     folder: Path
-    forms: tuple[tuple[str, str, str], ...]
-    named: NamedColumns | None = None
+    forms: Sequence[Export]
     columns: str = ""
+
+    @property
+    def named(self) -> NamedColumns | None:
+        """Columns that one of the forms asks for."""
+        return next((form.columns for form in self.forms if form.columns is not None), None)
 
 
 class ExportSheet(Sheet):
@@ -79,8 +78,8 @@ class ExportSheet(Sheet):
 
     def _add_forms(self) -> None:
         self.body.addWidget(label("As", "muted"))
-        for number, (_, text, _) in enumerate(self._choices.forms):
-            made = QRadioButton(text)
+        for number, form in enumerate(self._choices.forms):
+            made = QRadioButton(form.words)
             self.forms.addButton(made, number)
             self.body.addWidget(made)
         self.forms.button(0).setChecked(True)
@@ -111,9 +110,9 @@ class ExportSheet(Sheet):
         self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
 
     @property
-    def _what(self) -> str:
+    def _form(self) -> Export:
         """The chosen form."""
-        return self._choices.forms[self.forms.checkedId()][0]
+        return self._choices.forms[self.forms.checkedId()]
 
     def _add_which(self) -> None:
         counts = self._choices.counts
@@ -134,25 +133,18 @@ class ExportSheet(Sheet):
     def _note_name(self) -> None:
         self._own_name = True
 
-    @property
-    def _needs_columns(self) -> NamedColumns | None:
-        """The columns that the chosen form asks for."""
-        named = self._choices.named
-        return named if named is not None and named.form == self._what else None
-
     def _propose(self) -> None:
         named = self._choices.named
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
-            (self._columns_line, self._needs_columns is not None, f"Only of {named.title}" if named else ""),
-            (self.is_safe, self._what in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
+            (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
+            (self.is_safe, self._form.name in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
         if not self._own_name:
-            what, _, ending = self._choices.forms[self.forms.checkedId()]
-            part = PARTS.get(what, "")
-            self.path.setText(str(self._choices.folder / f"{self._choices.name}{part}{ending}"))
+            name = f"{self._choices.name}{self._form.addition}{self._form.ending}"
+            self.path.setText(str(self._choices.folder / name))
         self._judge()
 
     def _judge(self) -> None:
@@ -164,9 +156,9 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
-        elif self._needs_columns is not None:
+        elif (named := self._form.columns) is not None:
             try:
-                self._needs_columns.check(self.columns.text())
+                named.check(f"{named.before}{self.columns.text()}")
             except OptionError as error:
                 problem = str(error)
         self.export_button.setEnabled(not problem)
@@ -182,5 +174,5 @@ class ExportSheet(Sheet):
 
     def _export(self) -> None:
         which = ("all", "filtered", "selected")[self.which.checkedId()]
-        columns = self.columns.text().strip() if self._needs_columns is not None else ""
-        self.export_asked.emit(self._what, self.path.text().strip(), which, columns, self.is_safe.isChecked())
+        columns = self.columns.text().strip() if self._form.columns is not None else ""
+        self.export_asked.emit(self._form.name, self.path.text().strip(), which, columns, self.is_safe.isChecked())

@@ -10,6 +10,7 @@ from typing import TextIO
 
 import numpy as np
 
+from clalign.engines.commands import Export, NamedColumns
 from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source, write_fasta, write_lines, write_table
 from clalign.engines.pairwise import report_text as text
@@ -289,3 +290,21 @@ WRITERS: dict[str, Writer] = {
     "fasta_matched": write_matched,
     "stockholm": write_stockholm,
 }
+
+_BLAST_COLUMNS = NamedColumns(
+    "BLAST's table", "Names of columns in their order; std are the usual twelve",
+    {name: words for name, (words, _) in rows.COLUMNS.items()}, rows.columns_of, "std", "6 ",
+)  # fmt: skip
+
+EXPORTS = (
+    Export("tsv", "Table of alignments with a header (TSV)", ".tsv"),
+    Export("outfmt", "BLAST's table (outfmt 6)", ".tsv", "-blast", _BLAST_COLUMNS),
+    Export("text", "Text with alignments", ".txt"),
+    Export("sam", "SAM", ".sam"),
+    Export("jsonl", "JSON lines, a target each", ".jsonl"),
+    Export("scores", "Scores of all pairs, hits or not (TSV)", ".tsv", "-scores"),
+    Export("fasta", "FASTA, whole targets", ".fasta"),
+    Export("fasta_matched", "FASTA, aligned parts", ".fasta", "-matched"),
+    Export("stockholm", "Stockholm, targets aligned to each query", ".sto"),
+)
+"""As people are offered them."""

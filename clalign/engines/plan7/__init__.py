@@ -21,6 +21,7 @@ ENGINE = Engine(
         "tables": "clalign.engines.plan7.columns:TABLES",
         "source": "clalign.engines.plan7.export_source:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
+        "exports": "clalign.engines.plan7.export:EXPORTS",
         "verify": "clalign.engines.plan7.verify:verify_run",
         "explain": "clalign.engines.plan7.explain:explain_run",
         "explain_files": "clalign.engines.plan7.explain:explain",

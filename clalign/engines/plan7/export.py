@@ -1,5 +1,6 @@
 """The exports of a run of profiles."""
 
+from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import write_fasta
 from clalign.engines.plan7.export_sequences import write_matched, write_stockholm
@@ -26,3 +27,17 @@ WRITERS: dict[str, Writer] = {
     "fasta_matched": write_matched,
 }
 """Of what is found by profiles of HMMER2 and HMMER3."""
+
+EXPORTS = (
+    Export("fasta", "FASTA, whole sequences", ".fasta"),
+    Export("fasta_matched", "FASTA, matched parts", ".fasta", "-matched"),
+    Export("stockholm", "Stockholm alignment", ".sto"),
+    Export("tsv", "Table of hits (TSV)", ".tsv"),
+    Export("domtsv", "Table of domains (TSV)", ".tsv", "-domains"),
+    Export("tblout", "HMMER table of hits (tblout)", ".tbl"),
+    Export("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
+    Export("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
+    Export("jsonl", "JSON lines, a hit each", ".jsonl"),
+    Export("text", "Text as hmmsearch prints it", ".txt"),
+)
+"""As people are offered them."""

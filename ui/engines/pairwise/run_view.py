@@ -8,30 +8,16 @@ from typing import Any
 
 from clalign.engines.pairwise.report_text import MODES
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.formats.pairwise_rows import COLUMNS, columns_of
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
 
 from ... import formatting
 from ...models.histogram import finite
 from ...models.hit_pages import ALL_PROFILES
-from ...models.run_view import NamedColumns, RunView
+from ...models.run_view import RunView
 from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
 from .layout import PairLayout, pair_line
-
-EXPORT_FORMS = (
-    ("tsv", "Table of alignments with a header (TSV)", ".tsv"),
-    ("outfmt", "BLAST's table (outfmt 6)", ".tsv"),
-    ("text", "Text with alignments", ".txt"),
-    ("sam", "SAM", ".sam"),
-    ("jsonl", "JSON lines, a target each", ".jsonl"),
-    ("scores", "Scores of all pairs, hits or not (TSV)", ".tsv"),
-    ("fasta", "FASTA, whole targets", ".fasta"),
-    ("fasta_matched", "FASTA, aligned parts", ".fasta"),
-    ("stockholm", "Stockholm, targets aligned to each query", ".sto"),
-)
-"""Id, words and file ending of each export."""
 
 
 class PairRunView(RunView):
@@ -39,11 +25,6 @@ class PairRunView(RunView):
 
     FACTS = (*RunView.FACTS, "scoring", "queries", "strands")
     table = PAIR_TABLE
-    export_forms = EXPORT_FORMS
-    export_columns = NamedColumns(
-        "outfmt", "BLAST's table", "Names of columns in their order; std are the usual twelve",
-        {name: text for name, (text, _) in COLUMNS.items()}, lambda text: columns_of(f"6 {text}"), "std",
-    )  # fmt: skip
     layout = PairLayout()
     spec: PairwiseSpec | None
     histogram: PairHistogram | None

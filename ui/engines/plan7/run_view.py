@@ -16,20 +16,6 @@ from .domain_table import estimates_line
 from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram
 from .layout import ProfileLayout
 
-EXPORT_FORMS = (
-    ("fasta", "FASTA, whole sequences", ".fasta"),
-    ("fasta_matched", "FASTA, matched parts", ".fasta"),
-    ("stockholm", "Stockholm alignment", ".sto"),
-    ("tsv", "Table of hits (TSV)", ".tsv"),
-    ("domtsv", "Table of domains (TSV)", ".tsv"),
-    ("tblout", "HMMER table of hits (tblout)", ".tbl"),
-    ("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
-    ("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
-    ("jsonl", "JSON lines, a hit each", ".jsonl"),
-    ("text", "Text as hmmsearch prints it", ".txt"),
-)
-"""Id, words and file ending of each export."""
-
 
 class ProfileRunView(RunView):
     """What is shown of a search, or a scan, with profiles."""
@@ -37,7 +23,6 @@ class ProfileRunView(RunView):
     noun, nouns = "Profile", "Profiles"
     FACTS = (*RunView.FACTS, "direction")
     table = PROFILE_TABLE
-    export_forms = EXPORT_FORMS
     layout = ProfileLayout()
     histogram: ProfileHistogram | None
     score_kind: ScoreKind = "msv"
