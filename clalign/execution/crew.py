@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from operator import call
 from queue import Empty, SimpleQueue
 
 from clalign.compute.opening import LISTEN_SECONDS, Opening
@@ -59,7 +60,7 @@ class Crew:
             If the last device that worked failed and left something; the others finish what one leaves.
         """
         if len(openings) == 1:
-            openings[0].work(lambda session: serve(session, self._run, _at_once), self.check, self._warn)
+            openings[0].work(lambda session: serve(session, self._run, call), self.check, self._warn)
             return
         self._n_working = len(openings)
         threads = [
@@ -101,7 +102,3 @@ class Crew:
             self._warn(f"{error.message} The other devices go on with what it had.")
         else:
             raise error
-
-
-def _at_once(do: Callable[[], None]) -> None:
-    do()

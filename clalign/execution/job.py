@@ -28,6 +28,7 @@ from clalign.execution.planner import Planner
 from clalign.execution.units import Plan
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
+from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.specs import Spec
@@ -128,7 +129,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Sum
         The state is then ``stopped``, and what is finished stays.
     """
     try:
-        with task.run.owned():
+        with owned(task.run.path):
             return _owned(task, load)
     except RunBusy:
         raise  # its state is the other worker's business

@@ -6,7 +6,8 @@ A column is declared as ``name kind``, several with commas between; a kind with 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 LARGEST = 2**53
@@ -51,7 +52,8 @@ KINDS: dict[str, tuple[str, Check]] = {
 """Type and test of each kind: ``place`` is a number that fits 32 bits, ``path`` the states of an alignment."""
 
 
-def columns_of(declared: str) -> dict[str, str]:
+@cache
+def columns_of(declared: str) -> Mapping[str, str]:
     """Return names and kinds of declared columns."""
     return {name: kind for name, _, kind in (column.strip().partition(" ") for column in declared.split(","))}
 

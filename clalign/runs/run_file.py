@@ -27,7 +27,7 @@ from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, un
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
-from clalign.runs.ownership import owned, taken
+from clalign.runs.ownership import taken
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.values.hits import Hit
@@ -80,10 +80,6 @@ class RunFile:
             raise unwritable(self.path, error) from error
         except sqlite3.IntegrityError as error:
             raise taken(self.path) from error
-
-    def owned(self) -> contextlib.AbstractContextManager[None]:
-        """Be the only worker that writes this run; see `clalign.runs.ownership.owned`."""
-        return owned(self.path)
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""

@@ -22,6 +22,7 @@ from clalign.engines.plan7.tables import BATCHES
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
 from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.ownership import owned
 from clalign.runs.run_file import (
     APPLICATION_ID,
     SCHEMA_VERSION,
@@ -147,9 +148,9 @@ def test_damage_is_told_plainly(run: RunFile) -> None:
 def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
     with open_run(run.path, writable=True) as other:
-        with run.owned(), pytest.raises(RunBusy), other.owned():
+        with owned(run.path), pytest.raises(RunBusy), owned(other.path):
             pytest.fail("two workers own one run")
-        with other.owned():
+        with owned(other.path):
             assert len(list(lock_folder().iterdir())) == 1
     assert list(lock_folder().iterdir()) == []
 

@@ -30,8 +30,8 @@ class HitController(Controller):
 
     def verify_hit(self) -> None:
         """Compute the selected hit again."""
-        if self._app.page is not None and self._app.page.run.hit_row is not None:
-            self._jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit_row.id])
+        if self._app.page is not None and self._app.page.run.hit is not None:
+            self._jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit.id])
 
     def export_hits(self) -> None:
         """Open the export sheet."""

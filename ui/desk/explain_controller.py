@@ -27,8 +27,8 @@ class ExplainController(Controller):
     def explain_hit(self) -> None:
         """Explain the selected hit."""
         page = self._app.page
-        if page is not None and page.run.hit is not None and page.run.hit_row is not None:
-            self._explain(page, page.run.hit_row.profile, page.run.hit.row, page.run.hit.name)
+        if page is not None and page.run.hit is not None:
+            self._explain(page, page.run.hit.profile, page.run.hit.row, page.run.hit.name)
 
     def connect_page(self, page: ResultsPage) -> None:
         """Explain what results ask for."""

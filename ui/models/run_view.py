@@ -79,8 +79,7 @@ class RunView(QObject):
         self.engine: Engine | None = None
         self.spec: Spec | None = None
         self.histogram: Histogram | None = None
-        self.hit: Hit | None = None
-        self.hit_row: HitRow | None = None
+        self.hit: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
         self.is_live = self._was_live = False
@@ -192,7 +191,7 @@ class RunView(QObject):
         if not self.cards:
             return {}
         if self.profile == ALL_PROFILES:
-            return self.cards[self.hit_row.profile if self.hit_row is not None else 0]
+            return self.cards[self.hit.profile if self.hit is not None else 0]
         return self.cards[self.profile]
 
     @property
@@ -312,11 +311,8 @@ class RunView(QObject):
             self.counts_changed.emit()
 
     def choose(self, row: HitRow | None) -> None:
-        """Choose a hit; its alignments are read from the file."""
-        self.hit_row, self.hit = row, None
-        if row is not None and self._run is not None:
-            with self._reading(), contextlib.suppress(RunBusy):  # better hits may have taken its place
-                self.hit = self._run.hit(row.id)
+        """Choose a hit, as it was read for the table."""
+        self.hit = row
         self.hit_changed.emit()
 
     def close(self) -> None:

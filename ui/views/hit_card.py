@@ -144,13 +144,13 @@ class HitCard(QWidget):
         self._estimates.setVisible(bool(self._estimates.text()))
         self._show_note()
         self.show_node("")
-        self._verified.setText(VERIFIED.get(run.hit_row.verified if run.hit_row else "", ""))
+        self._verified.setText(VERIFIED.get(hit.verified, ""))
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
     def _show_note(self) -> None:
-        row = self.run.hit_row if self.run is not None else None
-        text = self.run.hits.current_note(row) if self.run is not None and row is not None else ""
+        hit = self.run.hit if self.run is not None else None
+        text = self.run.hits.current_note(hit) if self.run is not None and hit is not None else ""
         self._note.setText(f"Note: {text}")
         self._note.setVisible(bool(text))
 
@@ -178,5 +178,5 @@ class HitCard(QWidget):
         QGuiApplication.clipboard().setText(self.alignment.as_fasta())
 
     def _verify(self) -> None:
-        if self.run is not None and self.run.hit_row is not None:
-            self.verify_asked.emit(self.run.hit_row.id)
+        if self.run is not None and self.run.hit is not None:
+            self.verify_asked.emit(self.run.hit.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from clalign.engines.plan7.domain_limits import DomainLimits, domain_limits
+from clalign.engines.plan7.domain_limits import domain_limits
 from clalign.runs.declarations import Card, Declaration, EngineTable
 from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
@@ -44,10 +44,10 @@ def _read_domain(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
     """Put hits in the order of their scores, those of HMMER3 by P-value, unless scores decide what is significant."""
-    limits = DomainLimits.from_card(card)
-    if limits is None:
+    limits = card.get("domain_limits")
+    if not limits:
         return hit.score, None
-    is_by_score = limits.sorts_by_score or hit.log_pvalue is None
+    is_by_score = limits["sorts_by_score"] or hit.log_pvalue is None
     return hit.score if is_by_score else -(hit.log_pvalue or 0.0), _tie(hit)
 
 

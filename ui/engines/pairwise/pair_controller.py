@@ -143,8 +143,8 @@ class PairController(FormController):
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
         """Compare the two sequences of the hit in view; the window does not wait."""
         run = page.run
-        hit, row = run.hit, run.hit_row
-        if hit is None or row is None:
+        hit = run.hit
+        if hit is None:
             return
 
         def take(answer: DotPlot | Exception) -> None:
@@ -155,7 +155,7 @@ class PairController(FormController):
             else:
                 card.show_dots(answer)
 
-        path, number = run.path, row.profile
+        path, number = run.path, hit.profile
         files = self._app.files
         files.ask_long((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 

@@ -141,7 +141,7 @@ class ProfileController(Controller):
     def fill_results(self, page: SearchPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
         """Show the profile of a run; the file that was searched with must still be there."""
         run = page.run
-        number = run.hit_row.profile if run.shows_all and run.hit_row is not None else max(0, run.profile)
+        number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
         if not run.cards:
             page.profile.say("No profile yet", "It appears here as soon as the search begins.")
