@@ -118,7 +118,9 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
         if (j == p->width - 1) unit = unit_below;
         const float ratio = power_of_2(unit_below - unit);
         const int unit_ahead = ((__global const int *)states)[ROWS * N_STATES * LANES];
-        const float scale = is_inside ? power_of_2(unit_ahead + unit - exponent) * over_total : 0.0f;
+        /* What Forward and Backward are small by in their units may be too small together. */
+        const int grown_by = unit_ahead + unit - exponent, some = grown_by >> 1;
+        const float ahead = power_of_2(some) * over_total, scale = is_inside ? power_of_2(grown_by - some) : 0.0f;
         float diagonal = corner, v[SETS], largest = 0.0f;
         corner = is_inside ? as_float(taken[0]) * ratio : 0.0f;
 #pragma unroll
@@ -132,21 +134,22 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
 #pragma unroll
             for (int k = 0; k < SETS; k++) {
                 const float w = gaps[k][r], closed = f->closes[k] * m + last, opened = f->opens[k] * (v[k] + w);
-                const float i = states[(r * N_STATES + 1 + 2 * k) * LANES];
-                const float d = states[(r * N_STATES + 2 + 2 * k) * LANES];
+                const float i = states[(r * N_STATES + 1 + 2 * k) * LANES] * ahead;
+                const float d = states[(r * N_STATES + 2 + 2 * k) * LANES] * ahead;
                 from_match += opened;
                 if (is_inside) {
                     sums->extends[k] += (i * v[k] + d * w) * scale;
                     sums->closes[k] += (i + d) * m * scale;
                 }
-                if (is_start) results[STARTS + k] = opened * scale;
+                if (is_start) results[STARTS + k] = opened * ahead * scale;
                 v[k] = f->extends[k] * v[k] + closed;
                 gaps[k][r] = is_inside ? f->extends[k] * w + closed : 0.0f;
                 largest += v[k];
             }
-            if (is_start) results[BACKWARDS] = (from_match + f->end * m) * scale;
+            if (is_start) results[BACKWARDS] = (from_match + f->end * m) * ahead * scale;
             if (is_inside)
-                keep_match(p, sums, first + r, j, states[r * N_STATES * LANES] * from_match * scale, r, n_of_row + r);
+                keep_match(p, sums, first + r, j, states[r * N_STATES * LANES] * ahead * from_match * scale, r,
+                           n_of_row + r);
             z[r] = is_inside ? odds[letters[r]] * from_match : 0.0f;
             largest += from_match;
         }

@@ -108,8 +108,10 @@ CALL void write_total(const hmm_team_t *p, const lane_steps_t *f, __global float
         results[STARTS + k] = results[EXTENDS + k] = results[CLOSES + k] = 0.0f;
     }
     results[END_MATCH] = match * over_sum;
-    results[MANTISSA] = sum * f->end;
-    results[EXPONENT] = ((__global const int *)last)[ROWS * N_STATES * LANES];
+    const float total = sum * f->end;
+    const int exponent = exponent_of(total);
+    results[MANTISSA] = total * power_of_2(-exponent);
+    results[EXPONENT] = exponent + ((__global const int *)last)[ROWS * N_STATES * LANES];
 }
 
 /* What is added up, and found, while Backward goes on. */
