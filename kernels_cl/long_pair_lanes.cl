@@ -20,9 +20,11 @@
      last_row          int[n]: scores of the last row (LOCAL 0)
      path              int[N_PATH], where the path that comes from i, j ends; letters uchar[m + n], filled from its end
 
-   Macros: see common/long_pair.h and common/group_barriers.h; VECTOR is 1 for CPUs.
+     facts, words      see common/group_meetings.h
 
-   Geometry: work-groups of LANES (GPU) or 1 (CPU); to trace, one of them. */
+   Macros: see common/long_pair.h and common/group_meetings.h; VECTOR is 1 for CPUs.
+
+   Geometry: work-groups of LANES (GPU) or 1 (CPU), which meet after each anti-diagonal; to trace, one of them. */
 
 #include "common/long_pair_regions.h"
 
@@ -103,7 +105,7 @@ CALL void take_tile(const crew_t *team, const part_t *g, const edges_t *e, const
     const int row = strip * STRIP, column = tile * g->columns, n = min(g->columns, g->n - column);
     const int n_rows = min(STRIP, g->m - row), is_last = strip == g->n_strips - 1;
     const int is_kept = (strip + 1) % g->plan[ROWS_EVERY] == 0 && !is_last;
-    __global const int2 *above = strip ? e->top + column : g->top_in + column + 1;
+    GROUPS_SHARE const int2 *above = strip ? e->top + column : g->top_in + column + 1;
     __global int2 *also =
         is_kept ? g->kept_rows + (size_t)((strip + 1) / g->plan[ROWS_EVERY] - 1) * g->plan[ROW_STRIDE] : 0;
     const int corner = !strip ? g->top_in[column].x : tile ? e->corners[strip] : g->left_in[row].x;
@@ -128,30 +130,37 @@ CALL void take_tile(const crew_t *team, const part_t *g, const edges_t *e, const
 #if !VECTOR
 LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
 #endif
-__kernel void fill(__global const uchar *query, __global const uchar *target, __global const char *scores,
-                   __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
-                   __global int2 *kept_rows, __global int2 *kept_columns, __global int2 *top, __global int2 *left,
-                   __global int *corners, __global int *best, __global int *last_row, const int first, const int last)
+__kernel void fill(__global const int *facts, volatile __global int *words, __global const uchar *query,
+                   __global const uchar *target, __global const char *scores, __global const int *plan,
+                   __global const int2 *top_in, __global const int2 *left_in, __global int2 *kept_rows,
+                   __global int2 *kept_columns, GROUPS_SHARE int2 *top, __global int2 *left, __global int *corners,
+                   __global int *best, __global int *last_row, const int first, const int last)
 {
     const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
     const edges_t e = {top, left, corners, best, last_row};
+    __local int told[2];
+    meeting_t meeting;
     strip_scores_t of_rows;
 #if !VECTOR
     __local int scratch[LANES];
-    __local uint words[LETTERS * (ROWS / 4) * LANES];
+    __local uint table[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
-    of_rows.words = words;
+    of_rows.words = table;
 #else
     const crew_t team = {0};
 #endif
-    for (int diagonal = first; diagonal < last; diagonal++) {
+    if (!groups_gather(&meeting, facts, words, told)) return;
+    for (int diagonal = first, loaded = -1; diagonal < last; diagonal++) {
         const int begin = max(0, diagonal - g.n_tiles + 1), end = min(diagonal, g.n_strips - 1);
-        for (int strip = begin + get_group_id(0); strip <= end; strip += get_num_groups(0)) {
+        const int turn = (meeting.group - begin % meeting.n + meeting.n) % meeting.n; /* a strip stays with its group */
+        for (int strip = begin + turn; strip <= end; strip += meeting.n) {
             TEAM_MEETS;
-            load_scores(&team, &of_rows, g.query, strip * STRIP, g.m, g.scores);
+            if (strip != loaded) load_scores(&team, &of_rows, g.query, strip * STRIP, g.m, g.scores);
+            loaded = strip;
             TEAM_MEETS;
             take_tile(&team, &g, &e, &of_rows, strip, diagonal - strip);
         }
+        if (diagonal + 1 < last && !groups_meet(&meeting)) return;
     }
 }
 

@@ -123,10 +123,14 @@ class Rounds:
     how : Meetings
     kernel : MeetingKernel
     n_rounds : int
+    first : int
+        The first of them.
     """
 
-    def __init__(self, session: KernelSession, how: Meetings, kernel: MeetingKernel, n_rounds: int) -> None:
-        self._session, self.how, self.kernel, self.n_rounds = session, how, kernel, n_rounds
+    def __init__(
+        self, session: KernelSession, how: Meetings, kernel: MeetingKernel, n_rounds: int, first: int = 0
+    ) -> None:
+        self._session, self.how, self.kernel, self.n_rounds, self.first = session, how, kernel, n_rounds, first
         self._begin(POLL_TO_MEET if how.discovered else NO_POLL, how.n_groups)
 
     def _begin(self, poll: int, wanted: int) -> None:
@@ -138,18 +142,18 @@ class Rounds:
     def start(self) -> None:
         """Enqueue them."""
         if METHODS[self.how.method] == 0:
-            for number in range(self.n_rounds):
+            for number in range(self.first, self.first + self.n_rounds):
                 self._launch(number, number + 1)
                 if number % LAUNCHES_AT_ONCE == LAUNCHES_AT_ONCE - 1:
                     self._session.finish()
                     self._session.check()
         elif self.n_rounds:
-            self._launch(0, self.n_rounds)
+            self._launch(self.first, self.first + self.n_rounds)
 
     def _launch(self, first: int, last: int) -> None:
         how, kernel = self.how, self.kernel
         backend = lane_backend(self._session.device)["LANE_BACKEND"]
-        defines = {**kernel.defines, "MEETING": METHODS[how.method], "LANE_BACKEND": backend}
+        defines = {"LANE_BACKEND": backend, **kernel.defines, "MEETING": METHODS[how.method]}
         self._session.launch(
             kernel.source, kernel.entry, defines, how.n_groups * how.size, how.size,
             self._facts, self._words, *kernel.arguments, np.int32(first), np.int32(last),

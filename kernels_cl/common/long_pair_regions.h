@@ -1,5 +1,6 @@
 /* Parts of the matrix of one long pair: their edges, and the columns of a tile (common/long_pair.h). */
 
+#include "common/group_meetings.h"
 #include "common/long_pair.h"
 
 enum {
@@ -19,7 +20,8 @@ typedef struct {
 
 /* What a tile leaves, besides what is kept. */
 typedef struct {
-    __global int2 *top, *left;
+    GROUPS_SHARE int2 *top;
+    __global int2 *left;
     __global int *corners, *best, *last_row;
 } edges_t;
 
@@ -133,7 +135,7 @@ CALL void keep_cells(const crew_t *team, __local uchar *kept, const numbers *cel
 /* Columns that are read before they are needed. */
 typedef struct { int2 above[AHEAD]; int letters[AHEAD]; } ahead_t;
 
-CALL void read_ahead(ahead_t *a, __global const int2 *above, __global const uchar *letters, int column, int n)
+CALL void read_ahead(ahead_t *a, GROUPS_SHARE const int2 *above, __global const uchar *letters, int column, int n)
 {
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) a->above[k] = above[min(column + k, n - 1)];
@@ -144,8 +146,8 @@ CALL void read_ahead(ahead_t *a, __global const int2 *above, __global const ucha
 /* The columns of a tile, whose first cell is `row`, `column` of the region. What goes on below it goes to `below`, and
    to `also` unless that is 0; what decides on the way back to `kept`. */
 CALL void take_columns(const crew_t *team, lane_rows_t *s, const part_t *g, const strip_scores_t *of_rows,
-                       __global const int2 *above, __global int2 *below, __global int2 *also, __global int *last_row,
-                       __local uchar *kept, int row, int column, int n)
+                       GROUPS_SHARE const int2 *above, GROUPS_SHARE int2 *below, __global int2 *also,
+                       __global int *last_row, __local uchar *kept, int row, int column, int n)
 {
     __global const uchar *letters = g->target + column;
     const numbers rows = (numbers)(g->plan[FIRST_ROW] + row + 1) + LANE_NUMBERS(team) * ROWS;

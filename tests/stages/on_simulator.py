@@ -26,6 +26,7 @@ from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
 from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, PairHmmLadderChoices, PairHmmLadderStage
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
+from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LongPairChoice, LongPairStage
 from clalign.stages.pairwise.smith_waterman import SmithWatermanStage
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage
@@ -103,7 +104,8 @@ def related_pairs() -> PairBatch:
 
 
 def long_pair() -> PairBatch:
-    """Return a pair of several tiles each way."""
+    """Return a pair of several tiles each way; a launch each anti-diagonal."""
+    long_pair_regions.METHOD = "launch"
     text = np.tile(bases(1, 60).residues(0), 9)[:250]
     return PairBatch.in_step(SequenceBatch.from_texts([text[:80]]), SequenceBatch.from_texts([text[20:]]))
 

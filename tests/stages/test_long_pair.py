@@ -9,10 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clalign.compute import meetings
 from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import MODES, GapCosts, Mode, Scoring, SubstitutionMatrix
@@ -113,6 +115,21 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
     session.run(LONG_PAIR, pair(x, y), LongPairChoice(Scoring(DNA, GAPS[0]), told.append))
     assert len(told) > 1
     assert sum(told) >= len(x) * len(y)
+
+
+def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a device runs fewer groups at once than it was found to, anti-diagonals are launched one by one."""
+    if session.device.kind != "cpu":
+        pytest.skip("only a processor is known to run no more groups at once than it has cores")
+    counts = iter([10 * session.device.n_compute_units])
+    monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: next(counts, 1))
+    monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 1 << 16))
+    monkeypatch.setattr(long_pair_regions, "TRACED_COLUMNS", 64)
+    batch = pair(*related(np.random.default_rng(5), 5000, "ACGT"))
+    scoring = Scoring(DNA, GAPS[0])
+    found: PairAlignment = session.run(LONG_PAIR, batch, LongPairChoice(scoring))
+    assert next(counts, None) is None
+    assert found == session.run(SMITH_WATERMAN_TRACE, batch, scoring)[0]
 
 
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)

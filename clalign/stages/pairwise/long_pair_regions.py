@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
+from clalign.errors import GroupsApart
 from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
 from clalign.values.scoring import Scoring
 
@@ -37,6 +39,9 @@ EDGES_EACH_WAY = 12
 
 CPU_CELLS, GPU_CELLS = 200_000_000, 20_000_000_000
 """Cells that a device is given before a job is asked whether to go on."""
+
+METHOD = "lbs"
+"""How work-groups wait for each other."""
 
 Codes = npt.NDArray[np.uint8]
 Cells = npt.NDArray[np.int32]
@@ -240,7 +245,7 @@ class Path:
     letters: list[bytes] = field(default_factory=list)
 
 
-def fill(region: Region, tell: Tell) -> Filled:
+def fill(region: Region, tell: Tell, method: str | None = None) -> Filled:
     """Fill a region, and keep edges: of all tiles if it is small, of some otherwise."""
     pair, m, n = region.pair, region.m, region.n
     session = pair.session
@@ -268,22 +273,39 @@ def fill(region: Region, tell: Tell) -> Filled:
         n_strips,
     )  # fmt: skip
     top, corners = session.allocate(EDGE_BYTES * n), session.allocate(4 * n_strips)
-    macros = pair.macros(rows, False)
-    at_once, waiting = CPU_CELLS if session.device.kind == "cpu" else GPU_CELLS, 0
-    for diagonal in range(n_strips + n_tiles - 1):
-        n_parallel = min(diagonal, n_strips - 1) - max(0, diagonal - n_tiles + 1) + 1
-        session.launch(
-            "long_pair_lanes", "fill", macros, n_parallel * pair.group, pair.group, pair.query, pair.target,
-            pair.scores, filled.plan, region.top.buffer, region.left.buffer, filled.kept_rows, filled.kept_columns,
-            top, filled.left, corners, filled.best, filled.last_row, np.int32(diagonal), np.int32(diagonal + 1),
-        )  # fmt: skip
-        waiting += n_parallel * strip * columns
-        if waiting > at_once:
-            session.finish()
-            session.check()
-            tell(waiting)
-            waiting = 0
+    kernel = MeetingKernel(
+        "long_pair_lanes", "fill",
+        (
+            pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
+            filled.kept_rows, filled.kept_columns, top, filled.left, corners, filled.best, filled.last_row,
+        ),
+        pair.macros(rows, False),
+    )  # fmt: skip
+    how = Meetings(min(n_strips, n_tiles), pair.group, method or METHOD)
+    if how.method != "launch":
+        how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
+    for first, last, n_cells in _portions(session, n_strips, n_tiles, strip * columns):
+        rounds = Rounds(session, how, kernel, last - first, first)
+        rounds.start()
+        try:
+            rounds.finish()
+        except GroupsApart:  # some have gone on, and some have not
+            return fill(region, tell, "launch")
+        session.check()
+        tell(n_cells)
     return filled
+
+
+def _portions(session: KernelSession, n_strips: int, n_tiles: int, tile_cells: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the anti-diagonals that go to a device at a time, from the first to before the last, and their cells."""
+    at_once = CPU_CELLS if session.device.kind == "cpu" else GPU_CELLS
+    n_diagonals = n_strips + n_tiles - 1
+    first, cells = 0, 0
+    for diagonal in range(n_diagonals):
+        cells += tile_cells * (min(diagonal, n_strips - 1) - max(0, diagonal - n_tiles + 1) + 1)
+        if cells >= at_once or diagonal + 1 == n_diagonals:
+            yield first, diagonal + 1, cells
+            first, cells = diagonal + 1, 0
 
 
 def follow(filled: Filled, path: Path, tell: Tell) -> Path:
