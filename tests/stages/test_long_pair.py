@@ -61,7 +61,7 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
         long_pair_regions, "KEPT_BYTES", {"at once": 2**28, "in parts": 2**15}.get(request.param, 2**12)
     )
     monkeypatch.setattr(long_pair_regions, "EDGES_EACH_WAY", 2)
-    monkeypatch.setattr(long_pair_regions, "FILLED_ROWS", 4)
+    monkeypatch.setattr(long_pair_regions, "FILLED_ROWS", 8)
 
 
 @pytest.mark.thorough(gaps=[GAPS[0]])
