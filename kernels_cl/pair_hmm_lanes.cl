@@ -114,13 +114,12 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
         __global const float *states = p->states + (size_t)(j + lane_ahead) * LANES * N_STEP_WORDS + lane_ahead;
         /* Columns that are not read any more the last lane writes; the one too many nobody does. */
         take_edges(p, is_last ? 0 : p->edges_back, s < p->width ? p->width - 1 - s : p->width, handed, taken);
-        const int unit_below = taken[N_EDGES - 1];
-        if (j == p->width - 1) unit = unit_below;
-        const float ratio = power_of_2(unit_below - unit);
+        if (j == p->width - 1) unit = taken[N_EDGES - 1];
+        const float ratio = power_of_2(taken[N_EDGES - 1] - unit);
         const int unit_ahead = ((__global const int *)states)[ROWS * N_STATES * LANES];
-        /* What Forward and Backward are small by in their units may be too small together. */
-        const int grown_by = unit_ahead + unit - exponent, some = grown_by >> 1;
-        const float ahead = power_of_2(some) * over_total, scale = is_inside ? power_of_2(grown_by - some) : 0.0f;
+        /* What is small in the unit of Forward and in that of Backward may together be too small for a number. */
+        const int by = unit_ahead + unit - exponent;
+        const float ahead = power_of_2(by >> 1) * over_total, scale = is_inside ? power_of_2(by - (by >> 1)) : 0.0f;
         float diagonal = corner, v[SETS], largest = 0.0f;
         corner = is_inside ? as_float(taken[0]) * ratio : 0.0f;
 #pragma unroll
@@ -147,9 +146,8 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
                 largest += v[k];
             }
             if (is_start) results[BACKWARDS] = (from_match + f->end * m) * ahead * scale;
-            if (is_inside)
-                keep_match(p, sums, first + r, j, states[r * N_STATES * LANES] * ahead * from_match * scale, r,
-                           n_of_row + r);
+            const float match = states[r * N_STATES * LANES] * ahead * from_match * scale;
+            if (is_inside) keep_match(p, sums, first + r, j, match, r, n_of_row + r);
             z[r] = is_inside ? odds[letters[r]] * from_match : 0.0f;
             largest += from_match;
         }
