@@ -35,7 +35,7 @@ AMD_COMPILER = "clang-16"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """How many tests were left out, by what would bring them in."""
 
-REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "simulator", "hmmer2", "hmmer3", "data")
+REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "simulator", "hmmer2", "hmmer3", "fsa", "data")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -97,6 +97,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         "simulator": SIMULATOR_DRIVER.exists,
         "hmmer3": lambda: shutil.which("hmmsearch") is not None,
         "hmmer2": lambda: shutil.which("hmm2search") is not None,
+        "fsa": lambda: shutil.which("fsa") is not None,
         "data": lambda: bool(os.environ.get("CLALIGN_DATA")),
     }
     missing = [name for name in session.config.getoption("--require") if not present[name]()]
@@ -217,6 +218,15 @@ def hmm2search() -> str:
     program = shutil.which("hmm2search")
     if program is None:
         pytest.skip("hmm2search is not installed (Debian package hmmer2)")
+    return program
+
+
+@pytest.fixture(scope="session")
+def fsa() -> str:
+    """FSA, which aligns many sequences."""
+    program = shutil.which("fsa")
+    if program is None:
+        pytest.skip("fsa is not installed (Debian package fsa)")
     return program
 
 

@@ -111,7 +111,7 @@ def _job_of_run(arguments: argparse.Namespace) -> tuple[dict[str, Any], Engine]:
     locate_inputs(str(path), arguments.locate)
     with open_run(path) as found:
         engine = engine_of(found)
-        names = [(card["name"], card["accession"]) for card in found.profiles()]
+        names = engine.choices(found)
     number = number_of(arguments.profiles, names, arguments.profile, engine.query)
     job = {"job": "explain", "run": str(path), "profile": number, "name": arguments.name, "device": arguments.device}
     return job, engine

@@ -64,9 +64,9 @@ class Engine:
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
         task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
-        exports), ``exports`` (each an `Export`, in their order), ``remarks``, ``explain_files`` where files can be
-        explained without a run, ``self_test`` of a device, and ``change_choice``, ``add`` and ``realign`` where it
-        changes finished alignments.
+        exports), ``exports`` (each an `Export`, in their order), ``remarks``, ``choices`` (what `explain` may begin
+        with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and
+        ``change_choice``, ``add`` and ``realign`` where it changes finished alignments.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -172,6 +172,13 @@ class Engine:
         """Return how a target, a row or a name, fares with a query of a run, step by step."""
         found: Summary = self.part("explain")(run, query, target, pick_device, context)
         return found
+
+    def choices(self, run: RunFile) -> list[tuple[str, str]]:
+        """Return names and accessions of what `explain` may begin with: the queries, unless the engine has others."""
+        if "choices" in self.at:
+            found: list[tuple[str, str]] = self.part("choices")(run)
+            return found
+        return [(card["name"], card["accession"]) for card in run.profiles()]
 
     def explanation_lines(self, value: dict[str, Any]) -> Iterable[str]:
         """Return what `explain` returned as lines of text."""
