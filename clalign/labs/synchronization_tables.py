@@ -30,9 +30,7 @@ def line(row: Row | None, methods: Sequence[str]) -> str:
 
 def below(document: Row) -> str:
     """Return what stands below the rows."""
-    parts = [
-        heading(document), reasons(document), _bands(document), _sets(document), _levels(document), _model(document)
-    ]  # fmt: skip
+    parts = [part(document) for part in (heading, reasons, _bands, set_lines, level_lines, cost_lines)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -54,14 +52,15 @@ def reasons(document: Row) -> list[str]:
         for way, cell in row["cells"].items():
             if cell["status"] != "done":
                 left_out.setdefault((way, cell["found"] is not None), []).append((row["n_groups"], cell))
-    lines = []
+    ways: dict[str, list[str]] = {}
     for (way, is_counted), cells in left_out.items():
         first, last = cells[0][0], cells[-1][0]
         groups = f"{first:,}" if first == last else f"{first:,} to {last:,}"
         most = max(cell["found"] or 0 for _, cell in cells)
         why = f"the device ran {most:,} of them at once, so they were not left to wait"
-        lines.append(f"{way} of {groups} groups: {why if is_counted else cells[0][1]['reason'].rstrip('.')}.")
-    return lines
+        told = f"of {groups} groups: {why if is_counted else cells[0][1]['reason'].rstrip('.')}."
+        ways.setdefault(told, []).append(way)
+    return [f"{', '.join(names)} {told}" for told, names in ways.items()]
 
 
 def _bands(document: Row) -> list[str]:
@@ -82,7 +81,8 @@ def _bands(document: Row) -> list[str]:
     return lines
 
 
-def _sets(document: Row) -> list[str]:
+def set_lines(document: Row) -> list[str]:
+    """Return for each number of groups with how many sets ILBS was fastest."""
     return [
         f"{row['n_groups']:,} groups: ILBS is fastest with {row['best']:,} set{'s' * (row['best'] > 1)}"
         f" ({seconds(row['seconds'][row['best'] - 1])}); the root of their number is {row['root']:.1f}"
@@ -92,21 +92,25 @@ def _sets(document: Row) -> list[str]:
     ]
 
 
-def _levels(document: Row) -> list[str]:
+def level_lines(document: Row) -> list[str]:
+    """Return what each further level of ULFS cost."""
     lines = []
     for row in document["levels"]:
         published = row["published"]
         told = "" if published is None else f" (published for 33 groups of 32: {percent(published, '+.1%')})"
         growth = percent(row["growth"], "+.1%")
-        lines.append(f"{row['n_groups']:,} groups: ULFS has {row['levels']} levels and takes {growth} longer{told}.")
+        lines.append(
+            f"{row['n_groups']:,} groups: ULFS has {row['levels']} levels, its time changes by {growth}{told}."
+        )
     return lines
 
 
-def _model(document: Row) -> list[str]:
+def cost_lines(document: Row) -> list[str]:
+    """Return the fitted costs."""
     model = document["model"]
     if model is None:
         return []
-    lines = [f"Fitted costs (mean deviation {percent(model['deviation'])}):"]
+    lines = [f"Fitted costs (mean deviation {percent(model['deviation'])})"]
     return lines + [
         f"  {name:<3s}{seconds(value):>10s}  {model['meanings'][name]}" for name, value in model["costs"].items()
     ]

@@ -319,6 +319,53 @@ def pair_ladder(request: dict, job: Job) -> dict:
     return {request["job"]: document}
 
 
+def synchronization_document(request: dict) -> dict:
+    from clalign.compute.meetings import Meetings
+    from clalign.labs.meeting_costs import predicted
+    from clalign.labs.synchronization import USUAL_WAYS, WAYS, conclusions, how_of, numbers_of_groups
+
+    costs = {"ta": 3e-7, "tc": 5e-7, "ts": 2e-7, "tw": 6e-7, "tl": 4e-6, "w": 1e-4}
+    document = {
+        "kind": "synchronization", "device": GPU.to_dict(), "program": request["program"], "size": 131072,
+        "unit": "keys", "groups": [], "group_size": request["group_size"], "sets": request["sets"],
+        "methods": request["methods"] or list(USUAL_WAYS), "runs": 5, "seed": 1, "rows": [],
+        "published": {"device": "made up", "group_size": 32, "sets": 6}, "versions": {"clalign": "0"},
+        "created": "2026-01-01T00:00:00",
+    }  # fmt: skip
+    for n in numbers_of_groups(request["groups"] or "7-60"):
+        cells = {}
+        for way in document["methods"]:
+            how = how_of(way, n, request["group_size"], request["sets"])
+            found = None if WAYS[way][0] == "launch" else min(n, 48)
+            cell = {"status": "not run", "reason": how, "found": None, "equal": False, "runs": 0, "rounds": 0,
+                    "took_part": 0, "seconds": None, "each": []}  # fmt: skip
+            if isinstance(how, Meetings) and found is not None and found < n and not how.discovered:
+                cell |= {"found": found, "reason": f"this device ran {found} of {n} groups at once"}
+            elif isinstance(how, Meetings):
+                seconds = 100 * predicted(costs, how)
+                cell |= {"status": "done", "reason": None, "found": found, "equal": True, "runs": 5, "rounds": 100,
+                         "took_part": found or n, "seconds": seconds, "each": [seconds] * 5}  # fmt: skip
+            cells[way] = cell
+        document["rows"].append({"n_groups": n, "cells": cells})
+    if manners().get("wrong_rung"):
+        document["rows"][0]["cells"]["lbs"].update(equal=False, seconds=None, reason="its results differ")
+    times = [100 * predicted(costs, Meetings(36, 32, "ilbs", sets)) for sets in range(1, 37)]
+    best = times.index(min(times)) + 1
+    sets = {"n_groups": 36, "seconds": times, "reason": None, "equal": True, "best": best, "root": 6.0}
+    document["experiments"] = {"sets": [sets]}
+    return {**document, **conclusions(document)}
+
+
+def synchronization(request: dict, job: Job) -> dict:
+    document = synchronization_document(request)
+    for number, row in enumerate(document["rows"], 1):
+        job.check()
+        job.partial(row=row)
+        job.progress("lab", number, len(document["rows"]), "numbers of groups")
+        time.sleep(manners()["pause"])
+    return {"synchronization": document}
+
+
 def compared(device: Device, speed: float, start: float, **more) -> dict:
     curve = [{"residues": r, "seconds": start + r * 200 / speed / 1e9} for r in (1e4, 1e5, 1e6, 1e7, 1e8)]
     return {
@@ -408,7 +455,8 @@ def explain(request: dict, job: Job) -> dict:
 
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
         "verify": verify, "export": export, "ladder": ladder,
-        "smith_waterman_ladder": pair_ladder, "pair_hmm_ladder": pair_ladder, "bench": bench, "calibrate": calibrate,
+        "smith_waterman_ladder": pair_ladder, "pair_hmm_ladder": pair_ladder, "synchronization": synchronization,
+        "bench": bench, "calibrate": calibrate,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"]}  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The laboratory: the ladders and the comparison of devices; their jobs and files."""
+"""The laboratory: the ladders, the comparison of devices and waiting groups; their jobs and files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from ..desk.app_context import AppContext, Controller
 from ..desk.source_controller import SourceController
 from ..engines.register import ladders
 from ..models.comparison import ComparisonView
-from ..models.documents import COMPARISON, read_document, with_other_machine, write_document
+from ..models.documents import COMPARISON, SYNCHRONIZATION, read_document, with_other_machine, write_document
 from ..models.jobs import JobItem
 from ..models.ladder import RungView
 from ..models.text_table import Row
 
 if TYPE_CHECKING:
+    from ..models.synchronization import SynchronizationView
     from ..views.lab_page import LabPage
+
+    View = RungView | ComparisonView | SynchronizationView
+
+ROWS = {COMPARISON: "device", SYNCHRONIZATION: "number of groups"}
+"""What a row is, if not a rung."""
 
 
 class LabController(Controller):
@@ -35,7 +41,7 @@ class LabController(Controller):
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self._sources = sources
-        self.views: dict[str, RungView | ComparisonView] = {}
+        self.views: dict[str, View] = {}
         self.pages: dict[str, LabPage] = {}
         app.queue.partial_received.connect(self._take_partial)
         app.queue.job_removed.connect(self._forget)
@@ -51,7 +57,7 @@ class LabController(Controller):
         return next((page for page in self.pages.values() if page is shown), None)
 
     def open(self, kind: str) -> None:
-        """Show a ladder, or the comparison of devices."""
+        """Show a ladder, the comparison of devices, or waiting groups."""
         page = self._made(kind)
         self._app.show_page(page, page.title)
         self._show_facts(kind, None)
@@ -70,7 +76,7 @@ class LabController(Controller):
         self._show_kept(kind)
         return page
 
-    def _new(self, kind: str) -> tuple[RungView | ComparisonView, LabPage]:
+    def _new(self, kind: str) -> tuple[View, LabPage]:
         """Return a view and its page."""
         space = self._app.workspace
         if kind == COMPARISON:
@@ -78,6 +84,12 @@ class LabController(Controller):
 
             comparison = ComparisonView(self)
             return comparison, ComparisonPage(comparison, space)
+        if kind == SYNCHRONIZATION:
+            from ..models.synchronization import SynchronizationView
+            from ..views.synchronization_page import SynchronizationPage
+
+            waiting = SynchronizationView(self)
+            return waiting, SynchronizationPage(waiting, space)
         from ..views.rung_page import RungPage
 
         view = RungView(ladders()[kind], self)
@@ -86,17 +98,21 @@ class LabController(Controller):
         return view, page
 
     def _title(self, kind: str) -> str:
-        return "Compare devices" if kind == COMPARISON else f"Ladder of {ladders()[kind].name}"
+        others = {COMPARISON: "Compare devices", SYNCHRONIZATION: "Waiting groups"}
+        return others.get(kind) or f"Ladder of {ladders()[kind].name}"
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all that is known about a row in the dock."""
         details = self._app.window.details
         view = self.views[kind]
         if row is None:
-            text = "Select a device" if kind == COMPARISON else "Select a rung"
-            details.show_facts(text, [], "Everything that is known about it is shown here.")
+            details.show_facts(
+                f"Select a {ROWS.get(kind, 'rung')}", [], "Everything that is known about it is shown here."
+            )
         elif isinstance(view, RungView):
             details.show_facts(row["name"], view.facts(row), row.get("text") or "")
+        elif not isinstance(view, ComparisonView):
+            details.show_facts(formatting.plural(row["n_groups"], "group"), view.facts(row), "")
         else:
             from clalign.values.devices import Device
 
@@ -122,7 +138,7 @@ class LabController(Controller):
         for item in [entry for entry in queue.items if entry.kind == job and entry.is_active]:
             queue.stop(item)
 
-    def _view_of(self, item: JobItem) -> RungView | ComparisonView | None:
+    def _view_of(self, item: JobItem) -> View | None:
         return self.views.get(_document_of(item))
 
     def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
@@ -246,7 +262,7 @@ def _document_of(item: JobItem) -> str:
 
 
 def _words(kind: str) -> str:
-    return "a device comparison" if kind == COMPARISON else "a ladder"
+    return {COMPARISON: "a device comparison", SYNCHRONIZATION: "a measurement"}.get(kind, "a ladder")
 
 
 def _needed() -> dict[str, tuple[str, ...]]:

@@ -13,6 +13,13 @@ from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 from ..settings import write_whole
 
 COMPARISON = "comparison"
+SYNCHRONIZATION = "synchronization"
+
+NEEDED = {
+    COMPARISON: ("job", "devices"),
+    SYNCHRONIZATION: ("device", "program", "methods", "group_size", "rows", "bands", "levels", "experiments", "model"),
+}
+"""What documents beside the ladders cannot be shown without."""
 
 
 def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -29,7 +36,7 @@ def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str
     InputError
         It is not readable, or something else.
     """
-    hint = "Choose a JSON file that clalign saved from the ladder or from the device comparison."
+    hint = "Choose a JSON file that clalign saved from the laboratory: a ladder, say, or a device comparison."
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -37,9 +44,9 @@ def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str
     except ValueError as error:
         raise InputError(path, f"not readable as JSON ({error}).", hint) from error
     kind = document.get("kind") if isinstance(document, dict) else None
-    needed = {**ladders, COMPARISON: ("job", "devices")}
+    needed = {**ladders, **NEEDED}
     if kind not in needed:
-        raise InputError(path, "neither a ladder nor a device comparison.", hint)
+        raise InputError(path, "neither a ladder nor a device comparison nor a measurement of waiting groups.", hint)
     if kind == COMPARISON:
         read_comparison(path)  # says what is wrong with it
     assert isinstance(document, dict)

@@ -61,10 +61,17 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a `LineChart`, with its points from left to right."""
+    """A line of a `LineChart`, with its points from left to right.
+
+    Attributes
+    ----------
+    is_fit : bool
+        It was fitted to the line before: drawn thin in its color, without points, and not named.
+    """
 
     name: str
     points: tuple[Point, ...]
+    is_fit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +85,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Lines over two logarithmic axes."""
+    """Lines over two logarithmic axes; `unit` is what a point's place counts."""
 
     title: str
     x_axis: str
     y_axis: str
     lines: tuple[Line, ...]
     marks: tuple[Mark, ...] = ()
+    unit: str = "residues"
 
     def span(self) -> tuple[Point, Point]:
         """Return the ends of both axes."""

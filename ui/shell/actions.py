@@ -108,6 +108,8 @@ _COMMANDS = (
     Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
             "Goes back to the built-in choices"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
+    Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
+            tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
     Command("labs.open:comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),

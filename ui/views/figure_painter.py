@@ -219,17 +219,22 @@ def _paint_lines(painter: QPainter, area: QRectF, chart: LineChart, colors: them
     _across_axis(painter, plot, across, chart.x_axis, colors)
     _left_axis(painter, plot, up, colors)
     tips = []
-    for place, line in enumerate(chart.lines):
+    place = -1
+    for line in chart.lines:
+        place += not line.is_fit
         color = QColor(SERIES[colors.name][place % len(SERIES["light"])])
         points = [QPointF(across(x), up(y)) for x, y in line.points if x > 0 and y > 0]
-        painter.setPen(QPen(color, 2, DASHES[place % len(DASHES)]))
+        painter.setPen(QPen(color, 1 if line.is_fit else 2, DASHES[place % len(DASHES)]))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawPolyline(QPolygonF(points))
+        if line.is_fit:
+            continue
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color)
         for at, (x, y) in zip(points, line.points, strict=False):
             painter.drawEllipse(at, 3, 3)
-            tips.append((QRectF(at.x() - 6, at.y() - 6, 12, 12), f"{line.name}\n{tick_text(x)} residues: {y:.3g} s"))
+            told = f"{line.name}\n{tick_text(x)} {chart.unit}: {y:.3g} s"
+            tips.append((QRectF(at.x() - 6, at.y() - 6, 12, 12), told))
     _paint_marks(painter, plot, chart, across, up, colors)
     return tips
 
@@ -238,7 +243,7 @@ def _line_legend(painter: QPainter, area: QRectF, chart: LineChart, colors: them
     """Name the lines, in as many rows as they need; returns what is left below."""
     metrics = _metrics(painter)
     height, x, y = metrics.height(), area.left(), area.top()
-    for place, line in enumerate(chart.lines):
+    for place, line in enumerate(line for line in chart.lines if not line.is_fit):
         wide = 34 + metrics.horizontalAdvance(line.name) + 16
         if x + wide > area.right() and x > area.left():
             x, y = area.left(), y + height + 2
