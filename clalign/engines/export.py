@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -205,8 +205,8 @@ def export(
     ----------
     run_path : str or Path
     what : str
-        One of `writers_of` the run, such as ``text``, ``tsv``, ``jsonl``, ``stockholm``, ``fasta`` (whole sequences)
-        or ``fasta_matched`` (their aligned parts).
+        One of the `writers` of the run's engine, such as ``text``, ``tsv``, ``jsonl``, ``stockholm``, ``fasta`` (whole
+        sequences) or ``fasta_matched`` (their aligned parts).
     out_path : str or Path
         The file; ``-`` is standard output.
     hits : sequence of int, optional
@@ -241,11 +241,6 @@ def export(
         source = engine_of(run).source(run, choice, context or QuietContext())
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
             return writers[what](source, table_stream(stream, what, choice.safe_cells))
-
-
-def writers_of(run: RunFile) -> Collection[str]:
-    """Return the names of the exports that runs like this one have."""
-    return engine_of(run).writers.keys()
 
 
 def write_lines(stream: TextIO, rows: Iterable[str]) -> int:

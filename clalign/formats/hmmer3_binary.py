@@ -16,6 +16,7 @@ from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
 from clalign.formats.hmmer3 import MAX_LENGTH, SUM_TOLERANCE
 from clalign.formats.sources import RawReader, decoded
+from clalign.formats.tables import plain
 from clalign.values.alphabets import AMINO, DNA, RNA
 from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
 
@@ -120,11 +121,11 @@ class _Record:
         match = np.vstack([np.zeros((1, alphabet.size), np.float32), self.table(length, alphabet.size, "emissions")])
         insert = self.table(length + 1, alphabet.size, "emissions")
         transitions = self.table(length + 1, N_TRANSITIONS, "transitions")
-        self._name = _words(self.string())
+        self._name = plain(self.string())
         if not self._name:
             raise self.error("there is no name")
         self._check_sums(match, insert, transitions)
-        accession, description = (_words(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
+        accession, description = (plain(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
         reference, _, consensus, structure, _ = (
             self.annotation(flags & bit, length) for bit in (_RF, _MMASK, _CONS, _CS, _CA)
         )
@@ -164,9 +165,9 @@ class _Record:
             raise self.error(f"MAXL is {longest:,}, which is not plausible")
         given = {
             "format": "HMMER3/f", "sequences": str(n) if n > 0 else "",
-            "effective sequences": f"{effective:f}" if effective > 0 else "", "date": _words(date),
+            "effective sequences": f"{effective:f}" if effective > 0 else "", "date": plain(date),
             "checksum": str(checksum) if flags & _CHKSUM else "",
-            "history": "\n".join(map(_words, history.splitlines())),
+            "history": "\n".join(map(plain, history.splitlines())),
         }  # fmt: skip
         facts = {name: text for name, text in given.items() if text}
         return facts, float(f"{effective:f}") if effective > 0 else None, longest if longest > 0 else None
@@ -182,11 +183,6 @@ class _Record:
         facts["score statistics"] = "; ".join(f"{name} {location} {slope}" for name, location, slope in pairs)
         msv, viterbi = Calibration("gumbel", *values[:2]), Calibration("gumbel", *values[2:4])
         return msv, viterbi, Calibration("exponential", *values[4:])
-
-
-def _words(text: str) -> str:
-    """Return a text as the reader of text files gives it."""
-    return " ".join(text.split())
 
 
 def _shortest(value: np.float32) -> float:

@@ -55,10 +55,6 @@ def _chain(entering: Numbers, factors: Numbers) -> Numbers:
     return np.asarray(np.logaddexp.accumulate(entering - reach) + reach)
 
 
-def _before(row: Numbers) -> Numbers:
-    return np.concatenate([[-np.inf], row[:-1]])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrices:
     """Logarithms of a table for each state.

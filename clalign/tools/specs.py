@@ -52,7 +52,6 @@ class CalibrateSpec:
 MODEL_COLUMNS = "Model columns"
 WEIGHTS = "Weights"
 NUMBER = "Effective number"
-PRIOR = "Priors"
 STATISTICS = "Score statistics"
 
 

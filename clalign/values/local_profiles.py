@@ -373,8 +373,6 @@ class LengthTerms:
         The same as a 16-bit score.
     move : float32[n]
         The same as a probability, with J in use (multi-hit).
-    single_move : float32[n]
-        The same without J (uni-hit).
     """
 
     null_loop: Floats
@@ -382,13 +380,12 @@ class LengthTerms:
     byte_move: Bytes
     word_move: Words
     move: Floats
-    single_move: Floats
 
 
 def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
     """Return the terms of the length model for targets of these lengths; lengths of 0 get those of 1."""
     n = np.maximum(lengths, 1).astype(np.float32)
-    one, two, three = np.float32(1), np.float32(2), np.float32(3)
+    one, three = np.float32(1), np.float32(3)
     loop = n / (n + one)
     wide = loop.astype(np.float64)
     null = (n.astype(np.float64) * np.log(wide) + np.log(1.0 - wide)).astype(np.float32)
@@ -400,7 +397,6 @@ def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
         byte_move=np.minimum(costs, 255).astype(np.uint8),
         word_move=_words(np.log(move)),
         move=move,
-        single_move=two / (n + two),
     )
 
 

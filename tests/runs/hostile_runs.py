@@ -25,7 +25,7 @@ from typing import Any
 import clalign
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_of, explain_in_run
-from clalign.engines.export import export, writers_of
+from clalign.engines.export import export
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
@@ -234,7 +234,7 @@ def exports(path: Path) -> list[str]:
     """Return what can be exported; some of it if the file does not say what it is."""
     try:
         with open_run(path) as run:
-            return list(writers_of(run))
+            return list(engine_of(run).writers)
     except ClalignError:
         return ["text", "tsv"]
 

@@ -10,6 +10,7 @@ from clalign.labs.comparison_documents import line_of, row_names
 
 from .. import formatting
 from .figures import Bar, BarChart, Line, LineChart, Mark, Point
+from .ladder import number, seconds
 from .text_table import Row, TextColumn, TextTable
 
 
@@ -34,10 +35,6 @@ def _verdict(row: Row) -> str:
     return "good" if row["identical"] else "stop"
 
 
-def _seconds(key: str) -> Any:
-    return lambda row: "" if row.get(key) is None else formatting.seconds(row[key])
-
-
 def _share(row: Row) -> str:
     return "" if row.get("share_of_peak") is None else formatting.percent(row["share_of_peak"])
 
@@ -46,21 +43,17 @@ def _peak(row: Row) -> str:
     return "" if row.get("peak_gops") is None else formatting.count(row["peak_gops"])
 
 
-def _number(key: str, form: str) -> Any:
-    return lambda row: "" if row.get(key) is None else format(row[key], form)
-
-
 REACH = 3.0
 """A crossing point is drawn if it lies at most so many times beyond the measured sizes."""
 
 COLUMNS = (
     TextColumn("Device", "As its driver calls it", device_name, width=160, stretch=True),
     TextColumn("Scores", "Whether all devices have the same scores", _identical, width=112, mark=_verdict),
-    TextColumn("GCUPS", "10⁹ cells a second, kernels alone", _number("gcups", ".3g"), True, 80),
+    TextColumn("GCUPS", "10⁹ cells a second, kernels alone", number("gcups", ".3g"), True, 80),
     TextColumn("Of peak", "Share of the integer rate that was measured on the device", _share, True, 76),
-    TextColumn("Start-up", "Opening the device and building the kernels", _seconds("start_seconds"), True, 80),
-    TextColumn("Kernel", "Time of the kernels alone", _seconds("kernel_seconds"), True, 86),
-    TextColumn("Copies", "Time of the copies to and from the device", _seconds("copy_seconds"), True, 86),
+    TextColumn("Start-up", "Opening the device and building the kernels", seconds("start_seconds"), True, 80),
+    TextColumn("Kernel", "Time of the kernels alone", seconds("kernel_seconds"), True, 86),
+    TextColumn("Copies", "Time of the copies to and from the device", seconds("copy_seconds"), True, 86),
     TextColumn("Peak (Gop/s)", "Integer operations a second, measured", _peak, True, 100),
 )
 
@@ -150,7 +143,7 @@ class ComparisonView(QObject):
     def speeds(self) -> BarChart:
         """Return the speeds."""
         bars = tuple(
-            Bar(device_name(row), row.get("gcups"), text=_number("gcups", ".3g")(row), note=row.get("error") or "",
+            Bar(device_name(row), row.get("gcups"), text=number("gcups", ".3g")(row), note=row.get("error") or "",
                 tip=f"{device_name(row)}\n{_share(row)} of its measured peak".strip())
             for row in self.rows
         )  # fmt: skip

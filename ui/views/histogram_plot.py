@@ -58,7 +58,6 @@ class ScorePlot(pg.GraphicsView):
 
     threshold_moved = Signal(str, float)
     bar_hovered = Signal(str)
-    scale_asked = Signal()
 
     def __init__(self) -> None:
         self._dressed: theme.Tokens | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +25,6 @@ MOST_PAIRS = 16_384
 _SWAPPED = str.maketrans("ID", "DI")
 
 NO_EVALUE = float("nan")
-
-
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """A pair whose alignment is known.
-
-    Attributes
-    ----------
-    place : int
-        Which of the wanted pairs it is.
-    domain : Domain
-        The alignment, as number 1.
-    """
-
-    place: int
-    domain: Domain
 
 
 def portions(cells: npt.NDArray[np.int64], device_kind: str) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from clalign.formats.tables import Card
-from clalign.formats.writers import AlignedRow, insert_lengths
+from clalign.formats.writers import AlignedRow, annotation_text, insert_lengths
 
 BLOCK = 200
 """Columns of a block."""
@@ -117,13 +117,8 @@ def _blocks(
             text, posterior = centered_text(row, inserts)
             yield f"{name:<{label}s} {text[part]}"
             yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
-        yield f"{'#=GC PP_cons':<{label}s} {_spread(means, inserts)[part]}"
-        yield f"{'#=GC RF':<{label}s} {_spread('x' * len(means), inserts)[part]}"
-
-
-def _spread(symbols: str, inserts: list[int]) -> str:
-    """Return symbols of the nodes spread over the columns, ``.`` at inserts."""
-    return "." * inserts[0] + "".join(symbol + "." * n for symbol, n in zip(symbols, inserts[1:], strict=True))
+        yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means, inserts)[part]}"
+        yield f"{'#=GC RF':<{label}s} {annotation_text('x' * len(means), inserts)[part]}"
 
 
 def centered_text(row: AlignedRow, inserts: list[int]) -> tuple[str, str]:

@@ -376,6 +376,3 @@ def _packed(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
             held = int(np.searchsorted(-lengths[:count], -place, side="left"))
             words[:held] |= symbols[offsets[:held] + place].astype(np.uint32) << np.uint32(8 * byte)
     return out, starts
-
-
-VITERBI_LADDER = ViterbiLadderStage()

@@ -180,7 +180,6 @@ class ProfilePage(QWidget):
     """The profiles of a file, one at a time."""
 
     profile_asked = Signal(int)
-    build_asked = Signal()
 
     def __init__(self, title: str, names: list[str]) -> None:
         super().__init__()
