@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_alignments, there
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show, tell
 from clalign.errors import InputError, OptionError
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     for test, pairs in groups:
         accuracies = []
         for one, reference in pairs:
-            with in_files(there(one), there(reference)) as (first, second):
+            with in_alignments(there(one), there(reference)) as (first, second):
                 accuracies.append(compare_files(first, second, arguments.core))
         found.append((test, pairs, accuracies))
     if arguments.json:

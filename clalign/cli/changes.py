@@ -8,7 +8,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_alignments, in_files, is_run, there
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
@@ -19,7 +19,7 @@ from clalign.formats.row_writers import FORMS, form_of
 CHANGING = next(engine for engine in engines() if "change_choice" in engine.at)
 """The engine that changes finished alignments."""
 
-ALIGNMENT_HELP = "the alignment, of any format, also compressed; - is standard input"
+ALIGNMENT_HELP = "the alignment, of any format, also compressed, or a run that has one; - is standard input"
 
 
 def add_change_options(parser: CommandParser) -> None:
@@ -58,8 +58,11 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
         raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
     paths, output = [there(path) for path in files.values()], arguments.output
     check_writable(output)
+    if Path(output).is_file() and Path(output).samefile(paths[0]) and is_run(output):
+        raise OptionError(f"{output} is a run.", "Give the alignment a file of its own.")
     with contextlib.ExitStack() as stack:
-        given = stack.enter_context(in_files(*paths))
+        given = stack.enter_context(in_files(*paths[1:]))
+        given = [*stack.enter_context(in_alignments(paths[0])), *given]
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
         written = folder / "alignment" if output == "-" else Path(output).absolute()
         request = {**job, **dict(zip(files, given, strict=True)), **dataclasses.asdict(choice)}

@@ -8,7 +8,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_alignments, there
 from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("output", metavar="HMMFILE", help="the new file of profiles; - is standard output")
     parser.add_argument("alignment", metavar="MSAFILE",
                         help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML, also"
-                        " compressed; - is standard input")  # fmt: skip
+                        " compressed, or a run that has one; - is standard input")  # fmt: skip
     groups = {"Name": parser.add_argument_group("Name")}
     groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [that of the alignment]")
     exclusive: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(output, alignment)
     tell_of_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
-        (given,) = stack.enter_context(in_files(there(alignment)))
+        (given,) = stack.enter_context(in_alignments(there(alignment)))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
         built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
         job = {"job": "hmmbuild", "alignment": given, "output": str(built), **dataclasses.asdict(spec)}

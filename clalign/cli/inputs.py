@@ -96,18 +96,56 @@ def in_files(*paths: str) -> Iterator[list[str]]:
 
     with contextlib.ExitStack() as stack:
         given: dict[str, str] = {}
+        copies: dict[str, str] = {}
         for number, path in enumerate(dict.fromkeys(paths)):
             if is_plain(path):
                 given[path] = str(Path(path).absolute())
                 continue
             folder = stack.enter_context(Scratch())
             given[path] = str(folder / ("stdin" if path == "-" else Path(path).name or str(number)))
+            copies[given[path]] = "standard input" if path == "-" else path
             _copied(path, Path(given[path]))
-        try:
+        with _named(copies):
             yield [given[path] for path in paths]
-        except ClalignError as error:
-            for path, copy in given.items():
-                if not is_plain(path):
-                    name = "standard input" if path == "-" else path
-                    error.message, error.hint = (text.replace(copy, name) for text in (error.message, error.hint))
-            raise
+
+
+@contextlib.contextmanager
+def _named(copies: dict[str, str]) -> Iterator[None]:
+    """Let errors of the block name inputs as the user did, not the copies of them."""
+    try:
+        yield
+    except ClalignError as error:
+        for copy, name in copies.items():
+            error.message, error.hint = (text.replace(copy, name) for text in (error.message, error.hint))
+        raise
+
+
+@contextlib.contextmanager
+def in_alignments(*paths: str) -> Iterator[list[str]]:
+    """Give the absolute paths of alignments, as `in_files` does; of a run the alignment in it, as Stockholm."""
+    from clalign.formats.scratch import Scratch
+
+    with contextlib.ExitStack() as stack:
+        given = stack.enter_context(in_files(*paths))
+        for place, (path, file) in enumerate(zip(paths, given, strict=True)):
+            if is_run(file):
+                given[place] = str(stack.enter_context(Scratch()) / f"{Path(path).stem}.sto")
+                stack.enter_context(_named({given[place]: path}))
+                taken_from(file, "stockholm", given[place])
+        yield given
+
+
+def is_run(path: str) -> bool:
+    """Return whether a file is a run."""
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import opened
+
+    with opened(path) as source:
+        return identify(source).kind == "run"
+
+
+def taken_from(run: str, what: str, path: str) -> None:
+    """Write something of a run to a file."""
+    from clalign.engines.export import export
+
+    export(run, what, path)

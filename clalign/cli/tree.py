@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable
 from typing import Any, TextIO
 
 from clalign.cli.changes import ALIGNMENT_HELP
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_alignments, in_files, is_run, taken_from, there
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.errors import OptionError
 
@@ -15,6 +16,7 @@ EXAMPLES = (
     "clalign tree family.afa > family.nwk",
     "clalign tree --midpoint --draw family.svg -o family.nwk family.afa",
     "clalign tree --distance p --matrix distances.tsv family.afa",
+    "clalign tree --distance posterior family.clalign",
     "clalign tree --distance posterior --probs family.fasta.probs family.afa",
 )
 
@@ -35,7 +37,9 @@ def add_parser(subparsers: Any) -> None:
     group = parser.add_argument_group("Distances")
     group.add_argument("--distance", choices=("kimura", "p", "posterior"), default="kimura",
                        metavar="kimura|p|posterior", help=DISTANCE_HELP)  # fmt: skip
-    group.add_argument("--probs", metavar="F", help="posteriors of all pairs, as fsa writes them (.probs)")
+    group.add_argument(
+        "--probs", metavar="F", help="posteriors of all pairs, as fsa writes them (.probs) [those of a run]"
+    )
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="F", help="write the tree as Newick to F [standard output]")
     group.add_argument("--matrix", metavar="F", help="write the distances to F: .tsv with tabulators, else as PHYLIP")
@@ -50,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the tree and write it."""
     from clalign.formats.distances import write_phylip, write_tsv
     from clalign.formats.newick import write_newick
+    from clalign.formats.scratch import Scratch
+    from clalign.formats.sources import is_plain
     from clalign.formats.tree_drawings import write_svg
     from clalign.formats.writers import check_writable, whole_file
     from clalign.tools.guide_trees import guide_tree
@@ -61,9 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"{arguments.draw} has no ending that is known.", "Let its name end in .svg.")
     for path in outputs:
         check_writable(path)
-    given = [there(path) for path in (arguments.alignment, arguments.probs) if path is not None]
-    with in_files(*given) as paths:
-        found = guide_tree(paths[0], arguments.distance, paths[1] if arguments.probs else None)
+    with contextlib.ExitStack() as stack:
+        given = there(arguments.alignment)
+        (alignment,) = stack.enter_context(in_alignments(given))
+        probs = arguments.probs
+        if probs is not None:
+            (probs,) = stack.enter_context(in_files(there(probs)))
+        elif arguments.distance == "posterior" and is_plain(given) and is_run(given):
+            probs = str(stack.enter_context(Scratch()) / "posteriors.probs")
+            taken_from(given, "probs", probs)
+        found = guide_tree(alignment, arguments.distance, probs)
     drawn = found.tree.rooted_in_the_middle()
     tree = drawn if arguments.midpoint else found.tree
     matrix = write_tsv if (arguments.matrix or "").lower().endswith(".tsv") else write_phylip

@@ -1,0 +1,77 @@
+"""What `clalign align` leaves is an alignment for the commands that take one: as a file, and in its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.errors import ExitCode
+
+FAMILY = (
+    ">a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>b\nMKVLSTGHDWQKIPNDFCYTAAGK\n>c\nKVMATHEWRIPDYFCWSTKAGKL\n"
+    ">d\nMQRRSTVLLGPEDDNGHCWYVVKK\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A family, its alignment as a file, and the run that made it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "family.fa").write_text(FAMILY)
+    assert main(["align", "-q", "--device", "reference", "--run", "f.clalign", "-o", "f.afa", "family.fa"]) == 0
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(list(words)) == 0
+    return capsys.readouterr().out
+
+
+def test_a_run_does_what_its_alignment_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "tree", "f.clalign") == said(capsys, "tree", "f.afa")
+    told = said(capsys, "accuracy", "f.clalign", "f.afa")
+    assert told.splitlines()[1] == "1.0000    1.0000    1.0000    1.0000    f.clalign"
+    words = ("realign", "-q", "--device", "reference", "--columns", "2-9")
+    assert said(capsys, *words, "f.clalign") == said(capsys, *words, "f.afa")
+    (folder / "new.fa").write_text(">e\nMKVLATGHEWQRIPNDFCYSTAAGKL\n")
+    words = ("add", "-q", "--device", "reference")
+    assert said(capsys, *words, "f.clalign", "new.fa") == said(capsys, *words, "f.afa", "new.fa")
+
+
+def test_a_profile_is_built_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyhmmer")
+    profiles = [said(capsys, "hmmbuild", "-q", "--amino", "-", path).splitlines() for path in ("f.clalign", "f.afa")]
+    assert profiles[0][1] == "NAME  f"
+    assert [line for line in profiles[0] if not line.startswith("DATE")] == [
+        line for line in profiles[1] if not line.startswith("DATE")
+    ]
+
+
+def test_posteriors_of_a_run_are_distances(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("tree", "--distance", "posterior", "--matrix", "-")
+    found = said(capsys, *words, "f.clalign")
+    assert main(["export", "--probs", "f.probs", "f.clalign"]) == 0
+    assert found == said(capsys, *words, "--probs", "f.probs", "f.afa")
+    distances = [[float(word) for word in line.split()[1:]] for line in found.splitlines()[1:]]
+    assert distances[0][1] < 0.3 < distances[0][3]
+
+
+def test_a_run_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / "f.clalign").read_bytes()
+    assert main(["add", "-q", "-o", "f.clalign", "f.clalign", "family.fa"]) == ExitCode.INPUT
+    assert "f.clalign is a run" in capsys.readouterr().err
+    assert (folder / "f.clalign").read_bytes() == before
+
+
+def test_runs_without_an_alignment_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sw", "-q", "--device", "reference", "--run", "s.clalign", "family.fa", "family.fa"]) == 0
+    capsys.readouterr()
+    assert main(["tree", "s.clalign"]) == ExitCode.UNREADABLE
+    assert capsys.readouterr().err.startswith("clalign: s.clalign: two sequences are named")
+    (folder / "new.fa").write_text(">a\nMKV\n")
+    assert main(["add", "-q", "f.clalign", "new.fa"]) == ExitCode.UNREADABLE
+    error = capsys.readouterr().err
+    assert error.startswith('clalign: f.clalign: two sequences are named "a"')
