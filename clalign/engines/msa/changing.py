@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,50 +16,41 @@ from clalign.databases.sequence_rows import SequenceRow
 from clalign.engines.msa.aligning import aligned
 from clalign.engines.msa.inference import inferred
 from clalign.engines.msa.inputs import AlignmentInput, checked_input
-from clalign.engines.msa.pairs import PairChoice, chosen_pairs, similarities
+from clalign.engines.msa.pairs import PairChoice, Pairs, similarities
+from clalign.engines.msa.parameters import pairs_of
+from clalign.engines.msa.spec import PAIRS, AlignmentSpec
 from clalign.errors import InputError, OptionError
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.devices import choose_device
 from clalign.values.multiple_alignments import GAPS, MultipleAlignment, offsets_of
-from clalign.values.specs import INPUT, option
+from clalign.values.specs import option
 
-MODEL, ALIGNING = "Model", "Alignment"
+
+def _as_ever(name: str) -> Any:
+    """Return a field of the spec of a whole alignment."""
+    known = AlignmentSpec.__dataclass_fields__[name]
+    return field(default=known.default, metadata=known.metadata)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeChoice:
     """How residues are aligned; names and defaults are those of an alignment from the beginning."""
 
-    gap_factor: float = option(
-        1.0, "--gapfactor", "Gap factor", "what aligning must be worth: less than 1 for a more sensitive alignment,"
-        " more for one that only says what is certain", ALIGNING,
-    )  # fmt: skip
-    most_sweeps: int = option(
-        -1, "--refinement", "Sweeps of refinement", "move single residues in at most so many sweeps; -1 for as many as"
-        " it takes", ALIGNING, signed=True,
-    )  # fmt: skip
+    gap_factor: float = _as_ever("gap_factor")
+    refinement: int = _as_ever("refinement")
+    has_one_gap_set: bool = _as_ever("has_one_gap_set")
     is_fast: bool = option(
-        False, "--fast", "Fewer pairs", "compare each sequence with its most similar ones alone", ALIGNING
+        False, "--fast", "Fewer pairs", "compare each sequence with its most similar ones alone", PAIRS
     )
-    seed: int = option(1, "--seed", "Random seed", "seed of pairs, and of residues for ambiguous letters", ALIGNING)
-    has_one_gap_set: bool = option(
-        False, "--noindel2", "One kind of gap", "model gaps by one length distribution in place of a mixture of two",
-        MODEL,
-    )  # fmt: skip
-    alphabet: Literal["auto", "amino", "dna", "rna"] = option(
-        "auto", "--alphabet", "Sequences are", "take the sequences for this alphabet", INPUT
-    )
+    seed: int = _as_ever("seed")
+    alphabet: Literal["auto", "amino", "dna", "rna"] = _as_ever("alphabet")
 
     def __post_init__(self) -> None:
-        if not (0 <= self.gap_factor < math.inf):
-            raise OptionError(f"--gapfactor is {self.gap_factor:g}.", "Give a number of at least 0.")
-        if self.most_sweeps < -1:
-            raise OptionError(f"--refinement is {self.most_sweeps}.", "Give a number of sweeps, or -1 for no limit.")
+        self.spec("-")
 
-    @property
-    def n_gap_sets(self) -> int:
-        """Sets of gap states of the pair HMM."""
-        return 1 if self.has_one_gap_set else 2
+    def spec(self, path: str) -> AlignmentSpec:
+        """Return the same of an alignment from the beginning, of sequences in a file."""
+        return AlignmentSpec((path,), **asdict(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +95,7 @@ def with_added(
     context = context or QuietContext()
     given = checked_input(path, [*rows, *new], choice.alphabet, choice.seed)
     width = len(rows[0].text)
-    posteriors = inferred(session, given, _pairs_with(given, len(rows), choice), choice.n_gap_sets, context=context)
+    posteriors = inferred(session, given, _pairs_with(given, len(rows), choice), choice.spec(path), context)
     n_new = int(given.lengths[len(rows) :].sum())
     old = MultipleAlignment.from_rows([row.text for row in rows]).columns
     # The last sequence has a residue in each given column and is compared with none: it keeps them apart and in order.
@@ -113,7 +104,7 @@ def with_added(
     begin = MultipleAlignment(offsets_of(lengths), columns, width + n_new)
     with serial(session) as one:
         found = aligned(
-            one, replace(posteriors, lengths=lengths), choice.gap_factor, most_sweeps=choice.most_sweeps,
+            one, replace(posteriors, lengths=lengths), choice.gap_factor, most_sweeps=choice.refinement,
             context=context, begin=begin, n_kept=len(rows),
         )  # fmt: skip
     made = found.alignment_after()
@@ -123,7 +114,7 @@ def with_added(
     return ChangedRows(before + [replace(row, text=text) for row, text in zip(new, texts, strict=True)], kept)
 
 
-def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice) -> npt.NDArray[np.int32]:
+def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice) -> Pairs:
     """Return the pairs with sequences that are added (int32[P, 2])."""
     n = len(given)
     taken = np.triu(np.ones((n, n), bool), 1)
@@ -182,11 +173,9 @@ def with_realigned(
         raise InputError(path, "fewer than two rows have residues in these columns.", "Choose a wider block.")
     alphabet = checked_input(path, rows, choice.alphabet, choice.seed).alphabet.name
     given = checked_input(path, blocks, alphabet, choice.seed)
-    similar = similarities(given.residues, len(given.alphabet.canonical))
-    pairs = chosen_pairs(similar, PairChoice(is_fast=choice.is_fast, seed=choice.seed), given.n_drawn)
-    posteriors = inferred(session, given, pairs, choice.n_gap_sets, context=context)
+    posteriors = inferred(session, given, pairs_of(given, choice.spec(path)), choice.spec(path), context)
     with serial(session) as one:
-        found = aligned(one, posteriors, choice.gap_factor, most_sweeps=choice.most_sweeps, context=context)
+        found = aligned(one, posteriors, choice.gap_factor, most_sweeps=choice.refinement, context=context)
     texts = found.alignment_after().rows(given.letters)
     made = [replace(row, text=row.text[:first] + text + row.text[last:]) for row, text in zip(rows, texts, strict=True)]
     places = np.arange(width, dtype=np.int32)

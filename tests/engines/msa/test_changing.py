@@ -49,7 +49,7 @@ def family(seed: int, n: int = 5, length: int = 40) -> list[SequenceRow]:
 def all_aligned(session: Session, sequences: list[SequenceRow], choice: ChangeChoice = CHOICE) -> list[SequenceRow]:
     given = checked_input("x", sequences)
     pairs = np.argwhere(np.triu(np.ones((len(given), len(given)), bool), 1)).astype(np.int32)
-    found = aligned(session, inferred(session, given, pairs, choice.n_gap_sets), choice.gap_factor)
+    found = aligned(session, inferred(session, given, pairs, choice.spec("x")), choice.gap_factor)
     return [
         replace(row, text=text)
         for row, text in zip(sequences, found.alignment_after().rows(given.letters), strict=True)
