@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,7 @@ class _Scoring(Generic[Batch]):
     unit: Unit[Batch]
     batch: Batch
     wait: Callable[[], Scored[Any]]
+    midway: _Midway
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Executor(Generic[Batch]):
                     self.tell(partial(self.writer.context.warn, text))
                 finally:
                     self.planner.give_back(self._held)
+                    self.tell(partial(self.writer.forget, tuple(self._held)))
                     self._held = []
 
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
@@ -111,12 +113,15 @@ class Executor(Generic[Batch]):
                 continue
             if scoring and (unit is None or len(scoring) >= IN_FLIGHT):
                 tracing.append(self._scored(scoring.popleft(), tracer, packer))
-            if tracing and (not scoring or len(tracing) >= IN_FLIGHT):
+            # Nothing is to be waited for where the hits are known; what took long is stored before the next is begun.
+            if tracing and (not scoring or len(tracing) >= IN_FLIGHT or tracing[0].scored.hits_of):
                 self._deliver(tracing.popleft())
 
     def _started(self, unit: Unit[Batch]) -> _Scoring[Batch]:
         self._in_hand = batch = self.cutter.batch(unit.first, unit.last)
-        return _Scoring(unit, batch, unit.query.search.start_scoring(self.session, batch))
+        midway = _Midway(self, unit)
+        wait = self.planner.plan.start(unit.query.search, self.session, batch, midway)
+        return _Scoring(unit, batch, wait, midway)
 
     def _scored(self, job: _Scoring[Batch], tracer: Session, packer: ThreadPoolExecutor) -> _Tracing[Batch]:
         """Wait for the scores of a unit and start tracing what they make candidates."""
@@ -127,7 +132,7 @@ class Executor(Generic[Batch]):
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
-        seconds = spent - before if spent else now - self._waited_since
+        seconds = job.midway.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
         search = job.unit.query.search
         cells = float(job.batch.n_cells(search.length))
@@ -154,6 +159,36 @@ class Executor(Generic[Batch]):
         storing = plan.concluded(self.run, query.number, query.search, session)
         self._held.remove(unit)
         self.tell(partial(self.writer.conclude, unit, storing))
+
+
+class _Midway:
+    """Passes on what a unit says before it is done."""
+
+    def __init__(self, executor: Executor[Any], unit: Unit[Any]) -> None:
+        self._executor, self._unit = executor, unit
+        self._began = 0.0, 0.0
+        self.seconds_before = 0.0
+
+    def begin(self, seconds: float) -> None:
+        self.seconds_before = seconds
+        self._began = time.perf_counter(), self._executor.session.kernel_seconds
+
+    @property
+    def seconds(self) -> float:
+        now, spent = time.perf_counter() - self._began[0], self._executor.session.kernel_seconds - self._began[1]
+        return self.seconds_before + (spent or now)
+
+    def tell(self, cells: float) -> None:
+        self._executor.tell(partial(self._executor.writer.tell, self._unit, cells, self.seconds))
+
+    def warn(self, text: str) -> None:
+        self._executor.tell(partial(self._executor.writer.warn, text))
+
+    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._executor.tell(partial(self._executor.writer.keep, self._unit, table, rows))
+
+    def kept(self, table: str) -> list[tuple[Any, ...]]:
+        return self._executor.run.unfinished.kept(table, self._unit.query.number, self._unit.first)
 
 
 def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:

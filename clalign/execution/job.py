@@ -149,6 +149,7 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
         # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
         run.set_facts(state="stopped")
         raise
+    run.unfinished.drop()
     run.set_facts(state="done", finished=summary)
     run.seal()
     return summary

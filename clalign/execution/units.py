@@ -115,6 +115,37 @@ Storing = Callable[[RunFile], None]
 """Stores in a run what was computed."""
 
 
+class Midway(Protocol):
+    """What a unit that takes long says before it is done."""
+
+    def begin(self, seconds: float) -> None:
+        """Begin to count the time; an earlier worker has spent some already."""
+
+    @property
+    def seconds(self) -> float:
+        """Time that the device has spent, that of earlier workers included."""
+
+    def tell(self, cells: float) -> None:
+        """Tell how many of its cells are computed."""
+
+    def warn(self, text: str) -> None:
+        """Tell something the user must know, and keep it with the run."""
+
+    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what is needed to go on from here, in place of what is kept, in a table of unfinished batches."""
+
+    def kept(self, table: str) -> list[tuple[Any, ...]]:
+        """Return what an earlier worker kept."""
+
+
+def start_in_silence(
+    search: Search[Batch, Details], session: Session, batch: Batch, midway: Midway
+) -> Callable[[], Scored[Details]]:
+    """Start scoring a batch of which nothing is said before it is done."""
+    del midway
+    return search.start_scoring(session, batch)
+
+
 def nothing_concluded(run: RunFile, number: int, search: Search[Any, Any], session: Session) -> Storing:
     """Return what stores nothing."""
     return lambda run: None
@@ -147,6 +178,8 @@ class Plan(Generic[Batch]):
         processor then.
     is_needed : callable
         Tells of a query by its number, when those before it are concluded, whether it is to be computed at all.
+    start : callable
+        Starts scoring a batch with a search, as its `start_scoring` does; of what takes long `Midway` is told.
     """
 
     queries: Sequence[int]
@@ -158,6 +191,7 @@ class Plan(Generic[Batch]):
     has_host: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
+    start: Callable[[Any, Session, Batch, Midway], Callable[[], Scored[Any]]] = start_in_silence
 
 
 @dataclass(eq=False, slots=True)

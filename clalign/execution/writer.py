@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic
 
 from clalign.execution.planner import Planner
@@ -34,15 +35,52 @@ class Writer(Generic[Batch]):
         self.context = context
         self.done_cells, self.device_seconds = run.work_done()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
+        self._midway: dict[Unit[Batch], tuple[float, float]] = {}
 
     @property
     def gcups(self) -> float:
-        """10^9 cells a second, over the whole run."""
-        return self.done_cells / max(self.device_seconds, 1e-9) / 1e9
+        """10^9 cells a second, over the whole run, units that are not done included."""
+        done, spent = self._begun
+        return (self.done_cells + done) / max(self.device_seconds + spent, 1e-9) / 1e9
+
+    @property
+    def _begun(self) -> tuple[float, float]:
+        """Cells and seconds of units that are not done."""
+        told = self._midway.values()
+        return sum(cells for cells, _ in told), sum(seconds for _, seconds in told)
+
+    def _progress(self, number: int) -> None:
+        plan, (done, _) = self.planner.plan, self._begun
+        if plan.phases is None:
+            done += self.done_cells
+            self.context.progress("search", done, plan.n_cells, "cells", gcups=self.gcups, profile=number)
+        else:
+            phase, done = plan.phases[number], done + self._cells_of[number]
+            self.context.progress(phase.stage, done, phase.n_cells, "cells", gcups=self.gcups, **phase.facts)
+
+    def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
+        """Tell of cells of a unit that is not done, and of the seconds that they took."""
+        self._midway[unit] = cells, seconds
+        self._progress(unit.query.number)
+
+    def warn(self, text: str) -> None:
+        """Tell something the user must know, and keep it with the run."""
+        self.run.add_message("warning", text)
+        self.context.warn(text)
+
+    def keep(self, unit: Unit[Batch], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what is needed to go on with a unit."""
+        self.run.unfinished.keep(table, unit.query.number, unit.first, rows)
+
+    def forget(self, units: Iterable[Unit[Batch]]) -> None:
+        """Take note that units are not being computed any more."""
+        for unit in units:
+            self._midway.pop(unit, None)
 
     def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult) -> None:
         """Store what was found in a unit."""
         self.run.add_batch(result, scored.hits_of)
+        self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
         query, plan = unit.query, self.planner.plan
@@ -53,12 +91,7 @@ class Writer(Generic[Batch]):
         number = scored.hits_of[-1][0] if scored.hits_of else query.number
         if plan.phases is not None:
             self._cells_of[number] += result.cells
-            phase, done = plan.phases[number], self._cells_of[number]
-            self.context.progress(phase.stage, done, phase.n_cells, "cells", gcups=self.gcups, **phase.facts)
-        else:
-            self.context.progress(
-                "search", self.done_cells, plan.n_cells, "cells", gcups=self.gcups, profile=number
-            )  # fmt: skip
+        self._progress(number)
         self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - query.n_left)
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:

@@ -308,7 +308,7 @@ def check_tables(connection: RunConnection, version: int) -> Declaration:
         is_right = known.get(name) == sql if declared.is_installed else _is_plain(name, sql, declared.engine)
         if not is_right:
             _refuse(connection, name)
-    for name in known.keys() - tables.keys():
+    for name in known.keys() - tables.keys() - {table.name for table in declared.of("unfinished")}:
         _refuse(connection, name)
     return declared
 

@@ -17,7 +17,8 @@ from clalign.values.hits import Hit
 Card = dict[str, Any]
 
 KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "query place, first count",
-        "pieces": "query place, number place", "": "number count"}  # fmt: skip
+        "pieces": "query place, number place", "unfinished": "query place, first count, number place",
+        "": "number count"}  # fmt: skip
 """What a row of an engine's table is of, and the columns of the key that the row has."""
 
 
@@ -27,12 +28,16 @@ class EngineTable:
 
     Of pieces of batches, which the engine numbers, it has as many as `BatchResult.kept` has.
 
+    Of batches that are not finished it may have any number of rows, from which an engine goes on; they go when the
+    batch is stored. Such a table is only there while it is needed.
+
     Attributes
     ----------
     name : str
         Begins with the name of the engine.
     of : str
-        What its rows are of: ``hits``, ``parts``, ``batches``, ``pieces``; empty where they are only numbered.
+        What its rows are of: ``hits``, ``parts``, ``batches``, ``pieces``, ``unfinished`` batches; empty where they are
+        only numbered.
     columns : str
         Those besides its key, see `clalign.runs.kinds`; those of hits and parts may be missing.
     row : callable
@@ -45,7 +50,7 @@ class EngineTable:
 
     name: str
     columns: str
-    of: Literal["hits", "parts", "batches", "pieces", ""] = ""
+    of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
     row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
     read: Callable[[dict[str, Any], tuple[Any, ...]], None] = lambda fields, values: None
     older: str = ""
@@ -125,7 +130,7 @@ class Declaration:
     values: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, thing: str) -> list[EngineTable]:
-        """Return the tables whose rows are of hits, parts, batches or pieces."""
+        """Return the tables whose rows are of hits, parts, batches, pieces or unfinished batches."""
         return [table for table in self.tables if table.of == thing]
 
     def needed(self) -> Declaration:

@@ -30,6 +30,7 @@ from clalign.runs.hit_rows import HitRows
 from clalign.runs.ownership import taken
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
+from clalign.runs.unfinished import Unfinished
 from clalign.values.hits import Hit
 
 __all__ = [
@@ -187,6 +188,7 @@ class RunFile:
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(result.profile, *counted) for counted in packed.bins],
             )
+            self.unfinished.forget(*key)
             self._hits.add(result.profile, result.hits)
             for profile, hits in itertools.groupby(more_hits, lambda found: found[0]):
                 self._hits.add(profile, [hit for _, hit in hits])
@@ -227,6 +229,11 @@ class RunFile:
             f"SELECT number, {', '.join(columns)} FROM {self._own(table).name} WHERE query = {int(query)}"
             f" AND {'1' if piece is None else f'number = {int(piece)}'} ORDER BY number"
         ))  # fmt: skip
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """What is kept of batches that are not finished."""
+        return Unfinished(self.connection)
 
     def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""

@@ -56,7 +56,7 @@ ORDER = "sort_key DESC, tie, input_index"
 def statements(declared: Declaration) -> dict[str, str]:
     """Return the statement that makes each table, by its name."""
     general = {name: sql_of(name, *table) for name, table in TABLES.items()}
-    return general | {table.name: table.sql for table in declared.tables}
+    return general | {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
 
 
 def make_tables(connection: sqlite3.Connection, declared: Declaration) -> None:

@@ -214,7 +214,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
     def resume() -> None:
         with open_run(path, writable=True) as run:
-            declared = [table.name for table in run.connection.declared.tables]
+            declared = [table.name for table in run.connection.declared.tables if table.of != "unfinished"]
             for table in ("batches", "histogram", "targets", "hits", "parts", *declared):
                 run.connection.execute(f"DELETE FROM {table}")
             run.connection.commit()
