@@ -144,6 +144,9 @@ class KernelSession(Session, Protocol):
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer with a copy of an array, which is not to be changed after this."""
 
+    def loaded(self, array: npt.NDArray[Any]) -> Buffer:
+        """Return a buffer with a copy of an array, which kernels may write."""
+
     def share(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer, only to be read, with the content of an array that never changes."""
 

@@ -171,6 +171,15 @@ class OpenCLSession:
         with self._translated():
             return self._transfers.upload(np.ascontiguousarray(array))
 
+    def loaded(self, array: npt.NDArray[Any]) -> cl.Buffer:
+        """Return a buffer with a copy of an array, which kernels may write; the copy is made at once."""
+        buffer, there = self.allocate(array.nbytes), np.empty_like(array)
+        with self._translated():
+            cl.enqueue_copy(self._queue, buffer, np.ascontiguousarray(array))
+            cl.enqueue_copy(self._queue, there, buffer)
+        self.demand(np.array_equal(there, array), "a copy that is not what was sent")
+        return buffer
+
     def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer with the content of an array that never changes; a CPU reads it where it is.
 

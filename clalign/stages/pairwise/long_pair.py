@@ -8,14 +8,16 @@ cell of a small tile can be held: memory grows with the lengths and not with the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.pairwise.long_pair_regions import Path, Region, fill, follow
+from clalign.errors import Cancelled
+from clalign.stages.pairwise.long_pair_regions import Path, Region, Watch, fill, follow
+from clalign.stages.pairwise.long_pair_state import Keeper, NothingKept
 from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -51,10 +53,13 @@ class LongPairChoice:
     scoring : Scoring
     tell : callable
         Told of the cells that are done, of ``m * n`` in the first pass and what is filled again.
+    keeper : Keeper
+        Keeps how far the first pass is; the reference goes on from nothing.
     """
 
     scoring: Scoring
     tell: Tell = nobody_told
+    keeper: Keeper = field(default_factory=NothingKept)
 
 
 class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
@@ -93,11 +98,17 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
         backend = {"VECTOR": 1} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
         region = Region.whole(session, query, target, scoring, {**backend, **self.defines})
-        filled = fill(region, model.tell)
-        score, i, j = filled.end()
-        if scoring.is_local and score <= 0:
-            return PairAlignment(0, (0, 0), (0, 0), "")
-        path = follow(filled, Path(i, j), model.tell)
+        watch = Watch(model.keeper)
+        try:
+            filled = fill(region, model.tell, watch)
+            score, i, j = filled.end()
+            if scoring.is_local and score <= 0:
+                return PairAlignment(0, (0, 0), (0, 0), "")
+            session.demand(0 < i <= m and 0 < j <= n, "an alignment beyond the ends of its sequences")
+            path = follow(filled, Path(i, j), model.tell)
+        except Cancelled:
+            watch.stop()
+            raise
         start_i, start_j, letters = path.i, path.j, path.letters
         if scoring.mode == "global":
             letters, start_i, start_j = [b"D" * start_j + b"I" * start_i, *letters], 0, 0

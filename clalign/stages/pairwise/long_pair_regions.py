@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,16 @@ import numpy.typing as npt
 from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.errors import GroupsApart
+from clalign.stages.pairwise.long_pair_state import (
+    Keeper,
+    NothingKept,
+    Part,
+    State,
+    known_of_edges,
+    n_done,
+    packed,
+    unpacked,
+)
 from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
 from clalign.values.scoring import Scoring
 
@@ -184,17 +196,24 @@ def _border(length: int, pair: Sequences) -> Cells:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A filled region.
+    """A region that is filled, or is being filled.
 
     Attributes
     ----------
+    numbers : int32[]
+        The plan, as the kernel takes it.
     rows_every, columns_every : int
         Rows and columns between kept edges.
     kept_rows, kept_columns : Buffer
         Edges, ``n + 1`` and ``m + 1`` of them in each row and column.
+    top, left, corners : Buffer
+        Edges of the tiles that were filled last.
+    n_strips, n_tiles, strip, columns : int
+        Tiles from top to bottom and from left to right, and the rows and columns of each.
     """
 
     region: Region
+    numbers: Cells
     plan: Buffer
     rows_every: int
     columns_every: int
@@ -202,8 +221,91 @@ class Filled:
     kept_columns: Buffer
     best: Buffer
     last_row: Buffer
+    top: Buffer
     left: Buffer
+    corners: Buffer
     n_strips: int
+    n_tiles: int
+    strip: int
+    columns: int
+
+    @classmethod
+    def begun(cls, region: Region) -> Filled:
+        """Return a region of which nothing is filled: edges of all tiles are kept if it is small, of some otherwise."""
+        pair, m, n = region.pair, region.m, region.n
+        session = pair.session
+        if region.is_small:
+            rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
+        else:
+            rows = FILLED_ROWS if m * n >= MANY_CELLS else FILLED_ROWS // 2
+            columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
+            strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
+            tiles_between = -(-n // (columns * EDGES_EACH_WAY))
+        strip = rows * pair.n_lanes
+        n_strips, n_tiles = -(-m // strip), -(-n // columns)
+        numbers = np.array(
+            [
+                m, n, columns, strips_between, tiles_between, n + 1, m + 1, region.top.at, region.left.at, region.row,
+                region.column, *pair.gaps, *(pair.equal or (0, 0)),
+            ], np.int32,
+        )  # fmt: skip
+        n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
+        return cls(
+            region, numbers, session.upload(numbers), strips_between * strip, tiles_between * columns,
+            session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
+            session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
+            session.zeros(12 * n_strips * pair.n_lanes), session.allocate(4 * n), session.allocate(EDGE_BYTES * n),
+            session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips), n_strips, n_tiles, strip, columns,
+        )  # fmt: skip
+
+    @property
+    def n_diagonals(self) -> int:
+        """Anti-diagonals of tiles."""
+        return self.n_strips + self.n_tiles - 1
+
+    def n_tiles_on(self, diagonal: int) -> int:
+        """Return how many tiles an anti-diagonal has."""
+        return min(diagonal, self.n_strips - 1) - max(0, diagonal - self.n_tiles + 1) + 1
+
+    def parts(self, n_diagonals: int) -> list[Part]:
+        """Return what is known of it after so many diagonals."""
+        m, n, lanes, of_all = self.region.m, self.region.n, self.region.pair.n_lanes, n_diagonals
+        strips, tiles = n_done(of_all, 0, self.n_strips), n_done(of_all, 0, self.n_tiles)
+        is_local, edges = self.region.pair.scoring.is_local, (self.n_strips - 1, self.n_tiles - 1)
+        rows_between, columns_between = self.rows_every // self.strip, self.columns_every // self.columns
+        of_rows = known_of_edges(edges[0] // rows_between, rows_between, of_all, self.n_tiles, n, self.columns)
+        of_columns = known_of_edges(edges[1] // columns_between, columns_between, of_all, self.n_strips, m, self.strip)
+        below = min(n, self.columns * n_done(of_all, self.n_strips - 1, self.n_tiles))
+        return [
+            Part("kept_rows", self.kept_rows, n + 1, of_rows),
+            Part("kept_columns", self.kept_columns, m + 1, of_columns),
+            Part("top", self.top, n, [min(n, self.columns * tiles)]),
+            Part("left", self.left, m, [min(m, self.strip * strips)]),
+            Part("corners", self.corners, self.n_strips, [strips], is_edge=False),
+            Part("best", self.best, 3 * self.n_strips * lanes, [3 * self.n_strips * lanes], is_edge=False),
+            Part("last_row", self.last_row, n, [0 if is_local else below], is_edge=False),
+        ]
+
+    def state(self, n_diagonals: int) -> State:
+        """Return what is to be kept after so many diagonals."""
+        session, place = self.region.pair.session, np.array([*self.numbers, self.strip, n_diagonals], np.int32)
+        parts = (part.read(session) for part in self.parts(n_diagonals))
+        return {"place": packed(place), **dict(itertools.chain.from_iterable(parts))}
+
+    def with_state(self, state: State) -> tuple[Filled, int]:
+        """Return it with what was kept, and how many diagonals are filled.
+
+        Raises
+        ------
+        ValueError, KeyError
+            If this cannot be the state of such a region.
+        """
+        *numbers, strip, n_diagonals = unpacked(state["place"], (len(self.numbers) + 2,)).tolist()
+        if numbers != self.numbers.tolist() or strip != self.strip or not 0 <= n_diagonals <= self.n_diagonals:
+            raise ValueError("it is of another pair, or of another kind of device")
+        session = self.region.pair.session
+        buffers: dict[str, Any] = {part.name: part.written(session, state) for part in self.parts(n_diagonals)}
+        return replace(self, **buffers), n_diagonals
 
     def end(self) -> tuple[int, int, int]:
         """Return the best score, and the cell from 1 where it ends."""
@@ -253,65 +355,88 @@ class Path:
     letters: list[bytes] = field(default_factory=list)
 
 
-def fill(region: Region, tell: Tell, method: str | None = None) -> Filled:
-    """Fill a region, and keep edges: of all tiles if it is small, of some otherwise."""
-    pair, m, n = region.pair, region.m, region.n
-    session = pair.session
-    if region.is_small:
-        rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
-    else:
-        rows = FILLED_ROWS if m * n >= MANY_CELLS else FILLED_ROWS // 2
-        columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
-        strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
-        tiles_between = -(-n // (columns * EDGES_EACH_WAY))
-    strip = rows * pair.n_lanes
-    n_strips, n_tiles = -(-m // strip), -(-n // columns)
-    plan = np.array(
-        [
-            m, n, columns, strips_between, tiles_between, n + 1, m + 1, region.top.at, region.left.at, region.row,
-            region.column, *pair.gaps, *(pair.equal or (0, 0)),
-        ], np.int32,
-    )  # fmt: skip
-    n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
-    filled = Filled(
-        region, session.upload(plan), strips_between * strip, tiles_between * columns,
-        session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
-        session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
-        session.zeros(12 * n_strips * pair.n_lanes), session.allocate(4 * n), session.allocate(EDGE_BYTES * m),
-        n_strips,
-    )  # fmt: skip
-    top, corners = session.allocate(EDGE_BYTES * n), session.allocate(4 * n_strips)
+class Watch:
+    """Looks after the first pass through a matrix: what is to be kept of it is kept, now and then and when it stops.
+
+    Parameters
+    ----------
+    keeper : Keeper
+    """
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._at: tuple[Filled, int] | None = None
+
+    def begin(self, filled: Filled) -> tuple[Filled, int]:
+        """Return a region with what was kept of it, and how many of its diagonals are filled."""
+        state = self._keeper.kept()
+        if state is None:
+            return filled, 0
+        try:
+            return filled.with_state(state)
+        except (ValueError, KeyError) as error:
+            self._keeper.refuse(str(error))
+            return filled, 0
+
+    def launched(self) -> None:
+        """Take note that the device is at work, so that what it has is not to be kept."""
+        self._at = None
+
+    def paused(self, filled: Filled, n_diagonals: int) -> None:
+        """Take note of what is filled, now that the device has finished; keep it if it is time."""
+        self._at = filled, n_diagonals
+        self._keep(self._keeper.is_due)
+
+    def stop(self) -> None:
+        """Keep what is filled, if there is time."""
+        self._keep(self._keeper.is_due_in_the_end)
+
+    def _keep(self, is_due: Callable[[int], bool]) -> None:
+        if self._at is not None:
+            filled, n_diagonals = self._at
+            if is_due(sum(part.n_bytes for part in filled.parts(n_diagonals))):
+                self._keeper.keep(filled.state(n_diagonals))
+
+
+def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | None = None) -> Filled:
+    """Fill a region, and keep edges."""
+    watch = watch or Watch(NothingKept())
+    pair, (filled, begin) = region.pair, watch.begin(Filled.begun(region))
+    session, tile_cells = pair.session, filled.strip * filled.columns
+    tell(sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells)
     kernel = MeetingKernel(
         "long_pair_lanes", "fill",
         (
             pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
-            filled.kept_rows, filled.kept_columns, top, filled.left, corners, filled.best, filled.last_row,
+            filled.kept_rows, filled.kept_columns, filled.top, filled.left, filled.corners, filled.best,
+            filled.last_row,
         ),
-        pair.macros(rows, False),
+        pair.macros(filled.strip // pair.n_lanes, False),
     )  # fmt: skip
-    how = Meetings(min(n_strips, n_tiles), pair.group, method or METHOD)
+    how = Meetings(min(filled.n_strips, filled.n_tiles), pair.group, method or METHOD)
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
-    for first, last, n_cells in _portions(session, n_strips, n_tiles, strip * columns):
+    for first, last, n_cells in _portions(filled, begin, tile_cells):
         rounds = Rounds(session, how, kernel, last - first, first)
+        watch.launched()
         rounds.start()
         try:
             rounds.finish()
         except GroupsApart:  # some have gone on, and some have not
-            return fill(region, tell, "launch")
+            return fill(region, tell, watch, "launch")
+        watch.paused(filled, last)
         session.check()
         tell(n_cells)
     return filled
 
 
-def _portions(session: KernelSession, n_strips: int, n_tiles: int, tile_cells: int) -> Iterator[tuple[int, int, int]]:
+def _portions(filled: Filled, begin: int, tile_cells: int) -> Iterator[tuple[int, int, int]]:
     """Yield the anti-diagonals that go to a device at a time, from the first to before the last, and their cells."""
-    at_once = CPU_CELLS if session.device.kind == "cpu" else GPU_CELLS
-    n_diagonals = n_strips + n_tiles - 1
-    first, cells = 0, 0
-    for diagonal in range(n_diagonals):
-        cells += tile_cells * (min(diagonal, n_strips - 1) - max(0, diagonal - n_tiles + 1) + 1)
-        if cells >= at_once or diagonal + 1 == n_diagonals:
+    at_once = CPU_CELLS if filled.region.pair.session.device.kind == "cpu" else GPU_CELLS
+    first, cells = begin, 0
+    for diagonal in range(begin, filled.n_diagonals):
+        cells += tile_cells * filled.n_tiles_on(diagonal)
+        if cells >= at_once or diagonal + 1 == filled.n_diagonals:
             yield first, diagonal + 1, cells
             first, cells = diagonal + 1, 0
 
