@@ -49,6 +49,23 @@ def inputs(tmp_path: Path) -> tuple[str, str]:
     return str(queries), str(targets)
 
 
+def test_long_pairs(inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same text as of pairs in step; files that are not in step are refused."""
+    queries, targets = inputs
+    halves = tmp_path / "halves.fa"
+    halves.write_text("".join(f">{record}" for record in TARGETS.split(">")[1:3]))
+    texts = []
+    for option in ("--pairs", "--long"):
+        arguments = ["sw", option, "--device", "reference", queries, str(halves)]
+        assert main([*arguments, "--run", str(tmp_path / f"{option}.clalign")]) == 0
+        texts.append(capsys.readouterr().out.replace("\r", ""))
+    assert texts[0] == texts[1]
+    assert main(["resume", str(tmp_path / "--long.clalign")]) == 0
+    capsys.readouterr()
+    assert main(["sw", "--long", "--device", "reference", queries, targets]) == ExitCode.UNREADABLE
+    assert "or one of them holds one" in capsys.readouterr().err
+
+
 @pytest.fixture
 def bases(tmp_path: Path) -> tuple[str, str]:
     """A genome and reads of it, one from the other strand, one from nowhere."""

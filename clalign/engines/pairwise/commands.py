@@ -70,7 +70,7 @@ def check(spec: Spec) -> None:
 COMMANDS = {
     "sw": Command(
         description="Search sequences against sequences with the Smith-Waterman algorithm: exact scores of all pairs,"
-        " E-values, alignments. With --pairs or --pair-list given pairs are aligned instead.",
+        " E-values, alignments. With --pairs, --pair-list or --long given pairs are aligned instead.",
         examples=(
             "clalign sw queries.fasta proteins.fasta",
             "clalign sw --matrix BLOSUM45 --gapopen 14 --gapextend 2 -E 1e-3 --tsv hits.tsv queries.fasta"
@@ -78,6 +78,7 @@ COMMANDS = {
             'clalign sw --outfmt "6 std qcovs cigar" -o hits.tsv --device gpu queries.fasta proteins.fasta',
             "clalign sw --match 1 --mismatch -1 --strand plus --sam hits.sam reads.fastq genome.fasta",
             "clalign sw --pairs --mode global --scores scores.tsv a.fasta b.fasta",
+            "clalign sw --long --run mitochondria.clalign human.fasta orangutan.fasta",
         ),
         inputs=(Input("queries", "QUERIES", _SEQUENCES), Input("targets", "TARGETS", _SEQUENCES)),
         outputs=(

@@ -9,7 +9,7 @@ import numpy as np
 
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
-from clalign.engines.pairwise.hits import checked
+from clalign.engines.pairwise.hits import aligned_alone, checked
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, load_inputs
 from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -17,14 +17,11 @@ from clalign.errors import DamagedRun, InputError, OptionError
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
-from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import DECODE
 from clalign.values.devices import Device
 from clalign.values.karlin_altschul import Statistics
 from clalign.values.pair_alignments import PairAlignment, aligned_columns
-from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery
-from clalign.values.sequences import SequenceBatch
 
 
 def explain_pair(
@@ -91,8 +88,7 @@ def explain_pair(
 
 
 def _aligned(session: Session, query: PairwiseQuery, target: Any, name: str) -> PairAlignment:
-    batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
-    alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+    alignment = aligned_alone(session, query, target)
     checked(alignment, alignment.score, query, target, (query.sequence.name, name))
     return alignment
 

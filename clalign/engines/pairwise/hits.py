@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Session
 from clalign.errors import DeviceError
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, nobody_told
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.hits import Domain, PairFacts
 from clalign.values.karlin_altschul import Statistics
 from clalign.values.pair_alignments import PairAlignment, aligned_columns, pair_text, path_score
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
-from clalign.values.sequences import SequenceDatabase
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 TRACE_CELLS = {"gpu": 5e9, "accelerator": 5e9, "cpu": 1e8, "reference": 1e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
@@ -38,6 +39,35 @@ def portions(cells: npt.NDArray[np.int64], device_kind: str) -> Iterator[tuple[i
         total += size
     if start < len(cells):
         yield start, len(cells)
+
+
+def most_cells(device_kind: str) -> float:
+    """Return the cells above which a pair is long: it gets all of a device.
+
+    It would be alone in its batch, and traced by one work-group: a core of a processor, a corner of a graphics card;
+    and the memory of its traceback grows with the cells.
+    """
+    return TRACE_CELLS.get(device_kind, 1e8)
+
+
+def aligned_alone(
+    session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Callable[[int], None] = nobody_told
+) -> PairAlignment:
+    """Align a query with one target in the way that suits their lengths; either way finds the same.
+
+    Parameters
+    ----------
+    session : Session
+    query : PairwiseQuery
+    target : uint8[n]
+        Letter codes.
+    tell : callable
+        Told of cells, if there are many.
+    """
+    batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
+    if batch.n_cells > most_cells(session.device.kind):
+        return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell))
+    return session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
 
 
 def trace_query(

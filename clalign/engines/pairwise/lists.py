@@ -11,15 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
-from clalign.engines.pairwise.hits import checked, domain_of, portions
+from clalign.engines.pairwise.hits import checked, domain_of, most_cells, portions
 from clalign.engines.pairwise.inputs import PairwiseInputs
+from clalign.engines.pairwise.long_pairs import align_long
 from clalign.engines.pairwise.query import hit_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import InputError
-from clalign.execution.units import ALL, Plan, Scored
+from clalign.execution.units import ALL, Midway, Plan, Scored
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit, Scores
+from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 PORTION = 4096
@@ -33,22 +37,27 @@ def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[Pair
     """Return given pairs as what is to be computed, and what to say of them."""
     pairs, repeated = pairs_of(spec, inputs)
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows[pairs[:, 0]]]
-    cells = lengths * np.diff(inputs.targets.offsets)[pairs[:, 1]] * len(inputs.strands)
-    search = PairSearch(inputs)
+    cells = lengths * np.diff(inputs.targets.offsets)[pairs[:, 1]]
+    search, n_strands = PairSearch(inputs), len(inputs.strands)
+
+    def cutter_for(device: Device) -> PairCutter:
+        are_long = cells > (0 if spec.long else most_cells(device.kind))
+        return PairCutter(pairs, cells * n_strands, are_long, device.kind, PORTION)
+
     plan = Plan(
-        [ALL], len(pairs), float(cells.sum()), lambda run, number: search,
-        lambda device: PairCutter(pairs, cells, device.kind, PORTION),
+        [ALL], len(pairs), float(cells.sum()) * n_strands, lambda run, number: search, cutter_for, start=_start
     )  # fmt: skip
     return plan, repeated
 
 
 @dataclass(frozen=True, slots=True)
 class PairRows:
-    """Pairs that follow each other, from number `first`, and the cells of all."""
+    """Pairs that follow each other, from number `first`, and the cells of all; or a long one, which is alone."""
 
     first: int
     pairs: Pairs
     cells: int
+    is_long: bool = False
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -60,20 +69,27 @@ class PairRows:
 
 @dataclass
 class PairCutter:
-    """Cuts a list of pairs by the cells of each (int64[n])."""
+    """Cuts a list of pairs by the cells of each (int64[n]); long ones (bool[n]) are alone."""
 
     pairs: Pairs
     cells: npt.NDArray[np.int64]
+    are_long: npt.NDArray[np.bool_]
     device_kind: str
     most: int
 
     def end(self, first: int, last: int) -> int:
         """Return where the pairs end that take a device about the time of a batch."""
-        return first + next(portions(self.cells[first : min(last, first + self.most)], self.device_kind))[1]
+        if self.are_long[first]:
+            return first + 1
+        last = min(last, first + self.most)
+        long_ones = np.flatnonzero(self.are_long[first:last])
+        last = first + int(long_ones[0]) if len(long_ones) else last
+        return first + next(portions(self.cells[first:last], self.device_kind))[1]
 
     def batch(self, first: int, last: int) -> PairRows:
         """Return some pairs."""
-        return PairRows(first, self.pairs[first:last], int(self.cells[first:last].sum()))
+        cells, is_long = int(self.cells[first:last].sum()), bool(self.are_long[first])
+        return PairRows(first, self.pairs[first:last], cells, is_long)
 
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: their number is what it is."""
@@ -96,7 +112,7 @@ class PairSearch:
         return lambda: self._aligned(session, batch)
 
     def _aligned(self, session: Session, batch: PairRows) -> Scored[None]:
-        inputs, numbers, rows = self.inputs, batch.pairs[:, 0].tolist(), batch.pairs[:, 1].tolist()
+        inputs, (numbers, rows) = self.inputs, batch.pairs.T.tolist()
         targets = [inputs.targets.residues(row) for row in rows]
         best: list[Domain] = []
         stranded = {number: inputs.stranded(number) for number in set(numbers)}
@@ -104,17 +120,32 @@ class PairSearch:
             queries = [stranded[number][which] for number in numbers]
             both = PairBatch.in_step(_batch([q.sequence.codes for q in queries]), _batch(targets))
             found = []
-            for alignment, query, target, row in zip(
-                session.run(SMITH_WATERMAN_TRACE, both, inputs.chosen.scoring), queries, targets, rows, strict=True
+            for alignment, query, row in zip(
+                session.run(SMITH_WATERMAN_TRACE, both, inputs.chosen.scoring), queries, rows, strict=True
             ):
                 session.check()
-                names = query.sequence.name, inputs.targets.header(row)[0]
-                checked(alignment, alignment.score, query, target, names)
-                found.append(domain_of(alignment, query, target, strand, None))
+                found.append(self._domain(alignment, query, row, strand))
             best = [max(pair, key=lambda domain: domain.raw) for pair in zip(best or found, found, strict=True)]
+        return self._scored(batch, best)
+
+    def align_long(self, session: Session, batch: PairRows, midway: Midway) -> Scored[None]:
+        """Align the only pair of a batch with all of the device."""
+        inputs, (number, row) = self.inputs, batch.pairs[0].tolist()
+        queries, target = inputs.stranded(number), inputs.targets.residues(row)
+        names = f"{queries[0].sequence.name} and {inputs.targets.header(row)[0]}"
+        found = align_long(session, queries, target, names, midway)
+        domains = map(self._domain, found, queries, [row] * len(queries), inputs.strands)
+        return self._scored(batch, [max(domains, key=lambda domain: domain.raw)])
+
+    def _domain(self, alignment: PairAlignment, query: PairwiseQuery, row: int, strand: int) -> Domain:
+        target = self.inputs.targets.residues(row)
+        checked(alignment, alignment.score, query, target, (query.sequence.name, self.inputs.targets.header(row)[0]))
+        return domain_of(alignment, query, target, strand, None)
+
+    def _scored(self, batch: PairRows, best: list[Domain]) -> Scored[None]:
         hits = [
-            (number, hit_of(inputs.targets, row, place, [domain]))
-            for place, (number, row, domain) in enumerate(zip(numbers, rows, best, strict=True), batch.first)
+            (number, hit_of(self.inputs.targets, row, place, [domain]))
+            for place, ((number, row), domain) in enumerate(zip(batch.pairs.tolist(), best, strict=True), batch.first)
         ]
         scores = Scores(
             np.arange(batch.first, batch.first + len(batch), dtype=np.int64),
@@ -131,6 +162,12 @@ class PairSearch:
         return {}
 
 
+def _start(search: PairSearch, session: Session, batch: PairRows, midway: Midway) -> Callable[[], Scored[None]]:
+    if batch.is_long:
+        return lambda: search.align_long(session, batch, midway)
+    return search.start_scoring(session, batch)
+
+
 def _batch(codes: list[npt.NDArray[np.uint8]]) -> SequenceBatch:
     return SequenceBatch.from_texts(codes)
 
@@ -145,13 +182,16 @@ def pairs_of(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Pairs, list[st
     """
     if spec.pair_list is None:
         n_queries, n_targets = len(inputs.queries), len(inputs.targets)
-        if n_queries != n_targets:
+        is_one_with_each = spec.long and not spec.in_step and 1 in (n_queries, n_targets)
+        if n_queries != n_targets and not is_one_with_each:
+            one = ", or one of them holds one" if spec.long and not spec.in_step else ""
             raise InputError(
                 spec.targets,
                 f"it holds {n_targets:,} sequences, but {spec.queries} holds {n_queries:,}.",
-                "Files in step hold as many, in the same order; or name the pairs with --pair-list.",
+                f"Files in step hold as many, in the same order{one}; or name the pairs with --pair-list.",
             )
-        return np.stack([np.arange(n_queries), np.argsort(inputs.targets.order)], 1).astype(np.int64), []
+        both = np.broadcast_arrays(np.arange(n_queries), np.argsort(inputs.targets.order))
+        return np.stack(both, 1).astype(np.int64), []
     rows = np.array(list(_listed(spec.pair_list, spec, inputs)), np.int64).reshape(-1, 2)
     if not len(rows):
         raise InputError(spec.pair_list, "there are no pairs in this file.", "Give lines of query, tabulator, target.")

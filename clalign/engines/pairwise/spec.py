@@ -117,6 +117,10 @@ class PairwiseSpec(Spec):
         None, "--pair-list", "List of pairs", "align the pairs of names in this file: query, tabulator, target", PAIRS,
         empty="no list: all queries with all targets", file="Open a list of pairs",
     )  # fmt: skip
+    long: bool = option(
+        False, "--long", "Long sequences", "align pair by pair, each with all of the device: those in step, or of a"
+        " file of one sequence with each of the other file [only pairs that are long]", PAIRS,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         self.check_inputs()
@@ -152,7 +156,7 @@ class PairwiseSpec(Spec):
     @property
     def is_pairs(self) -> bool:
         """Whether given pairs are aligned, instead of a search."""
-        return self.in_step or self.pair_list is not None
+        return self.in_step or self.long or self.pair_list is not None
 
     @property
     def command(self) -> str:

@@ -103,6 +103,9 @@ BATCHES = EngineTable(
     " WHERE n_in_16_bits > 0 OR n_in_32_bits > 0",
 )
 
+CHECKPOINTS = EngineTable(name="pairwise_checkpoints", of="unfinished", columns="part line, packed blob")
+"""How far long pairs are, see `clalign.engines.pairwise.long_pairs`."""
+
 
 def _best(expression: str) -> str:
     """Return the SQL of a value of the best alignment of a hit."""
@@ -119,7 +122,7 @@ _QUERY_COVERAGE = f"100.0 * (query_end - query_start) / {_QUERY_LENGTH}"
 
 RUNS = Declaration(
     engine="pairwise",
-    tables=(ALIGNMENTS, BATCHES),
+    tables=(ALIGNMENTS, BATCHES, CHECKPOINTS),
     cards={"pairwise": _CARD},
     facts={"scoring": (None, _SCORING), "strands": [one_of("plus", "minus")]},
     order=order,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Session
 from clalign.databases.rereading import read_again
-from clalign.engines.pairwise.hits import domain_of
+from clalign.engines.pairwise.hits import aligned_alone, domain_of
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -32,13 +32,10 @@ from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
-from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit
 from clalign.values.karlin_altschul import Statistics
-from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery
-from clalign.values.sequences import SequenceBatch
 
 LIKE_ROUNDING = 1e-9
 """Logarithms and powers differ in their last digits from one computer to another by no larger share."""
@@ -171,8 +168,7 @@ def _again(
     if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
         alignment = alignment_by_rows(query, target, tell)
     else:
-        batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
-        alignment = session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
+        alignment = aligned_alone(session, query, target)
         tell(cells_by_rows(query.length, len(target)))
     return domain_of(alignment, query, target, strand, statistics)
 

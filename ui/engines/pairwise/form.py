@@ -40,6 +40,7 @@ class PairForm(OptionForm):
         mode = self._editors["mode"]
         is_ungapped = isinstance(mode, QComboBox) and mode.currentData() == "ungapped"
         is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
+        is_pairs = is_listed or is_in_step or self._is_given("long")
         has_match = self._is_given("match") and self._is_given("mismatch")
         is_fitted = isinstance(how := self._editors["statistics"], QComboBox) and how.currentData() == "fitted"
         no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
@@ -52,9 +53,9 @@ class PairForm(OptionForm):
             **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
             **dict.fromkeys(
                 ("top", "evalue", "score", "statistics"),
-                "All given pairs are reported, without E-values." if is_listed or is_in_step else "",
+                "All given pairs are reported, without E-values." if is_pairs else "",
             ),
-            "composition": "Given pairs have no E-values." if is_listed or is_in_step else no_composition,
+            "composition": "Given pairs have no E-values." if is_pairs else no_composition,
         }
         for name, reason in reasons.items():
             self._allow(name, reason)

@@ -35,7 +35,7 @@ class PairController(FormController):
     """Prepares comparisons and shows more of their hits."""
 
     of_files: ClassVar[tuple[str, ...]] = (
-        "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step"
+        "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step", "long"
     )  # fmt: skip
 
     def __init__(self, app: AppContext, *below: Any) -> None:

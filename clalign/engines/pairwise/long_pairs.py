@@ -1,0 +1,177 @@
+"""Long pairs: each has all of a device, tells how far it is, and goes on from what an earlier worker kept of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Session
+from clalign.engines.pairwise.tables import CHECKPOINTS
+from clalign.execution.units import Midway
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
+from clalign.stages.pairwise.long_pair_state import State
+from clalign.values.pair_alignments import PairAlignment, path_of
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import PairwiseQuery
+from clalign.values.sequences import SequenceBatch
+
+WAY_BACK = {"reference": 2.0}
+USUAL_WAY_BACK = 1.2
+"""So many times as many cells as a pair has are computed for its alignment, at most or about."""
+
+KEPT_EVERY = 60.0
+"""Seconds from one state that is kept to the next, as long as keeping does not take long."""
+
+MOST_OF_TIME = 0.05
+"""Share of the time that keeping may take."""
+
+BYTES_A_SECOND = 5e7
+"""So much is packed and written, at least: what takes longer than a second is not kept while somebody waits."""
+
+ROW_BYTES = 2**24
+"""Of a row of a run file."""
+
+FORMAT = 1
+
+
+def align_long(
+    session: Session, queries: Sequence[PairwiseQuery], target: npt.NDArray[np.uint8], names: str, midway: Midway
+) -> list[PairAlignment]:
+    """Align a query, on each of its strands, with a target.
+
+    Parameters
+    ----------
+    session : Session
+    queries : sequence of PairwiseQuery
+        The strands.
+    target : uint8[n]
+        Letter codes.
+    names : str
+        Both, in words.
+    midway : Midway
+    """
+    kept = Checkpoint(midway, _key(queries, target), names)
+    midway.begin(kept.seconds)
+    cells = len(queries[0].sequence.codes) * len(target)
+    more = WAY_BACK.get(session.device.kind, USUAL_WAY_BACK)
+    for number in range(len(kept.found), len(queries)):
+        query, told = queries[number], 0
+
+        def tell(some: int, number: int = number) -> None:
+            nonlocal told
+            told += some
+            midway.tell(cells * number + min(cells, int(told / more)))
+
+        batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
+        kept.found.append(session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell, kept)))
+    return kept.found
+
+
+def _key(queries: Sequence[PairwiseQuery], target: npt.NDArray[np.uint8]) -> str:
+    """Return what tells a pair, and how it is scored, from all others."""
+    scoring = queries[0].scoring
+    said = [scoring.mode, scoring.gaps.first, scoring.gaps.next, len(target), *(query.length for query in queries)]
+    digest = hashlib.sha256(json.dumps(said).encode("ascii"))
+    for codes in (target, *(query.sequence.codes for query in queries)):
+        digest.update(codes.tobytes())
+    digest.update(scoring.matrix.scores.tobytes())
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """What a run file keeps of a pair that is not done; a `Keeper`.
+
+    Parameters
+    ----------
+    midway : Midway
+    key : str
+        Of the pair.
+    names : str
+
+    Attributes
+    ----------
+    found : list of PairAlignment
+        Of the strands that are done.
+    seconds : float
+        That the device has spent until then.
+    """
+
+    def __init__(self, midway: Midway, key: str, names: str) -> None:
+        self._midway, self._key, self._names = midway, key, names
+        self.found: list[PairAlignment] = []
+        self.seconds = 0.0
+        self._state: State | None = None
+        self._last, self._took = time.monotonic(), 0.0
+        rows = midway.kept(CHECKPOINTS.name)
+        if rows:
+            try:
+                self._take(rows)
+            except (ValueError, LookupError, TypeError, RecursionError) as error:
+                self.found, self.seconds, self._state = [], 0.0, None
+                self.refuse(str(error))
+
+    def _take(self, rows: list[tuple[Any, ...]]) -> None:
+        head = json.loads(rows[0][1])
+        if head["format"] != FORMAT or head["key"] != self._key:
+            raise ValueError("it is of another pair")
+        if head["digest"] != _digest(rows[1:]):
+            raise ValueError("it is damaged")
+        found = [PairAlignment(score, tuple(q), tuple(t), path_of(cigar)) for score, q, t, cigar in head["found"]]
+        state: dict[str, bytearray] = {}
+        for name, some in rows[1:]:
+            state.setdefault(name, bytearray()).extend(some)
+        self._state = {name: bytes(data) for name, data in state.items()}
+        self.found, self.seconds = found, float(head["seconds"])
+
+    def is_due(self, n_bytes: int) -> bool:
+        """Return whether it is long enough since the last time."""
+        del n_bytes
+        return time.monotonic() - self._last > max(KEPT_EVERY, self._took / MOST_OF_TIME)
+
+    def is_due_in_the_end(self, n_bytes: int) -> bool:
+        """Return whether keeping it takes no longer than one may wait for the end of a job."""
+        return n_bytes < BYTES_A_SECOND
+
+    def keep(self, state: State) -> None:
+        """Have the state written."""
+        began = time.monotonic()
+        rows = list(_rows(state))
+        found = [(one.score, one.query_range, one.target_range, one.cigar) for one in self.found]
+        head = {
+            "format": FORMAT, "key": self._key, "digest": _digest(rows), "seconds": self._midway.seconds,
+            "found": found,
+        }  # fmt: skip
+        self._midway.keep(CHECKPOINTS.name, [("head", json.dumps(head).encode("ascii")), *rows])
+        self._last = time.monotonic()
+        self._took = self._last - began
+
+    def kept(self) -> State | None:
+        """Return the state that was found, once: it is of the strand that was being aligned."""
+        state, self._state = self._state, None
+        return state
+
+    def refuse(self, why: str) -> None:
+        """Tell that the pair is computed from its beginning."""
+        self._midway.warn(
+            f"What was kept of {self._names} cannot be used ({why}); this pair is computed from its beginning."
+        )
+
+
+def _rows(state: State) -> Iterator[tuple[str, bytes]]:
+    for name, data in state.items():
+        for start in range(0, max(1, len(data)), ROW_BYTES):
+            yield name, data[start : start + ROW_BYTES]
+
+
+def _digest(rows: list[tuple[Any, ...]]) -> str:
+    digest = hashlib.sha256()
+    for name, data in rows:
+        digest.update(f"{name} {len(data)} ".encode())
+        digest.update(data)
+    return digest.hexdigest()
