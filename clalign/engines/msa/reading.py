@@ -23,6 +23,7 @@ from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQ
 from clalign.engines.msa.training import TrainingRound
 from clalign.errors import ClalignError, DamagedRun, InputError
 from clalign.jobs import JobContext
+from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
 from clalign.values.pair_hmm import (
@@ -39,6 +40,9 @@ MAPPED_BYTES = 2_000_000_000
 """Posteriors that take more are kept in a temporary file and not in memory."""
 
 MOST_PAIRS = 2**28
+
+MOST_PACKED = 300
+"""Posteriors in a byte of a run file: none are packed as small."""
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -162,7 +166,7 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     if sorted(sizes) != list(range(len(blocks.ends))):
         raise InputError(run.path, "not all pairs have been compared.", f"Continue with: clalign resume {run.path}")
     n, n_rows, n_others = sum(sizes.values()), *(int(lengths[side].sum()) for side in pairs.T)
-    if n > run.path.stat().st_size * 300:  # none are packed as small
+    if n > MOST_PACKED * size_of(run.path):  # with its log, where those of a run that goes on lie
         raise DamagedRun(run.path, "more posteriors than it has room for")
     store = _Store(8 * n + 12 * n_rows + 4 * n_others > mapped_bytes)
     found = SparsePosteriors(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.compute.opening import open_session
+from clalign.engines.msa import reading
 from clalign.engines.msa.reading import (
     alignment_at,
     alignment_of,
@@ -286,6 +288,21 @@ def test_posteriors_that_are_mapped_are_the_same(run_of_four: Any) -> None:
     assert type(mapped.columns).__name__ == "memmap"
     for name in ("pairs", "starts", "columns", "probabilities", "x_gaps", "y_gaps"):
         assert getattr(here, name).tolist() == getattr(mapped, name).tolist()
+
+
+def test_posteriors_of_a_run_that_goes_on_lie_in_its_log(
+    run_of_four: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, path = given_of(run_of_four), tmp_path / "going.clalign"
+    going, whole = sqlite3.connect(path), sqlite3.connect(run_of_four.path)
+    going.execute("PRAGMA journal_mode = WAL")
+    going.execute("PRAGMA wal_autocheckpoint = 0")  # nothing moves its pages out of the log while it is open
+    whole.backup(going)
+    monkeypatch.setattr(reading, "MOST_PACKED", 300 / path.stat().st_size)
+    with open_run(path) as run:
+        assert len(posteriors_of(run, given).columns) == 306
+    for connection in (whole, going):
+        connection.close()
 
 
 def test_another_gap_factor_begins_with_the_kept_posteriors(run_of_four: Any) -> None:
