@@ -1,5 +1,7 @@
 """Runs of alignments of many sequences in the window: sheet, annealing, colors by measures, pairs, comparison."""
 
+import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,16 @@ from PySide6.QtWidgets import QWidget
 import clalign
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
 from clalign.engines.msa.reliability import MEASURES
-from clalign.jobs import QuietContext
+from clalign.engines.msa.watching import MergesTold, told_alignment
+from clalign.jobs import Job, QuietContext
 from clalign.runs.run_file import open_run
 from clalign.tools.alignment_accuracy import compare_files
 from clalign.ui.engines.msa.page import AlignedPage
 from clalign.ui.engines.msa.run_data import agreement, path_of
 from clalign.ui.engines.msa.sheet import lengths_of
+from clalign.ui.models.jobs import JobItem
 from clalign.ui.shell.main_window import MainWindow
-from clalign.values.multiple_alignments import MultipleAlignment
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -220,3 +224,47 @@ def test_an_alignment_is_exported(qtbot: Any, real_window: MainWindow, aligned_r
 def test_lengths_are_estimated_from_a_report() -> None:
     assert lengths_of({"n_sequences": 3, "length_histogram": [[10, 20, 2], [20, 40, 1]]}).tolist() == [15, 15, 30]
     assert lengths_of({"n_sequences": 2, "mean": 7.6}).tolist() == [8, 8]
+
+
+def test_the_annealing_is_watched_while_it_goes_on(
+    qtbot: Any, window: MainWindow, aligned_run: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "live.clalign"
+    shutil.copyfile(aligned_run, path)
+    with open_run(path) as run:
+        given = given_of(run)
+        merges = annealing_of(run, given).merges
+    begun = sqlite3.connect(path)  # as it was before its end
+    begun.execute("UPDATE facts SET value = '\"running\"' WHERE name = 'state'")
+    begun.commit()
+    begun.close()
+    told: list[dict[str, Any]] = []
+    context = Job(lambda event: told.append(event.value))
+    half = ColumnMerges(
+        merges.lengths, merges.survivors[: len(merges) // 2], merges.victims[: len(merges) // 2],
+        merges.weights[: len(merges) // 2], _order_after(merges, len(merges) // 2),
+    )  # fmt: skip
+    MergesTold(context, given.n_residues)(lambda: half)
+    assert MultipleAlignment.rows(told_alignment(told[0], given.lengths), given.letters) == half.alignment_after().rows(
+        given.letters
+    )
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
+    assert isinstance(page, AlignedPage)
+    qtbot.waitUntil(lambda: bool(page.run.cards))
+    window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), told[0])
+    qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
+    assert page.rows_panel is not None
+    assert page.rows_panel.view.scheme == "clustalx"
+    assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
+    assert f"Being merged: {len(half)} merges" in page.bar.words.text()
+    assert not page.bar.isEnabled()
+
+
+def _order_after(merges: ColumnMerges, n: int) -> np.ndarray:
+    """Return the columns that are left after some merges, in an order that the alignment has then."""
+    alignment = merges.alignment_after(n)
+    names = merges._columns_after(n)[creation_numbers(merges.lengths)]
+    order = np.empty(alignment.n_columns, np.int32)
+    order[alignment.columns] = names
+    return order

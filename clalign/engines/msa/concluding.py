@@ -15,6 +15,7 @@ from clalign.engines.msa.reliability import Singles, expected_accuracy
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, POSTERIORS
 from clalign.engines.msa.tree_weights import read_weights, weighted
+from clalign.engines.msa.watching import MergesTold
 from clalign.errors import InputError
 from clalign.execution.job import Task
 from clalign.execution.units import Storing
@@ -41,7 +42,8 @@ def align_run(
     if spec.tree_weights is not None:
         worth = weighted(posteriors, read_weights(spec.tree_weights, given.names))
     is_dynamic = not spec.without_dynamic_weights
-    found = aligned(session, worth, spec.used_gap_factor, is_dynamic, spec.refinement, task.context)
+    watcher = MergesTold(task.context, given.n_residues)
+    found = aligned(session, worth, spec.used_gap_factor, is_dynamic, spec.refinement, task.context, watcher)
     alignment = found.alignment_after()
     columns, whole = expected_accuracy(posteriors, alignment, session.check)
     row = _row_of(found, columns)

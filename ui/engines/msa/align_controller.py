@@ -12,7 +12,9 @@ from clalign.engines.msa.spec import AlignmentSpec
 from ...desk.alignment_controller import AlignmentController
 from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
+from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
+from .run_view import AlignedRunView
 
 if TYPE_CHECKING:
     from ...models.run_view import RunView
@@ -34,6 +36,7 @@ class AlignController(FormController):
         rows = app.findChild(AlignmentController)
         assert rows is not None  # it stands below
         self._rows = rows
+        app.queue.partial_received.connect(self._watch)
         self._options: dict[str, Any] = {}
 
     def new_sheet(self, options: dict[str, Any]) -> AlignSheet:
@@ -73,6 +76,11 @@ class AlignController(FormController):
         page.panel_made.connect(self._rows.connect_rows)
         page.export_asked.connect(lambda: self._export(page))
         page.bar.too_low.connect(lambda least: self._say_too_low(page, least))
+
+    def _watch(self, item: JobItem, value: dict[str, Any]) -> None:
+        page = self._app.pages.get(item.run)
+        if page is not None and isinstance(page.run, AlignedRunView) and "columns" in value:
+            page.run.watch(value)
 
     def _say_too_low(self, page: AlignedPage, least: float) -> None:
         text = f"This run merged only what is worth a gap factor of {least:g}. For a lower one align again."

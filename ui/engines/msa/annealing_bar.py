@@ -112,6 +112,10 @@ class AnnealingBar(QWidget):
         run = self._run.aligned
         self.setEnabled(run is not None)
         if run is None:
+            told = self._run.told
+            if told:
+                merges, columns = formatting.plural(told["n_merges"], "merge"), told["n_columns"]
+                self.words.setText(f"Being merged: {merges}, {formatting.plural(columns, 'column')} left")
             return
         self.slider.blockSignals(True)
         self.slider.setRange(0, run.last_step)
@@ -151,4 +155,5 @@ class AnnealingBar(QWidget):
         if found is not None:
             one = found.accuracy
             parts.insert(0, f"{found.name}: AMA {one.ama:.3f}, SP {one.sensitivity:.3f}, TC {one.total_column:.3f}")
-        self.measures.setText(" · ".join(parts) if parts else "measures are being computed…")
+        waiting = "measures are being computed…" if self._run.aligned is not None else ""
+        self.measures.setText(" · ".join(parts) if parts else waiting)

@@ -46,6 +46,7 @@ class AlignedPage(ResultsPage):
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.compared.connect(self._show_agreement)
+        run.aligned_changed.connect(self._show_finished)
         self.report.copy_asked.connect(self.action_asked)
         self.bar.compare_asked.connect(self.ask_other)
         self.bar.export_asked.connect(self.export_asked)
@@ -71,8 +72,18 @@ class AlignedPage(ResultsPage):
             self._panel = panel = RowsPanel(self.run.rows)
             self._rows.addWidget(panel)
             self._rows.setCurrentWidget(panel)
+            if self.run.aligned is None:
+                panel.fit()
             self.panel_made.emit(panel)
             self.show_counts()
+
+    def _show_finished(self) -> None:
+        if self._panel is not None and self.run.rows is not None:  # it may have been shown while it was made
+            self._panel.offer_schemes()
+            self._panel.choose_scheme(self.run.rows.scheme)
+            if self.run.told:  # it was shown as a whole
+                self._panel.canvas.zoom(0)
+        self.show_counts()
 
     def _show_agreement(self) -> None:
         if self._panel is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from clalign.engines.msa.column_order import with_few_gaps
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
 from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
+from clalign.engines.msa.watching import told_alignment
 from clalign.errors import InputError, quoted
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
@@ -28,6 +30,20 @@ ACCURACY_TAG = "Accuracy"
 """Of the annotation that has a digit for each column, as FSA writes it."""
 
 MEASURE_NAMES = {name: name.capitalize() for name in MEASURES}
+
+
+def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment:
+    """Return an alignment of sequences as rows."""
+    letters = alignment.rows(given.letters)
+    cells = np.frombuffer(b"".join(letters), np.uint8).reshape(len(letters), alignment.n_columns)
+    return RowAlignment(cells, given.names, given.descriptions, RowNotes())
+
+
+def live_rows(path: Path, told: dict[str, Any]) -> RowAlignment:
+    """Return as rows what the columns of a run that goes on have become until now."""
+    with open_run(path) as run:
+        given = given_of(run)
+    return rows_of(given, told_alignment(told, given.lengths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +91,7 @@ class AlignedRun:
 
     def rows(self, alignment: MultipleAlignment) -> RowAlignment:
         """Return an alignment as rows."""
-        letters = alignment.rows(self.given.letters)
-        cells = np.frombuffer(b"".join(letters), np.uint8).reshape(len(letters), alignment.n_columns)
-        return RowAlignment(cells, self.given.names, self.given.descriptions, RowNotes())
+        return rows_of(self.given, alignment)
 
 
 def read_aligned_run(path: Path, context: JobContext) -> AlignedRun:

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from clalign.engines.msa.reliability import MEASURES
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.values.multiple_alignments import MultipleAlignment
+from clalign.values.row_alignments import RowAlignment
 
 from ... import formatting
 from ...models.reader import Reader
@@ -28,6 +29,7 @@ from .run_data import (
     Values,
     agreement,
     judged,
+    live_rows,
     read_aligned_run,
     read_reference,
 )
@@ -68,6 +70,7 @@ class AlignedRunView(RunView):
         self.agreement: Agreement | None = None
         self.other: tuple[str, MultipleAlignment] | None = None
         self.stored: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
         self._work = Reader(self)
 
     # --- the run ---
@@ -91,6 +94,7 @@ class AlignedRunView(RunView):
         self.aligned, self.step = answer, answer.last_step
         self._take_step(answer.last_step, answer.final)
         self.aligned_changed.emit()
+        self.hit_changed.emit()  # what stands beside the page is known now
 
     def close(self) -> None:
         """Let everything go."""
@@ -125,18 +129,35 @@ class AlignedRunView(RunView):
         run = self.aligned
         assert run is not None
         self.shown, self.judged, self.agreement, self._shown_step = alignment, None, None, step
-        rows = run.rows(alignment)
-        if self.rows is None:
-            self.rows = RowsView(rows, self)
+        rows = self._show(run.rows(alignment))
+        if MEASURE_NAMES[MEASURES[0]] not in rows.values:
             for name, title in MEASURE_NAMES.items():
-                self.rows.set_values(title, self._values_of(name))
-            self.rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
-            self.rows.begin()
-        else:
-            self.rows.show(rows)
+                rows.set_values(title, self._values_of(name))
+            rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
         self.shown_changed.emit()
         self._work.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
         self._compare()
+
+    def _show(self, alignment: RowAlignment) -> RowsView:
+        if self.rows is None:
+            self.rows = RowsView(alignment, self)
+            self.rows.begin()
+        else:
+            self.rows.show(alignment)
+        return self.rows
+
+    def watch(self, told: dict[str, Any]) -> None:
+        """Show what the columns have become while they are being merged."""
+        if self.aligned is None and not self.stored:
+            path = self.path
+            self._work.ask("live", lambda: (told, live_rows(path, told)), self._take_live)
+
+    def _take_live(self, answer: tuple[dict[str, Any], RowAlignment] | Exception) -> None:
+        if isinstance(answer, Exception) or self.aligned is not None:
+            return  # the run is written meanwhile; the next telling or its end shows more
+        self.told, rows = answer
+        self._show(rows)
+        self.shown_changed.emit()
 
     @property
     def is_step_shown(self) -> bool:
