@@ -207,7 +207,7 @@ def _fasta_rows(text: TextReader, files: ExitStack) -> RowAlignment:
     for piece in text.chunks(whole=WHOLE_LINES, longest=LONGEST_HEADER):
         line = text.line
         for place, part in enumerate(_records(piece, within)):
-            head, letters = part.split(b"\n", 1) if place else (b"", part)
+            head, _, letters = part.partition(b"\n") if place else (b"", b"", part)
             if place:
                 words = [text_of(word) for word in head.split(None, 1)]
                 names.append(words[0] if words else f"unnamed_{len(names) + 1}")
@@ -270,9 +270,8 @@ class _StockholmRows:
             return
         words = content.split(None, 1)
         kind, rest = words[0], words[1] if len(words) > 1 else b""
-        if kind == b"#=GF":
-            tag, *said = rest.split(None, 1)
-            self._notes.file.append((text_of(tag), text_of(said[0]) if said else ""))
+        if kind == b"#=GF" and (parts := rest.split(None, 1)):
+            self._notes.file.append((text_of(parts[0]), text_of(parts[1]) if parts[1:] else ""))
         elif kind == b"#=GS" and len(parts := rest.split(None, 2)) > 1:
             self._notes.rows.append((text_of(parts[0]), text_of(parts[1]), text_of(parts[2]) if parts[2:] else ""))
         elif kind == b"#=GC" and len(parts := rest.split(None, 1)) == 2:

@@ -139,6 +139,13 @@ def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> No
     assert found.descriptions[0] == "first"
 
 
+def test_headers_without_residues_are_rows_that_are_too_short(tmp_path: Path) -> None:
+    path = tmp_path / "headers.fa"
+    path.write_text(">one\n>two\nACGT\n>three\n")
+    with pytest.raises(InputError, match="differ in length"):
+        read_rows(str(path))
+
+
 def test_text_before_the_first_header_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "before.fa"
     path.write_text("; made\nACGT\n>one\nACGT\n")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -213,6 +214,7 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
     yield "calibrate", lambda: model_heads(path)
     yield "matrix", lambda: read_matrix(path)
     yield "hmmbuild", lambda: aligned_rows(path)
+    yield "table of rows", lambda: written_rows(path)
     yield "rows", lambda: checked_input(path, read_sequences(path))
     yield "accuracy", lambda: compare_files(path, path)
     yield "posteriors", lambda: read_posteriors(path, [5, 0, 7])
@@ -227,6 +229,17 @@ def aligned_rows(path: str) -> None:
 
     with opened(path) as source:
         _aligned_text(source, QuietContext())
+
+
+def written_rows(path: str) -> None:
+    """Read an alignment as the window does, and write it."""
+    from clalign.formats.row_alignments import list_alignments, read_rows
+    from clalign.formats.row_writers import FORMS, write_rows
+
+    found = read_rows(path)
+    list_alignments(path)
+    for form in FORMS:
+        write_rows(found, form, io.StringIO())
 
 
 def run_case(content: bytes, folder: Path) -> list[str]:
