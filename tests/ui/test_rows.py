@@ -1,5 +1,6 @@
 """The page of an alignment, by clicks and keys."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from clalign.formats.row_alignments import read_rows
+from clalign.jobs import JobContext
 from clalign.ui import theme
+from clalign.ui.desk import alignment_controller
 from clalign.ui.models.rows_view import Selection
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.rows_page import RowsPanel
@@ -157,6 +160,21 @@ def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: Row
     assert canvas.shown_columns() == range(N_COLUMNS)
     panel.fit()
     assert canvas.shown_rows() == range(N_ROWS)
+
+
+def test_residues_are_told_from_gaps_however_small_they_are(panel: RowsPanel) -> None:
+    canvas, view = panel.canvas, panel.view
+    panel.choose_scheme("none")
+    gap = np.argwhere(view.alignment.cells == ord("-"))[0].tolist()
+    residue = np.argwhere(view.alignment.cells != ord("-"))[0].tolist()
+    canvas.cell, canvas.height_ = 3.0, 4.0
+    canvas.arrange()
+    image = canvas.viewport().grab().toImage()
+    colors = [image.pixelColor(at(panel, *place)).name() for place in (gap, residue)]
+    assert colors[0] == theme.current().surface.lower()
+    assert colors[1] != colors[0]
+    panel.fit()
+    assert canvas.viewport().grab().toImage() != image
 
 
 def test_what_is_found_is_gone_to_and_colored(qtbot: Any, panel: RowsPanel) -> None:
@@ -310,6 +328,36 @@ def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, panel
     assert "too many letters for SVG" in sheet.problem.text()
     sheet.formats.button(2).click()
     assert sheet.export_button.isEnabled()
+
+
+def test_reading_can_be_stopped(
+    qtbot: Any, window: MainWindow, made: Path, drop: Drop, press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(path: str, number: int, context: JobContext) -> RowAlignment:
+        while True:
+            context.progress("encode", 1, 4, "bytes")
+            context.check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(alignment_controller, "read_rows", endless)
+    drop(window, [str(made)])
+    alignments = window.controller.alignments
+    qtbot.waitUntil(lambda: alignments.page is not None and "made.sto: 25" in alignments.page.empty._words.text())
+    press(alignments.page, "Stop")
+    assert alignments.page.empty._heading.text() == "Stopped"
+    qtbot.waitUntil(lambda: window.controller.files.is_idle)
+    monkeypatch.undo()
+    window.controller.sources.open_paths([str(made)])
+    assert shown(qtbot, window).view.n_rows == N_ROWS
+
+
+def test_a_large_alignment_is_shown_before_all_of_it_is_looked_at(
+    qtbot: Any, window: MainWindow, made: Path, drop: Drop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alignment_controller, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(window.controller.inspector, "read_file", lambda path, alphabet="auto": None)
+    drop(window, [str(made)])
+    assert shown(qtbot, window).view.n_rows == N_ROWS
 
 
 def test_what_is_damaged_is_said_on_the_page(qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop) -> None:

@@ -12,7 +12,7 @@ from .. import theme
 from ..models.row_colors import Swatch
 from ..models.rows_view import RowsView
 from .rows_canvas import RowsCanvas
-from .rows_painter import EDGE, LEVELS, color_table, image_of
+from .rows_painter import EDGE, ground_table, image_of
 
 HEIGHT = 46
 
@@ -88,10 +88,7 @@ class RowsOverview(QWidget):
         columns = np.unique(((np.arange(wide) + 0.5) * view.n_columns / wide).astype(np.int64))
         rows = np.unique(((np.arange(high) + 0.5) * view.n_rows / high).astype(np.int64))
         places = view.cells(rows, columns).places.astype(np.intp)
-        table = color_table(view.coloring, theme.current()).copy()
-        # Residues without a color differ from gaps.
-        table[0] = theme.blend(theme.current().muted, theme.current().surface, 0.25).rgb()
-        return np.ascontiguousarray(table[places * LEVELS])
+        return np.ascontiguousarray(ground_table(view.coloring, theme.current())[places])
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Go to the place under the pointer."""

@@ -14,7 +14,7 @@ from clalign.values.row_alignments import Bytes
 
 from .. import formatting, theme
 from ..models.residue_colors import letter_on
-from ..models.row_colors import FOUND, FOUND_COLOR, Coloring
+from ..models.row_colors import FOUND, FOUND_COLOR, PLAIN, Coloring
 from ..models.rows_view import Cells, RowsView, Selection
 
 LEVELS = 16
@@ -79,7 +79,7 @@ class Span:
     Attributes
     ----------
     items : int64[n]
-        Which; each once, or one for each pixel where several share one.
+        Which; each once, or one or two for each pixel where several share one.
     begin : float
         Pixel at which the first begins, from the left edge of the area.
     unit : float
@@ -102,9 +102,10 @@ def span(offset: float, room: float, size: float, n: int) -> Span:
         first = max(0, int(offset // size))
         last = min(n, int((offset + room) // size) + 1)
         return Span(np.arange(first, max(first, last)), first * size - offset, size)
-    shown = max(0, min(int(room), int(np.ceil(n * size - offset))))
-    places = ((offset + np.arange(shown) + 0.5) / size).astype(np.int64)
-    return Span(np.minimum(places, n - 1), 0.0, 1.0)
+    share = 2 if size <= 0.5 else 1
+    shown = share * max(0, min(int(room), int(np.ceil(n * size - offset))))
+    places = ((offset + (np.arange(shown) + 0.5) / share) / size).astype(np.int64)
+    return Span(np.minimum(places, n - 1), 0.0, 1.0 / share)
 
 
 @lru_cache(maxsize=32)
@@ -116,6 +117,13 @@ def color_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
     share = np.linspace(0, 1, LEVELS)[None, :, None]
     mixed = np.round(pairs[:, None, 0] * (1 - share) + pairs[:, None, 1] * share).astype(np.uint32)
     return np.asarray((0xFF << 24 | mixed[..., 0] << 16 | mixed[..., 1] << 8 | mixed[..., 2]).ravel().astype(np.uint32))
+
+
+def ground_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
+    """Return the pixel of each place of a palette where letters do not fit: residues without a color are grey."""
+    table: Pixels = color_table(coloring, colors)[::LEVELS].copy()
+    table[PLAIN] = theme.blend(colors.muted, colors.surface, 0.25).rgb()
+    return table
 
 
 def _rgb(color: str) -> tuple[int, int, int]:
@@ -154,7 +162,7 @@ def image_of(pixels: Pixels) -> QImage:
 
 
 def paint_cells(
-    painter: QPainter, at: QPointF, cells: Cells, unit: tuple[float, float], style: RowsStyle, table: Pixels
+    painter: QPainter, at: QPointF, cells: Cells, unit: tuple[float, float], style: RowsStyle, coloring: Coloring
 ) -> None:
     """Draw cells of `unit` pixels, with their letters where these fit."""
     n_rows, n_columns = cells.places.shape
@@ -162,18 +170,20 @@ def paint_cells(
         return
     width, height = unit
     with_letters = width >= LEAST_LETTER[0] and height >= LEAST_LETTER[1]
+    table = (color_table if with_letters else ground_table)(coloring, style.colors)
     if style.is_vector:
         _paint_vector(painter, at, cells, unit, table, with_letters)
         return
     target = QRectF(at.x(), at.y(), n_columns * width, n_rows * height)
     if not with_letters:
-        pixels = table[cells.places.astype(np.intp) * LEVELS]
+        pixels = table[cells.places.astype(np.intp)]
     else:
         wide, high = max(1, round(width * style.scale)), max(1, round(height * style.scale))
         shades = letter_store(wide, high, theme.mono_font().family())[cells.letters].transpose(0, 2, 1, 3)
         places = (cells.places.astype(np.uint16) * LEVELS)[:, None, :, None] + shades
         pixels = table[places].reshape(n_rows * high, n_columns * wide)
     pixels = np.ascontiguousarray(pixels)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, min(unit) < 1)
     painter.drawImage(target, image_of(pixels))
 
 
@@ -183,12 +193,13 @@ def _paint_vector(
     """Draw runs of cells of one color as rectangles, and letters as text."""
     width, height = unit
     painter.setFont(cell_font(width, height))
-    ground = int(table[0])
+    levels = LEVELS if letters else 1
+    ground = QColor(theme.LIGHT.surface).rgb()
     for row, places in enumerate(cells.places):
         y = at.y() + row * height
         edges = np.flatnonzero(np.diff(places)) + 1
         for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), len(places)], strict=True):
-            color = int(table[int(places[begin]) * LEVELS])
+            color = int(table[int(places[begin]) * levels])
             if color != ground:
                 painter.fillRect(QRectF(at.x() + begin * width, y, (end - begin) * width, height), QColor(color))
         if not letters:
@@ -218,7 +229,7 @@ def paint_rows(painter: QPainter, area: QRectF, view: RowsView, rows: Span, colu
     cells = Cells(cells.letters, np.array(cells.places))
     mark_found(view, cells, rows.items, columns.items)
     at = QPointF(area.left() + columns.begin, area.top() + rows.begin)
-    paint_cells(painter, at, cells, (columns.unit, rows.unit), style, color_table(view.coloring, style.colors))
+    paint_cells(painter, at, cells, (columns.unit, rows.unit), style, view.coloring)
 
 
 def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle, n_columns: int) -> None:
@@ -236,7 +247,7 @@ def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle
     numbers += list(range(max(step, -(-begin // step) * step), last + 2, step))
     for number in numbers:
         if offset is None:
-            x = area.left() + float(np.searchsorted(columns.items, number - 1))
+            x = area.left() + columns.unit * float(np.searchsorted(columns.items, number - 1))
         else:
             x = area.left() + (number - 0.5) * style.cell - offset
         box = QRectF(x - widest / 2, area.top(), widest, area.height() - 5)

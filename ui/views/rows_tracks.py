@@ -13,10 +13,11 @@ from clalign.values.column_statistics import logo_letters, most_information
 from clalign.values.row_alignments import Bytes
 
 from .. import theme
-from ..models.row_colors import CODES, FIRST_COLOR, FIRST_LETTER, PLAIN, Composition
+from ..models.row_colors import CODES, FIRST_COLOR, FIRST_LETTER, PLAIN, QUIET, Composition
+from ..models.row_colors import GAP as GAP_CODE
 from ..models.rows_view import Cells, RowsView
 from .letter_paths import letter_path
-from .rows_painter import EDGE, LEAST_LETTER, LEFT, RowsStyle, Span, color_table, image_of, paint_cells
+from .rows_painter import EDGE, LEAST_LETTER, LEFT, RowsStyle, Span, image_of, paint_cells
 
 LINE = 18.0
 """Height of a track of letters."""
@@ -129,6 +130,8 @@ def _paint_letters(
     if colored and chosen.table is not None:
         known = Composition(view.measures.counts[columns.items], view.n_rows)
         places = np.array(chosen.places(CODES[letters][None, :], np.empty(0, np.int64), columns.items, known))
+    else:
+        places[:, CODES[letters] == GAP_CODE] = QUIET
     letters = np.where(letters == 0, np.uint8(32), letters)
     if not style.shows_letters and not colored:
         digits = (letters.astype(np.float32) - np.float32(48)) / np.float32(9)
@@ -137,7 +140,7 @@ def _paint_letters(
             return
     unit = (columns.unit, min(LINE, max(style.height, LEAST_LETTER[1])))
     box = box.adjusted(0, (box.height() - unit[1]) / 2, 0, 0)
-    paint_cells(painter, box.topLeft(), Cells(letters[None, :], places), unit, style, color_table(chosen, style.colors))
+    paint_cells(painter, box.topLeft(), Cells(letters[None, :], places), unit, style, chosen)
 
 
 def _paint_bars(painter: QPainter, box: QRectF, shares: Shares, columns: Span, style: RowsStyle, color: str) -> None:
@@ -164,6 +167,7 @@ def _paint_bars(painter: QPainter, box: QRectF, shares: Shares, columns: Span, s
         if gap:
             pixels[:, wide - 1 :: wide] = ground
     pixels = np.ascontiguousarray(pixels)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, columns.unit < 1)
     painter.drawImage(box, image_of(pixels))
 
 

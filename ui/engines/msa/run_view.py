@@ -71,7 +71,7 @@ class AlignedRunView(RunView):
         self.other: tuple[str, MultipleAlignment] | None = None
         self.stored: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
-        self._work = Reader(self)
+        self._work, self._judging = Reader(self), Reader(self)
 
     # --- the run ---
 
@@ -99,6 +99,7 @@ class AlignedRunView(RunView):
     def close(self) -> None:
         """Let everything go."""
         self._work.close()
+        self._judging.close()
         if self.rows is not None:
             self.rows.close()
         super().close()
@@ -106,7 +107,7 @@ class AlignedRunView(RunView):
     @property
     def is_idle(self) -> bool:
         """Whether nothing is computed."""
-        return self._work.is_idle and (self.rows is None or self.rows.is_idle)
+        return self._work.is_idle and self._judging.is_idle and (self.rows is None or self.rows.is_idle)
 
     # --- steps ---
 
@@ -135,7 +136,7 @@ class AlignedRunView(RunView):
                 rows.set_values(title, self._values_of(name))
             rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
         self.shown_changed.emit()
-        self._work.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
+        self._judging.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
         self._compare()
 
     def _show(self, alignment: RowAlignment) -> RowsView:
@@ -204,7 +205,7 @@ class AlignedRunView(RunView):
             return
         (name, other), shown = self.other, self.shown
         question = partial(agreement, name, shown, other)
-        self._work.ask_long("agreement", question, lambda answer: self._take_agreement(shown, answer))
+        self._judging.ask_long("agreement", question, lambda answer: self._take_agreement(shown, answer))
 
     def _take_agreement(self, shown: MultipleAlignment, answer: Agreement | Exception) -> None:
         if isinstance(answer, Exception):
