@@ -69,13 +69,23 @@ _INCLUDED = (
 )
 """Version 1 does not say which hits are significant, but from which score on they are."""
 
+_STORED, _BY_SCORE = "coalesce(sort_key, score) AS sort_key, tie", "score AS sort_key, NULL AS tie"
+"""What hits are ordered by. Where that is the score, saying so lets an index of the old tables be used."""
+
+_EXTREME = "(SELECT id FROM {{hits}} AS one WHERE one.profile = q.id ORDER BY score {} LIMIT 1)"
+_OTHERWISE = (
+    f"SELECT count(*) AS count FROM {{profiles}} AS q JOIN {{hits}} AS h ON h.id IN ({_EXTREME.format('')},"
+    f" {_EXTREME.format('DESC')}) WHERE coalesce(h.sort_key, h.score) IS NOT h.score OR h.tie IS NOT NULL"
+)
+"""How many hits, of the worst and the best of each query, are not ordered by their scores."""
+
 SAID = {
     "facts": "SELECT name, value FROM {facts} WHERE name <> 'engine' UNION ALL SELECT 'engine', '\"{engine}\"'",
     "queries": "SELECT id, name, accession, description, length, card, best FROM {profiles}",
     "targets": "SELECT row, name, accession, description, length FROM {hits} AS h"
     " WHERE id = (SELECT min(id) FROM {hits} AS same WHERE same.row = h.row)",
     "hits": "SELECT id, profile AS query, row, input_index, score, bias, evalue, raw, n_domains AS n_parts, best_score,"
-    " best_evalue, verified, coalesce(sort_key, score) AS sort_key, tie, log_pvalue,"
+    " best_evalue, verified, {order}, log_pvalue,"
     f" coalesce(included, {_INCLUDED}) AS included FROM {{hits}}",
     "parts": "SELECT hit, number, score, bias, evalue, hmm_start AS query_start, hmm_end AS query_end,"
     " ali_start AS target_start, ali_end AS target_end, raw, states, model AS query_text, match,"
@@ -133,6 +143,8 @@ def _said(connection: sqlite3.Connection, declared: Declaration, called: str) ->
         lacking = ", ".join(f"NULL AS {name}" for name in names if name not in there)
         nothing = f"(SELECT {lacking} WHERE 0)"
         places[name] = nothing if not there else f"(SELECT *, {lacking} FROM {table})" if lacking else table
+    otherwise = connection.execute(_OTHERWISE.format(**places)).fetchone()[0]
+    places["order"] = _STORED if otherwise else _BY_SCORE
     said = SAID | {table.name: table.older for table in declared.tables if table.older}
     return {name: question.format(**places) for name, question in said.items()}
 

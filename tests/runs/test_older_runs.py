@@ -19,6 +19,7 @@ from clalign.errors import OutputError
 from clalign.runs import older
 from clalign.runs.pages import VALUES, HitQuery
 from clalign.runs.run_file import SCHEMA_VERSION, RunFile, open_run, write_note
+from clalign.runs.schema import ORDER
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
 
@@ -127,6 +128,16 @@ def test_who_reads_it_meanwhile_reads_on(unpacked: Any, name: str, version: int)
         assert version_of(path) == SCHEMA_VERSION
         assert said(run, pages) == before
         pages.close()
+
+
+@pytest.mark.parametrize(("name", "version", "sorts"), [("hmm2search", 1, False), ("hmm2search", 3, False),
+                                                        ("hmmsearch", 3, True), ("sw_protein", 3, True)])  # fmt: skip
+def test_hits_in_the_order_of_scores_are_found_by_an_index(unpacked: Any, name: str, version: int, sorts: bool) -> None:
+    with open_run(unpacked(name, version) / "done.clalign") as run:
+        question = f"EXPLAIN QUERY PLAN SELECT id FROM hits WHERE query = 0 ORDER BY {ORDER}"
+        plan = [row[3] for row in run.connection.execute(question)]
+    assert ("USE TEMP B-TREE FOR ORDER BY" in plan) == sorts
+    assert ("hits_by_score" in plan[0]) != sorts
 
 
 def test_what_is_brought_up_to_date_has_no_empty_pages(unpacked: Any) -> None:
