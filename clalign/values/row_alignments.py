@@ -82,7 +82,7 @@ class RowAlignment:
     def of_rows(cls, names: Sequence[str], rows: Sequence[bytes]) -> RowAlignment:
         """Return the alignment of rows of equal length."""
         n_columns = len(rows[0]) if rows else 0
-        return cls(np.frombuffer(b"".join(rows), np.uint8).reshape(-1, n_columns), names, [""] * len(names))
+        return cls(np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), n_columns), names, [""] * len(names))
 
     @property
     def n_rows(self) -> int:

@@ -18,6 +18,7 @@ ENGINE = Engine(
         "runs": "clalign.engines.msa.tables:RUNS",
         "source": "clalign.engines.msa.export:AlignmentSource",
         "writers": "clalign.engines.msa.export:WRITERS",
+        "exports": "clalign.engines.msa.export:EXPORTS",
         "verify": "clalign.engines.msa.again:verify_alignment",
         "explain": "clalign.engines.msa.again:explain_pair",
         "explanation_lines": "clalign.engines.msa.again:explanation_lines",

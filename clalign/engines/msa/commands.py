@@ -59,6 +59,7 @@ COMMANDS = {
         later=(
             Output("stockholm", "--stockholm", "write the alignment as Stockholm"),
             Output("fasta", "--fasta", "write the alignment as aligned FASTA"),
+            Output("clustal", "--clustal", "write the alignment as Clustal"),
             Output("gui", "--gui", "write the merges that made it, as FSA's viewer replays them"),
             Output("probs", "--probs", "write the posterior probabilities of all pairs, as FSA does"),
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source
 from clalign.engines.msa import writers
@@ -16,9 +17,11 @@ from clalign.engines.msa.reading import (
     posteriors_of,
 )
 from clalign.formats.posteriors import write_posteriors
+from clalign.formats.row_writers import write_rows
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
+from clalign.values.row_alignments import RowAlignment
 
 
 class AlignmentSource(Source):
@@ -53,6 +56,13 @@ def write_stockholm(source: AlignmentSource, stream: TextIO) -> int:
     return len(source.given)
 
 
+def write_clustal(source: AlignmentSource, stream: TextIO) -> int:
+    """Write Clustal."""
+    rows = alignment_of(source.run, source.given).rows(source.given.letters)
+    write_rows(RowAlignment.of_rows(source.given.names, rows), "clustal", stream, context=source.context)
+    return len(rows)
+
+
 def write_merges(source: AlignmentSource, stream: TextIO) -> int:
     """Write the merges of columns."""
     merges = annealing_of(source.run, source.given).merges
@@ -71,6 +81,16 @@ WRITERS: dict[str, Writer] = {
     "text": write_fasta,
     "fasta": write_fasta,
     "stockholm": write_stockholm,
+    "clustal": write_clustal,
     "gui": write_merges,
     "probs": write_probabilities,
 }
+
+EXPORTS = (
+    Export("fasta", "Aligned FASTA", ".afa"),
+    Export("stockholm", "Stockholm with the expected accuracy", ".sto"),
+    Export("clustal", "Clustal", ".aln"),
+    Export("gui", "Merges, as FSA's viewer replays them", ".gui"),
+    Export("probs", "Posterior probabilities of all pairs", ".probs"),
+)
+"""As people are offered them."""

@@ -12,6 +12,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.compute.opening import open_session
+from clalign.databases.sequence_rows import read_alignment
 from clalign.engines.msa import reading
 from clalign.engines.msa.reading import (
     alignment_at,
@@ -183,6 +184,8 @@ def test_nothing_but_empty_sequences(fast_device: Device, tmp_path: Path, text: 
     words = ["--alphabet", "amino", "--run", str(tmp_path / "x.clalign"), "-o", str(tmp_path / "x.afa")]
     assert align(fast_device, *words, str(tmp_path / "x.fa")) == ExitCode.DONE
     assert (tmp_path / "x.afa").read_text() == "\n\n".join(text.split()) + "\n\n"
+    for flag in ("--stockholm", "--clustal", "--gui", "--probs", "-o"):
+        assert main(["export", str(tmp_path / "x.clalign"), flag, str(tmp_path / "out")]) == ExitCode.DONE
 
 
 @pytest.mark.parametrize(
@@ -208,6 +211,14 @@ def test_bases_are_dna_unless_they_are_said_to_be_residues(fast_device: Device, 
         assert rows == ["ACGTACGTAA", "ACG-ACGTAA"]
         with open_run(run) as found:
             assert given_of(found).alphabet.name == name
+
+
+def test_a_run_is_exported_in_every_form(fast_device: Device, tmp_path: Path) -> None:
+    rows, _, _ = aligned(fast_device, tmp_path, FOUR, "--run", str(tmp_path / "x.clalign"))
+    for flag, form in (("--stockholm", "x.sto"), ("--fasta", "x.afa"), ("--clustal", "x.aln"), ("-o", "x.fasta")):
+        path = tmp_path / form
+        assert main(["export", str(tmp_path / "x.clalign"), flag, str(path)]) == ExitCode.DONE
+        assert [row.text.decode() for row in read_alignment(str(path))] == rows
 
 
 def test_several_files_are_joined(fast_device: Device, tmp_path: Path) -> None:
