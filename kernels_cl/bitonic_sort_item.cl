@@ -2,7 +2,7 @@
 
    An item is a key and its place in the input, so that no two are equal and equal keys stay in order. In a round
    either each tile, which fits local memory, is sorted or merged, or items that are further apart are compared in up to
-   three steps of the network at once. All comparisons put the lesser item first: the first step of each merge compares
+   MOST_STEPS steps of the network at once. All comparisons put the lesser item first: the first step of each merge compares
    an item with its mirror image. So what would lie behind the last item stays there and need not be in memory.
 
    Buffers
@@ -19,7 +19,7 @@
 
    Macros
      KEY_BITS  32 or 64
-     TILE_LOG  binary logarithm of the items of a tile
+     TILE_LOG  binary logarithm of the items of a tile, at least MOST_STEPS - 1
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: any number of groups of any size. */
@@ -37,14 +37,16 @@
 #define SABOTAGE 0
 #endif
 
+/* Most steps of a round, and the items that a work-item has in registers. */
 #define MOST_STEPS 3
+#define IN_REGISTERS (1u << MOST_STEPS)
 
 #if KEY_BITS == 64
 typedef ulong sort_key_t;
 typedef ulong2 item_t;
 #define ITEM(key, place) ((item_t)(key, place))
 #define PLACE(item) ((item).y)
-#define COMES_AFTER(a, b) ((a).x > (b).x || ((a).x == (b).x && (a).y > (b).y))
+#define COMES_AFTER(a, b) (((a).x > (b).x) | (((a).x == (b).x) & ((a).y > (b).y)))
 #else
 typedef uint sort_key_t;
 typedef ulong item_t;
@@ -119,35 +121,37 @@ void round_of_tiles(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n
     }
 }
 
-/* Compare 2^steps items at a time, which stay in registers meanwhile. They are equally far apart; with mirror images
-   the upper half is taken from the end of the span, so that there the lesser one comes last. */
-void round_of_steps(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n, uint span_log, const int steps, int mirrors)
+/* Compare items in registers: IN_REGISTERS of them in sets of 2^steps, which are equally far apart; with mirror images the
+   upper half of a set is taken from the end of the span, so that there the lesser one comes last. */
+void round_of_steps(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n, uint span_log, uint steps, int mirrors)
 {
-    const uint count = 1u << steps, upper = count / 2, far_log = span_log - steps;
-    const uint n_sets = ((n - 1) >> span_log) + 1 << far_log, stride = meeting->n * get_local_size(0);
-    for (uint set = meeting->group * get_local_size(0) + get_local_id(0); set < n_sets; set += stride) {
-        const uint begin = set >> far_log << span_log, within = set & ((1u << far_log) - 1);
-        item_t x[1 << MOST_STEPS];
-        uint place[1 << MOST_STEPS];
+    const uint upper = 1u << steps - 1, far_log = span_log - steps, sets_log = MOST_STEPS - steps;
+    const uint end = ((n - 1) >> span_log) + 1 << far_log - sets_log, stride = meeting->n * get_local_size(0);
+    for (uint turn = meeting->group * get_local_size(0) + get_local_id(0); turn < end; turn += stride) {
+        item_t x[IN_REGISTERS];
+        uint place[IN_REGISTERS];
 #pragma unroll
-        for (uint i = 0; i < count; i++) {
-            const uint ahead = within + (i << far_log), behind = (1u << span_log) - 1 - within - (i - upper << far_log);
-            place[i] = begin + (mirrors && i >= upper ? behind : ahead);
+        for (uint i = 0; i < IN_REGISTERS; i++) {
+            const uint set = (turn << sets_log) + (i >> steps), member = i & 2 * upper - 1;
+            const uint begin = set >> far_log << span_log, within = set & (1u << far_log) - 1;
+            const uint ahead = within + (member << far_log);
+            const uint behind = (1u << span_log) - 1 - within - (member - upper << far_log);
+            place[i] = begin + (mirrors && member >= upper ? behind : ahead);
             x[i] = place[i] < n ? items[place[i]] : LAST_ITEM;
         }
 #pragma unroll
-        for (uint apart = upper; apart > 0; apart /= 2)
+        for (uint apart = IN_REGISTERS / 2; apart > 0; apart /= 2)
 #pragma unroll
-            for (uint i = 0; i < count; i++) {
-                const int falls = mirrors && apart < upper && i >= upper;
-                if (!(i & apart) && COMES_AFTER(x[i], x[i | apart]) != falls) {
-                    const item_t first = x[i];
-                    x[i] = x[i | apart];
-                    x[i | apart] = first;
-                }
+            for (uint i = 0; i < IN_REGISTERS; i++) {
+                if (i & apart || apart > upper)
+                    continue;
+                const item_t a = x[i], b = x[i | apart];
+                const int falls = mirrors && apart < upper && i & upper, is_wrong = COMES_AFTER(a, b) != falls;
+                x[i] = is_wrong ? b : a;
+                x[i | apart] = is_wrong ? a : b;
             }
 #pragma unroll
-        for (uint i = 0; i < count; i++)
+        for (uint i = 0; i < IN_REGISTERS; i++)
             if (place[i] < n)
                 items[place[i]] = x[i];
     }
@@ -165,12 +169,8 @@ __kernel void bitonic_rounds(__global const int *facts, volatile __global int *w
         const int4 round = rounds[number];
         if (round.y == 0)
             round_of_tiles(&meeting, items, n, round.z, tile);
-        else if (round.y == 1)
-            round_of_steps(&meeting, items, n, round.x, 1, round.z);
-        else if (round.y == 2)
-            round_of_steps(&meeting, items, n, round.x, 2, round.z);
         else
-            round_of_steps(&meeting, items, n, round.x, MOST_STEPS, round.z);
+            round_of_steps(&meeting, items, n, round.x, round.y, round.z);
         if (number + 1 < last && !groups_meet(&meeting))
             return;
     }

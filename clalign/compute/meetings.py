@@ -152,10 +152,8 @@ class Rounds:
 
     def _launch(self, first: int, last: int) -> None:
         how, kernel = self.how, self.kernel
-        backend = lane_backend(self._session.device)["LANE_BACKEND"]
-        defines = {"LANE_BACKEND": backend, **kernel.defines, "MEETING": METHODS[how.method]}
         self._session.launch(
-            kernel.source, kernel.entry, defines, how.n_groups * how.size, how.size,
+            kernel.source, kernel.entry, self._defines, how.n_groups * how.size, how.size,
             self._facts, self._words, *kernel.arguments, np.int32(first), np.int32(last),
         )  # fmt: skip
 

@@ -172,23 +172,25 @@ void exchange_words(const meeting_t *meeting)
         fence_groups();
         level = above;
         height++;
-        if (local_id == 0 && is_well(meeting))
+        if (local_id == 0 && level.n > 1 && is_well(meeting))
             set_word(level.come + group, goal);
     }
-    while (height >= 0) {
-        if (local_id == 0 && level.n > 1)
+    for (; height >= 0; height--) {
+        const int is_top = level.n == 1; /* it has met its observers just now, or is alone */
+        if (local_id == 0 && !is_top)
             await_word(meeting, level.go + group, goal);
-        if (height > 0) {
+        if (height == 0)
+            return;
+        if (!is_top) {
             fence_groups();
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             fence_groups();
-            level = lowest_level(meeting);
-            for (int h = 1; h < height; h++)
-                level = level_above(level);
-            if (watched < level.n && is_well(meeting))
-                set_word(level.go + watched, goal);
         }
-        height--;
+        level = lowest_level(meeting);
+        for (int h = 1; h < height; h++)
+            level = level_above(level);
+        if (watched < level.n && is_well(meeting))
+            set_word(level.go + watched, goal);
     }
 }
 

@@ -238,6 +238,31 @@ def test_scratch_memory_is_not_rounded_up_beyond_the_largest_buffer(session: Ope
     assert 5000 <= session.scratch("edges", 5000).size < 6000
 
 
+def test_what_was_found_out_is_kept_for_a_device_and_its_driver(
+    opened: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(opencl_session, "counts_path", lambda: tmp_path / "counts.json")
+    asked: list[int] = []
+
+    def measure(value: int) -> int:
+        asked.append(value)
+        return value
+
+    def measured(device: Device, name: str, value: int) -> int:
+        with open_session(opened) as session:
+            session.device = device  # the same card with another driver, say
+            return session.measured(name, partial(measure, value))
+
+    assert [measured(opened, "groups", 3), measured(opened, "groups", 4), measured(opened, "others", 5)] == [3, 3, 5]
+    assert measured(replace(opened, driver="new"), "groups", 6) == 6
+    assert measured(opened, "groups", 7) == 3
+    (tmp_path / "counts.json").write_text("damaged")
+    assert measured(opened, "groups", 8) == 8
+    monkeypatch.setattr(opencl_session, "counts_path", lambda: tmp_path / "counts.json" / "no folder")
+    assert measured(opened, "groups", 9) == 9
+    assert asked == [3, 5, 6, 8, 9]
+
+
 def test_another_object_at_the_same_address_is_another_key(session: OpenCLSession) -> None:
     values = [session.cached("number", object(), lambda i=i: i) for i in range(50)]
     assert values == list(range(50))
