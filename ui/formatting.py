@@ -29,6 +29,11 @@ def tip(text: str) -> str:
     return "\n".join(lines if is_whole else [*lines[: TIP_LINES - 1], "…"])
 
 
+def short_text(text: str, most: int = 60) -> str:
+    """Return a text with its middle left out where it is longer than so many letters."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-(most // 2 - 1) :]}"
+
+
 def count(number: float) -> str:
     """Return a whole number with its digits in groups of three."""
     return f"{round(number):,}".replace(",", THIN)

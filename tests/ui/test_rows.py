@@ -16,9 +16,11 @@ from clalign.formats.row_alignments import read_rows
 from clalign.jobs import JobContext
 from clalign.ui import theme
 from clalign.ui.desk import alignment_controller
-from clalign.ui.models.rows_view import Selection
+from clalign.ui.models.rows_view import RowsView, Selection
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.rows_canvas import RowsCanvas
 from clalign.ui.views.rows_page import RowsPanel
+from clalign.ui.views.rows_painter import shown_name
 from clalign.ui.views.rows_sheet import RowsPictureSheet
 from clalign.values.row_alignments import RowAlignment
 
@@ -226,6 +228,18 @@ def test_a_wrapped_alignment_shows_every_column_once(panel: RowsPanel) -> None:
     assert last.first + last.n_columns == N_COLUMNS
     found = {canvas.place_at(QPointF(x, y))[1:3] for x in range(150, 700, 4) for y in range(0, 500, 6)}
     assert (N_ROWS - 1, N_COLUMNS - 1) in found
+
+
+def test_names_of_any_kind_are_shown(qtbot: Any) -> None:
+    names = ["plain", "a\x07b", "x" * 60_000]
+    view = RowsView(RowAlignment(np.full((3, 4), 0xE9, np.uint8), names, [""] * 3))
+    canvas = RowsCanvas(view)
+    qtbot.addWidget(canvas)
+    assert [shown_name(view, row) for row in range(2)] == ["plain", "a\\x07b"]
+    assert len(shown_name(view, 2)) == 200
+    assert canvas.names < 300
+    assert not canvas.grab().isNull()
+    assert len(view.describe(2, 0)[0]) < 100
 
 
 def test_the_overview_goes_where_it_is_clicked(panel: RowsPanel) -> None:

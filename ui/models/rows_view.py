@@ -426,7 +426,7 @@ class RowsView(QObject):
         """Return what is known about a cell: its row and residue, its column, and what its color says."""
         row = self.row_at(place)
         byte = int(self.alignment.cells[row, column])
-        letter, name = chr(byte), self.alignment.names[row]
+        letter, name = chr(byte), formatting.short_text(self.alignment.names[row])
         is_here = bool(is_residue(np.array([byte], np.uint8))[0])
         before = self.alignment.position(row, column)
         where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"

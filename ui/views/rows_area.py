@@ -26,6 +26,7 @@ from .rows_painter import (
     paint_rows,
     paint_ruler,
     paint_selection,
+    shown_name,
     span,
 )
 from .rows_tracks import (
@@ -125,8 +126,8 @@ class RowsArea(QAbstractScrollArea):
     def fit_names(self) -> None:
         """Make room for the longest of the first names, within limits."""
         metrics = self.fontMetrics()
-        names = self.view.alignment.names
-        longest = max((metrics.horizontalAdvance(name) for name in names[:500]), default=0)
+        names = (shown_name(self.view, row) for row in range(min(500, self.view.n_rows)))
+        longest = max(map(metrics.horizontalAdvance, names), default=0)
         self.names = min(260.0, max(110.0, longest + EDGE + 10.0)) + 52.0 * len(self.beside)
         self.arrange()
 

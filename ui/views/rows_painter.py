@@ -10,6 +10,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen
 
+from clalign.control_characters import escaped
 from clalign.values.row_alignments import Bytes
 
 from .. import formatting, theme
@@ -143,16 +144,21 @@ def letter_store(width: int, height: int, family: str) -> Bytes:
     font = cell_font(width, height)
     store = np.zeros((256, height, width), np.uint8)
     image = QImage(width, height, QImage.Format.Format_Grayscale8)
-    for byte in (0, *range(33, 127)):
+    for byte in (0, *range(33, 256)):
         image.fill(0)
         painter = QPainter(image)
         painter.setFont(font)
         painter.setPen(QColor("#FFFFFF"))
-        painter.drawText(QRectF(0, 0, width, height), int(CENTER), AGREES if byte == 0 else chr(byte))
+        painter.drawText(QRectF(0, 0, width, height), int(CENTER), _shown(byte))
         painter.end()
         rows = np.frombuffer(image.constBits(), np.uint8).reshape(height, image.bytesPerLine())
         store[byte] = np.round(rows[:, :width] / 255 * (LEVELS - 1))
     return store
+
+
+def _shown(byte: int) -> str:
+    """Return what stands for a byte of an alignment; what is no letter of ASCII is a question mark."""
+    return AGREES if byte == 0 else chr(byte) if byte < 127 else "?"
 
 
 def image_of(pixels: Pixels) -> QImage:
@@ -206,8 +212,7 @@ def _paint_vector(
             continue
         for column, byte in enumerate(cells.letters[row].tolist()):
             painter.setPen(QColor(int(table[int(places[column]) * LEVELS + LEVELS - 1])))
-            shown = AGREES if byte == 0 else chr(byte)
-            painter.drawText(QRectF(at.x() + column * width, y, width, height), int(CENTER), shown)
+            painter.drawText(QRectF(at.x() + column * width, y, width, height), int(CENTER), _shown(byte))
 
 
 def mark_found(view: RowsView, cells: Cells, rows: Integers, columns: Integers) -> None:
@@ -261,6 +266,15 @@ def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle
 
 BESIDE_WIDTH = 52.0
 
+LONGEST_NAME = 200
+"""Letters of a name that are looked at: some have thousands."""
+
+
+def shown_name(view: RowsView, row: int) -> str:
+    """Return the name of a row of the file as it can be drawn."""
+    name = view.alignment.names[row]
+    return escaped(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
+
 
 def beside_text(view: RowsView, row: int, what: str) -> str:
     """Return what stands beside the name of a row of the file."""
@@ -282,7 +296,7 @@ def paint_names(painter: QPainter, area: QRectF, view: RowsView, rows: Span, sty
     for line, place in enumerate(rows.items.tolist()):
         box = QRectF(area.left() + EDGE, area.top() + rows.begin + line * rows.unit, max(0.0, room), rows.unit)
         row = view.row_at(place)
-        name = metrics.elidedText(view.alignment.names[row], Qt.TextElideMode.ElideMiddle, box.width())
+        name = metrics.elidedText(shown_name(view, row), Qt.TextElideMode.ElideMiddle, box.width())
         if row in matched:
             painter.fillRect(box.adjusted(-4, 1, 2, -1), QColor(FOUND_COLOR))
         selected = view.selection is not None and place in view.selection.rows

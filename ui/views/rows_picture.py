@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from .. import formatting, theme
 from ..models.rows_view import RowsView, Selection
 from .rows_overview import legend_height, paint_legend
-from .rows_painter import EDGE, LEFT, RULER, RowsStyle, paint_names, paint_rows, paint_ruler, span
+from .rows_painter import EDGE, LEFT, RULER, RowsStyle, paint_names, paint_rows, paint_ruler, shown_name, span
 from .rows_tracks import height_of, paint_track_names, paint_tracks, tracks_above, tracks_below
 
 HEAD, BETWEEN = 26.0, 16.0
@@ -85,7 +85,7 @@ class RowsPicture:
     def _names_width(self) -> float:
         metrics = QFontMetricsF(self._font())
         rows = self.choices.part.rows
-        names = (self.view.name_at(place) for place in rows[:5000])
+        names = (shown_name(self.view, self.view.row_at(place)) for place in rows[:5000])
         tracks = [track.name for track in (*tracks_above(self.view), *tracks_below(self.choices.tracks))]
         longest = max((metrics.horizontalAdvance(name) for name in (*names, *tracks)), default=0.0)
         return min(320.0, longest + EDGE + 12)
