@@ -130,6 +130,8 @@ class Rounds:
         self, session: KernelSession, how: Meetings, kernel: MeetingKernel, n_rounds: int, first: int = 0
     ) -> None:
         self._session, self.how, self.kernel, self.n_rounds, self.first = session, how, kernel, n_rounds, first
+        backend = lane_backend(session.device)["LANE_BACKEND"]
+        self._defines = {"LANE_BACKEND": backend, **kernel.defines, "MEETING": METHODS[how.method]}
         self._begin(POLL_TO_MEET if how.discovered else NO_POLL, how.n_groups)
 
     def _begin(self, poll: int, wanted: int) -> None:
