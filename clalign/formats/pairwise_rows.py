@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from operator import add
 from typing import Any
 
 from clalign.errors import OptionError
@@ -17,6 +17,9 @@ from clalign.values.hits import Domain, Hit, PairFacts
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
 """Of upper-case letters, by the name of the alphabet."""
+
+_ALIKE = re.compile(r"\|+|[^|]+")
+"""Columns that hold equal residues, or none that do."""
 
 NOT_KNOWN = "NA"
 """Stands for E-values and bit scores where there are no statistics."""
@@ -117,10 +120,12 @@ class PairRow:
     @property
     def btop(self) -> str:
         """BLAST's traceback operations: numbers of equal residues, and pairs of letters that differ."""
+        query, middle, target = self.rows
         words = []
-        for same, columns in groupby(zip(*self.rows, strict=True), lambda column: column[1] == "|"):
-            some = list(columns)
-            words.append(str(len(some)) if same else "".join(query + target for query, _, target in some))
+        for run in _ALIKE.finditer(middle):
+            start, end = run.span()
+            is_same = middle[start] == "|"
+            words.append(str(end - start) if is_same else "".join(map(add, query[start:end], target[start:end])))
         return "".join(words)
 
 

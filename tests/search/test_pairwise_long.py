@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.engines.export import export
 from clalign.engines.pairwise import hits as pairwise_hits
 from clalign.engines.pairwise import long_pairs
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -22,7 +24,9 @@ from clalign.runs.run_file import open_run
 from clalign.stages.pairwise import long_pair_regions
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.hits import Hit
+from clalign.values.pair_alignments import path_of
 from tests.computing import compute_search
+from tests.long_runs import long_run, made_pair
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pairwise_cases import changed, fasta, random_text, search
@@ -297,6 +301,27 @@ def test_another_kind_of_device_begins_anew(
     assert "another kind of device" in context.texts[0]
     with search(pairs, tmp_path / "whole.clalign", REFERENCE, in_step=True) as run:
         assert found(halted) == list(run.hits())
+
+
+def test_a_long_alignment_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query, target, path = made_pair(40_000)
+    run = long_run(tmp_path, 40_000, monkeypatch)
+    out = {what: tmp_path / what for what in ("outfmt", "sam", "text", "fasta_matched", "stockholm")}
+    for what, place in out.items():
+        export(run, what, place, columns="6 btop cigar" if what == "outfmt" else None)
+    btop, cigar = out["outfmt"].read_text().split()
+    assert path_of(cigar) == path
+    read = {"query": "", "target": ""}
+    texts = {"query": query, "target": target}
+    for count, pair in re.findall(r"(\d+)|(\D\D)", btop):
+        for which, name in enumerate(read):
+            read[name] += texts[name][len(read[name].replace("-", "")) :][: int(count)] if count else pair[which]
+    assert read["query"].replace("-", "") == query
+    assert read["target"].replace("-", "") == target
+    assert out["sam"].read_text().splitlines()[-1].split("\t")[5] == cigar
+    assert out["fasta_matched"].read_text().split("\n", 1)[1].replace("\n", "") == target
+    shown = [line.split()[2] for line in out["text"].read_text().splitlines() if line.startswith("  Query  ")]
+    assert "".join(shown) == read["query"]
 
 
 @pytest.mark.usefixtures("small_steps")
