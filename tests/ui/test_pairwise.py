@@ -17,7 +17,7 @@ from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.engines.pairwise.form import PairForm
 from clalign.ui.engines.pairwise.histogram import read_pair_histogram
-from clalign.ui.engines.pairwise.layout import lay_out_pair, pair_fasta
+from clalign.ui.engines.pairwise.layout import PairLines, pair_fasta
 from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, reason_not_to_compare
 from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment_layout import as_text
@@ -218,7 +218,7 @@ def test_recomputed_scores_are_counted(view_of: Callable[[str], PairRunView]) ->
 def test_lines_hold_the_alignment_as_the_query_runs(hits_of: HitsOf, pair_runs: dict[str, Path], name: str) -> None:
     card, hits = hits_of(pair_runs[name])
     for hit in hits:
-        lines = lay_out_pair(hit, card, 25)
+        lines = PairLines(hit, card, 25)
         for place, domain in enumerate(hit.domains):
             row = PairRow(card, hit, domain)
             for kind, text, ends in (("model", row.rows[0], row.query_ends), ("target", row.rows[2], row.target_ends)):
@@ -234,7 +234,7 @@ def test_both_strands_are_told_apart(hits_of: HitsOf, pair_runs: dict[str, Path]
     by_name = {hit.name: hit for hit in hits}
     assert by_name["minus"].domains[0].pair.strand == -1
     assert {domain.pair.strand for domain in by_name["both"].domains} == {1, -1}
-    text = as_text(lay_out_pair(by_name["minus"], card, 60))
+    text = as_text(PairLines(by_name["minus"], card, 60))
     assert "minus strand" in text
     assert "target 74–5" in text
     assert pair_fasta(card, by_name["minus"]).startswith(">minus/74-5 ")

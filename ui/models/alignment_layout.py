@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clalign.formats.tables import Card
@@ -55,7 +56,7 @@ class Layout:
 
     def lines(
         self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
-    ) -> list[Line]:
+    ) -> Sequence[Line]:
         """Return the lines of all alignments of a hit, wrapped to a number of columns.
 
         Parameters
@@ -68,6 +69,10 @@ class Layout:
             With a title above each alignment, where nothing else says what it says.
         """
         return []
+
+    def row_of_column(self, lines: Sequence[Line], alignment: int, column: int) -> int | None:
+        """Return which of its lines is that of the query with a column of an alignment; None if there is none."""
+        return None
 
     def fasta(self, hit: Hit, card: Card) -> str:
         """Return the aligned parts of the target as FASTA."""
@@ -123,8 +128,9 @@ def confidence(mark: str) -> float | None:
     return max(0.025, int(mark) / 10)
 
 
-def as_text(lines: list[Line]) -> str:
+def as_text(lines: Iterable[Line]) -> str:
     """Return laid-out lines as plain text with numbers at both ends."""
+    lines = list(lines)
     width = max((len(line.label) for line in lines), default=0)
     written = []
     for line in lines:

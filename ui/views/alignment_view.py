@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -45,7 +46,7 @@ class AlignmentView(QAbstractScrollArea):
         self.usual_points = 8 if narrow else 10
         self.points = self.usual_points
         self.with_posterior = True
-        self._lines: list[Line] = []
+        self._lines: Sequence[Line] = []
         self._marked: tuple[int, int] | None = None
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -93,8 +94,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def go_to_column(self, place: int, column: int) -> None:
         """Mark a column of an alignment of two sequences, and bring it into view."""
-        rows = [i for i, line in enumerate(self._lines) if (line.kind, line.domain) == ("model", place)]
-        row = next((i for i in rows if 0 <= column - self._lines[i].begin < len(self._lines[i].text)), None)
+        row = self._layout.row_of_column(self._lines, place, column) if self.hit is not None else None
         if row is None:
             return
         self._marked = row, column - self._lines[row].begin
@@ -112,7 +112,7 @@ class AlignmentView(QAbstractScrollArea):
         """Return the matched parts as FASTA."""
         return "" if self.hit is None else self._layout.fasta(self.hit, self.card)
 
-    def _laid_out(self, n_columns: int, narrow: bool, titled: bool = True) -> list[Line]:
+    def _laid_out(self, n_columns: int, narrow: bool, titled: bool = True) -> Sequence[Line]:
         if self.hit is None:
             return []
         return self._layout.lines(self.hit, self.card, n_columns, narrow, self.with_posterior, titled)

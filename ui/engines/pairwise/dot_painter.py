@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
 from ... import formatting, theme
 from ...models.figures import linear_ticks
-from .dot_plot import LEVELS, DotPlot
+from .dot_plot import LEVELS, DotPlot, seen_of
 
 LEFT, TOP, RIGHT, BOTTOM = 66.0, 8.0, 14.0, 40.0
 """Room for the axes."""
@@ -112,9 +112,10 @@ def paint_dots(
         painter.drawImage(frame, image.image, source)
     painter.setClipRect(frame)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    half_a_pixel = min(shown.width() / frame.width(), shown.height() / frame.height()) / 2
     for path in plot.paths:
-        corners = np.flatnonzero(np.any(np.diff(path, 2, axis=0, prepend=path[:1], append=path[-1:]) != 0, axis=1))
-        line = [_point(float(path[i][0]), float(path[i][1]), frame, shown) for i in corners.tolist()]
+        seen = seen_of(path, (shown.top(), shown.bottom()), (shown.left(), shown.right()), half_a_pixel)
+        line = [_point(query, target, frame, shown) for query, target in seen.tolist()]
         painter.setPen(QPen(QColor(colors.surface), 4))
         painter.drawPolyline(QPolygonF(line))
         painter.setPen(QPen(QColor(colors.caution), 2))

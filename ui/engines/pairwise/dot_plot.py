@@ -104,13 +104,44 @@ class DotPlot:
 
     def place_of(self, number: int, column: int) -> tuple[float, float] | None:
         """Return the middle of a column of an alignment: residues of query and target."""
-        places = column_places(self.paths[number]) if number < len(self.paths) else np.zeros((0, 2))
-        return (float(places[column][0]), float(places[column][1])) if 0 <= column < len(places) else None
+        if number >= len(self.paths) or not 0 <= column < len(self.paths[number]) - 1:
+            return None
+        ((query, target),) = column_places(self.paths[number][column : column + 2])
+        return float(query), float(target)
 
 
 def column_places(path: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the middle of each column of a path (float64[n, 2])."""
     return (path[:-1] + path[1:]) / 2.0
+
+
+def seen_of(
+    path: npt.NDArray[np.int64], rows: tuple[float, float], columns: tuple[float, float], residues: float
+) -> npt.NDArray[np.int64]:
+    """Return the corners of what is seen of a path (int64[n, 2]), as close together as can be told apart.
+
+    Parameters
+    ----------
+    path : int64[n, 2]
+        Residues of query and target passed so far.
+    rows, columns : tuple of float
+        From which residue to which one query and target are seen.
+    residues : float
+        That far a corner may be from its place.
+    """
+    query, target = path.T
+    is_falling = target[0] > target[-1]
+    first, last = max(np.searchsorted(query, rows[0]) - 1, 0), np.searchsorted(query, rows[1], "right") + 1
+    path, target = path[first:last], -target[first:last] if is_falling else target[first:last]
+    least, most = (-columns[1], -columns[0]) if is_falling else columns
+    path = path[max(np.searchsorted(target, least) - 1, 0) : np.searchsorted(target, most, "right") + 1]
+    step = max(1, int(residues))
+    if step > 1 and len(path):
+        return np.concatenate([path[::step], path[-1:]])
+    turns: npt.NDArray[np.bool_] = np.any(np.diff(path, 2, axis=0, prepend=path[:1], append=path[-1:]) != 0, axis=1)
+    if len(turns):
+        turns[[0, -1]] = True
+    return path[turns]
 
 
 def path_of(domain: Domain) -> npt.NDArray[np.int64]:

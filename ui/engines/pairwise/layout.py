@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import Card
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, letter_numbers, ruler, title_lines
+from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, ruler, title_lines
 
 
 def pair_title(row: PairRow) -> list[str]:
@@ -51,51 +57,114 @@ class PairLayout(Layout):
 
     def lines(
         self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
-    ) -> list[Line]:
+    ) -> PairLines:
         """Return the lines of all alignments."""
-        return lay_out_pair(hit, card, n_columns, narrow, titled)
+        return PairLines(hit, card, n_columns, narrow, titled)
+
+    def row_of_column(self, lines: Sequence[Line], alignment: int, column: int) -> int | None:
+        """Return the row of a column."""
+        assert isinstance(lines, PairLines)
+        return lines.row_of_column(alignment, column)
 
     def fasta(self, hit: Hit, card: Card) -> str:
         """Return the aligned part of the target of each alignment."""
         return pair_fasta(card, hit)
 
 
-def lay_out_pair(hit: Hit, card: Card, n_columns: int, narrow: bool = False, with_titles: bool = True) -> list[Line]:
-    """Return the lines of all alignments of a target, wrapped to a number of columns."""
-    lines: list[Line] = []
-    for place, domain in enumerate(hit.domains):
-        row = PairRow(card, hit, domain)
-        lines += title_lines(pair_title(row), place, n_columns, narrow) if with_titles else []
-        lines += _blocks(row, place, max(MIN_COLUMNS, n_columns))
-    return lines
+class PairLines(Sequence[Line]):
+    """The lines of all alignments of a target, each made when it is looked at: there may be a million columns.
 
+    Parameters
+    ----------
+    hit : Hit
+    card : dict
+        The query's.
+    n_columns : int
+        To which they are wrapped.
+    narrow, with_titles : bool
+        As of `Layout.lines`.
+    """
 
-def _blocks(row: PairRow, place: int, width: int) -> list[Line]:
-    query, middle, target = row.rows
-    in_query, in_target = letter_numbers(query, "-", 0), letter_numbers(target, "-", 0)
-    first = row.query_ends[0]
-    numbers = [first - 1 + count for count in in_query]
-    lines = []
-    for begin in range(0, len(query), width):
-        end = min(begin + width, len(query))
-        upper, lower = (
-            _ends(in_query, begin, end, first, 1), _ends(in_target, begin, end, row.target_ends[0], row.pair.strand)
-        )  # fmt: skip
-        lines += [
-            Line("ruler", ruler(query[begin:end], numbers[begin : end + 1], "-"), domain=place, begin=begin),
-            Line("model", query[begin:end], row.card["name"], *upper, place, begin),
-            Line("match", middle[begin:end], domain=place, begin=begin),
-            Line("target", target[begin:end], row.hit.name, *lower, place, begin),
-            Line("space", domain=place, begin=begin),
+    def __init__(self, hit: Hit, card: Card, n_columns: int, narrow: bool = False, with_titles: bool = True) -> None:
+        rows = [PairRow(card, hit, domain) for domain in hit.domains]
+        width = max(MIN_COLUMNS, n_columns)
+        self._titles = [
+            title_lines(pair_title(row), place, n_columns, narrow) if with_titles else []
+            for place, row in enumerate(rows)
         ]
-    return lines
+        self._blocks = [_Blocks(row, place, width) for place, row in enumerate(rows)]
+        n_lines = [n for i, blocks in enumerate(self._blocks) for n in (len(self._titles[i]), len(blocks))]
+        self._ends = np.cumsum(n_lines, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Line]: ...
+
+    def __getitem__(self, at: int | slice) -> Line | list[Line]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        place = range(len(self))[at]
+        part = int(np.searchsorted(self._ends, place, "right"))
+        place -= int(self._ends[part - 1]) if part else 0
+        return self._blocks[part // 2].line(place) if part % 2 else self._titles[part // 2][place]
+
+    def row_of_column(self, alignment: int, column: int) -> int | None:
+        """Return the row of the query's line that has a column of an alignment."""
+        if not 0 <= alignment < len(self._blocks) or not 0 <= column < self._blocks[alignment].n_columns:
+            return None
+        return int(self._ends[2 * alignment]) + self._blocks[alignment].row_of_column(column)
 
 
-def _ends(counts: list[int], begin: int, end: int, first: int, step: int) -> tuple[int | None, int | None]:
+class _Blocks:
+    """The lines of one alignment."""
+
+    KINDS = ("ruler", "model", "match", "target", "space")
+
+    def __init__(self, row: PairRow, place: int, width: int) -> None:
+        self._row, self._place, self._width = row, place, width
+        self._texts = row.rows
+        self._counts = [_letter_counts(self._texts[which]) for which in (0, 2)]
+        self.n_columns = len(self._texts[0])
+
+    def __len__(self) -> int:
+        return len(self.KINDS) * -(-self.n_columns // self._width)
+
+    def row_of_column(self, column: int) -> int:
+        return column // self._width * len(self.KINDS) + self.KINDS.index("model")
+
+    def line(self, number: int) -> Line:
+        row, place, kind = self._row, self._place, self.KINDS[number % len(self.KINDS)]
+        begin = number // len(self.KINDS) * self._width
+        end = min(begin + self._width, self.n_columns)
+        query, middle, target = (text[begin:end] for text in self._texts)
+        first = row.query_ends[0]
+        if kind == "ruler":
+            numbers = (first - 1 + self._counts[0][begin : end + 1]).tolist()
+            return Line(kind, ruler(query, numbers, "-"), domain=place, begin=begin)
+        if kind == "model":
+            return Line(kind, query, row.card["name"], *_ends(self._counts[0], begin, end, first, 1), place, begin)
+        if kind == "target":
+            ends = _ends(self._counts[1], begin, end, row.target_ends[0], row.pair.strand)
+            return Line(kind, target, row.hit.name, *ends, place, begin)
+        return Line(kind, middle if kind == "match" else "", domain=place, begin=begin)
+
+
+def _letter_counts(text: str) -> npt.NDArray[np.int64]:
+    """Return the number of letters before each column, and of all."""
+    are_letters = np.frombuffer(text.encode("ascii"), np.uint8) != ord("-")
+    return np.concatenate([[0], np.cumsum(are_letters)]).astype(np.int64)
+
+
+def _ends(counts: npt.NDArray[np.int64], begin: int, end: int, first: int, step: int) -> tuple[int | None, int | None]:
     """Return the numbers of the first and the last residue in some columns; None where there is none."""
     if counts[begin] == counts[end]:
         return None, None
-    return first + step * counts[begin], first + step * (counts[end] - 1)
+    return first + step * int(counts[begin]), first + step * int(counts[end] - 1)
 
 
 def pair_fasta(card: Card, hit: Hit) -> str:

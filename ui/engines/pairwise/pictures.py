@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF
@@ -14,7 +15,7 @@ from ...models.alignment_layout import Line
 from ...views.alignment_painter import NUMBERS, LinePainter
 from .dot_painter import BOTTOM, TOP, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
 from .dot_plot import DotPlot
-from .layout import lay_out_pair
+from .layout import PairLines
 
 EDGE, HEAD = 16.0, 24.0
 
@@ -25,7 +26,7 @@ LETTER_POINTS = 9
 DOT_PLOT_SIDE = 620.0
 
 
-def blocks_of(lines: list[Line]) -> list[list[Line]]:
+def blocks_of(lines: Iterable[Line]) -> list[list[Line]]:
     """Return lines in blocks that belong together: the titles, then each wrapped part."""
     blocks: list[list[Line]] = [[]]
     for line in lines:
@@ -44,7 +45,7 @@ class AlignmentPicture:
         self._lines = LinePainter(theme.mono_font(LETTER_POINTS), QFont())
         self._lines.scheme, self._lines.nucleic, self._lines.colors = scheme, nucleic, theme.LIGHT
         self._lines.make_room([str(card["name"]), hit.name], NAME_LETTERS)
-        self._blocks = blocks_of(lay_out_pair(hit, card, PICTURE_COLUMNS))
+        self._blocks = blocks_of(PairLines(hit, card, PICTURE_COLUMNS))
         self.n_rows = len(self._blocks)
         self._row = max(len(block) for block in self._blocks) * self._lines.height
         self.width = self._lines.margin + (PICTURE_COLUMNS + NUMBERS) * self._lines.cell + 2 * EDGE
