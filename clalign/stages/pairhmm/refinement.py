@@ -1,4 +1,4 @@
-"""Iterative refinement on a device: one work-item, so that a CPU is best at it."""
+"""Iterative refinement on a device: what moves residues is one work-item, so that a CPU is best at it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SOURCE = "refinement_item"
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
 """Choices that are compiled for other vendors in the tests."""
 
-COLUMNS_A_LAUNCH = 256
+COLUMNS_A_LAUNCH = 1 << 10
 WISHES_A_LAUNCH = 1 << 12
 """A launch takes some tenths of a second."""
 
-N_WISHES, N_GATHERED, N_MOVES, N_STATE = range(4)
+N_WISHES, N_MOVES, N_STATE = range(3)
 _WISH_BYTES = 16
 
 Moves = npt.NDArray[np.int32]
@@ -80,14 +80,15 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         return collect
 
     def _refine(self, session: KernelSession, batch: SparsePosteriors, model: RefinementChoice) -> ResidueMoves:
-        posteriors, factor = shared(session, batch), np.float32(model.gap_factor)
+        posteriors, factor = (*shared(session, batch), *_partners(session, batch)), np.float32(model.gap_factor)
         current, parts, scores = model.alignment, [np.empty((0, 4), np.int32)], []
         while True:
             table = session.upload(current.positions().T)
             head = (*posteriors, table, np.int32(current.n_columns), factor)
-            score = session.allocate(4)
-            session.launch(SOURCE, "refinement_score", self.defines, 1, 1, *head, score)
-            scores.append(session.download(score, 1, np.float32)[0])
+            of_columns = session.results(4 * current.n_columns)
+            session.launch(SOURCE, "refinement_score", self.defines, current.n_columns, 1, *head, of_columns)
+            found = session.download(of_columns, current.n_columns, np.float32)
+            scores.append(np.add.accumulate(found, dtype=np.float32)[-1] if len(found) else np.float32(0))
             if len(parts) - 1 == model.most_sweeps or (len(scores) > 1 and scores[-1] <= scores[-2]):
                 break
             parts.append(self._sweep(session, head, current, model.n_kept))
@@ -107,13 +108,14 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         n = len(alignment.columns)
         heap, state = session.allocate(_WISH_BYTES * n), session.zeros(4 * N_STATE)
         moves = session.allocate(16 * n)
-        for _ in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
+        for first in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
             session.launch(
-                SOURCE, "refinement_gather", self.defines, 1, 1, *head, np.int32(n_kept), np.int32(COLUMNS_A_LAUNCH),
-                heap, state,
+                SOURCE, "refinement_gather", self.defines, min(COLUMNS_A_LAUNCH, alignment.n_columns - first), 1,
+                *head, np.int32(n_kept), heap, state, offset=first,
             )  # fmt: skip
             session.finish()
             session.check()
+        session.launch(SOURCE, "refinement_heap", self.defines, 1, 1, heap, state)
         facts = session.download(state, N_STATE, np.int32)
         while facts[N_WISHES]:
             session.launch(
@@ -125,6 +127,16 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         made = session.download(moves, (n, 4), np.int32)[: facts[N_MOVES]]
         session.demand(_is_possible(made, alignment), "moves of residues that are none")
         return made
+
+
+def _partners(session: KernelSession, posteriors: SparsePosteriors) -> tuple[Buffer, Buffer]:
+    """Return where the partners of each sequence begin, and them, as the kernels read them."""
+    pairs, n = posteriors.pairs, len(posteriors.lengths)
+    of, others = np.concatenate([pairs, pairs[:, ::-1]]).T
+    order = np.lexsort((others, of))
+    partners = np.stack([others, np.tile(np.arange(len(pairs)), 2)], axis=1)[order].astype(np.int32)
+    starts = np.searchsorted(of[order], np.arange(n + 1)).astype(np.int32)
+    return session.share(starts), session.share(partners)
 
 
 def _is_possible(moves: Moves, alignment: MultipleAlignment) -> bool:
