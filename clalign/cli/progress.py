@@ -15,7 +15,8 @@ BAR_SECONDS = 0.1
 BAR_WIDTH = 30
 
 STAGES = {"build": "Building kernels for this device, once",
-          "read": "Reading", "encode": "Preparing", "search": "Searching", "verify": "Checking", "ladder": "Measuring",
+          "read": "Reading", "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs",
+          "verify": "Checking", "ladder": "Measuring",
           "bench": "Measuring", "calibrate": "Calibrating", "tune": "Trying"}  # fmt: skip
 
 

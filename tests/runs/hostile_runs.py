@@ -24,13 +24,9 @@ from typing import Any
 
 import clalign
 from clalign.databases.examples import load_examples
-from clalign.engines.engine import engine_of, explain_in_run
+from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
-from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
-from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run, write_note
@@ -47,7 +43,7 @@ VALUES: tuple[Any, ...] = (
 TABLES = (
     "facts", "queries", "targets", "batches", "histogram", "hits", "parts", "messages", "verifications", "notes",
     "alignments", "alignment_rows", "plan7_hits", "plan7_domains", "plan7_batches", "pairwise_alignments",
-    "pairwise_batches",
+    "pairwise_batches", "msa_sequences", "msa_pairs", "msa_counts", "msa_posteriors", "msa_annealing",
 )  # fmt: skip
 
 JSON_VALUES: tuple[Any, ...] = (
@@ -108,7 +104,14 @@ def make_runs(folder: Path) -> dict[str, Path]:
     targets.write_text(">t1 like\nMKVLAAGIVLAAGIV\n>t2 other\nACDEFGHIKLMNPQ\n>t3\nWWWWW\n")
     made["pairwise"] = folder / "pairwise.clalign"
     clalign.sw(queries, targets, made["pairwise"], device="reference").close()
+    family = folder / "family.fasta"
+    family.write_text("".join(f">k{number}\n{text}\n" for number, text in enumerate(FAMILY)))
+    made["msa"] = folder / "msa.clalign"
+    clalign.align_many(family, made["msa"], device="reference", least_emission_data=10, least_gap_data=10).close()
     return made
+
+
+FAMILY = ("MKVLATGHEWQRIPNDFCYSTAAGKL", "MKVLSTGHDWQKIPNDFCYTAAGK", "KVMATHEWRIPDYFCWSTKAGKL")
 
 
 RRM = (
@@ -209,8 +212,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
     def verify() -> None:
         with open_run(path, writable=True) as run:
-            is_pair = run.fact("direction") == "pairwise"
-            (verify_pairwise if is_pair else verify_run)(run, None, 3, REFERENCE, context)
+            engine_of(run).verify(run, None, 3, REFERENCE, context)
 
     def resume() -> None:
         with open_run(path, writable=True) as run:
@@ -218,16 +220,26 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
             for table in ("batches", "histogram", "targets", "hits", "parts", *declared):
                 run.connection.execute(f"DELETE FROM {table}")
             run.connection.commit()
-            kind = PairwiseSpec if "queries" in (run.fact("spec") or {}) else SearchSpec
-            compute_search(run, run.spec(kind), lambda _: REFERENCE, context)
+            compute_search(run, spec_of(run), lambda _: REFERENCE, context)
+
+    def align() -> None:
+        with open_run(path, writable=True) as run:
+            for table in ("alignments", "alignment_rows", "msa_annealing"):
+                run.connection.execute(f"DELETE FROM {table}")
+            run.connection.execute("UPDATE queries SET best = 'null'")
+            run.connection.commit()
+            compute_search(run, spec_of(run), lambda _: REFERENCE, context)
 
     yield "read", each_hit
     yield "note", lambda: write_note(path, 0, 0, "a note")
     for what in exports(path):
         yield f"export {what}", lambda what=what: export(path, what, out)
     yield "verify", verify
-    yield "explain", lambda: explain_in_run(path, 0, 0, lambda _: REFERENCE, context)
+    is_msa = "probs" in exports(path)
+    yield "explain", lambda: explain_in_run(path, 0, int(is_msa), lambda _: REFERENCE, context)
     yield "resume", resume
+    if is_msa:
+        yield "align", align
 
 
 def exports(path: Path) -> list[str]:

@@ -62,7 +62,7 @@ def faults_of(run: Path, found: list[Any], n: int, seed: int) -> list[str]:
     return [line for case in chosen for line in HOSTILE.tried(run, case, HOSTILE.uses)]
 
 
-@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise"])
+@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise", "msa"])
 def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
     found = HOSTILE.cases(sound_runs[kind])
     assert len(found) > 1000
@@ -70,7 +70,7 @@ def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path],
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise"])
+@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise", "msa"])
 def test_many_changes_are_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
     """All of them, some 4,000, take minutes to an hour: ``hostile_runs.py`` runs them."""
     assert faults_of(sound_runs[kind], HOSTILE.cases(sound_runs[kind], 600), LARGE_SAMPLE, 12) == []
@@ -86,12 +86,12 @@ def test_other_tables_than_ours_are_refused(copied: Callable[[str], Path], scrip
 
 
 def test_a_sound_file_is_read_as_before(copied: Callable[[str], Path]) -> None:
-    for kind in ("hmmer2", "hmmer3", "pairwise"):
+    for kind in ("hmmer2", "hmmer3", "pairwise", "msa"):
         path = copied(kind)
         assert [name for name, use in HOSTILE.uses(path) if use() is Ellipsis] == []
         with open_run(path) as run:
             assert run.state == "done"
-            assert run.n_hits() > 0
+            assert run.n_hits() + len(run.alignments()) > 0
 
 
 def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], Path]) -> None:

@@ -156,6 +156,13 @@ def test_time_left_follows_the_rate() -> None:
     assert "left" in item.line()
 
 
+def test_a_stage_without_words_of_its_own_is_told_as_it_is_called() -> None:
+    item = JobItem("Align", {"job": "align"}, "running")
+    assert item.line().startswith("Starting")
+    item.take_progress({"stage": "training round 2 of at most 3", "done": 1.0, "total": 4.0}, 0.0)
+    assert item.line().startswith("Training round 2 of at most 3 25")
+
+
 @pytest.mark.parametrize("state", ["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"])
 def test_every_state_has_words(state: Any) -> None:
     item = JobItem("Search", {"job": "search", "run": "x"}, state, message="It ended.")

@@ -154,7 +154,7 @@ def _waiting(item: JobItem) -> str:
 
 
 def _running(item: JobItem) -> str:
-    parts = [STAGES.get(item.stage, "Starting")]
+    parts = [STAGES.get(item.stage) or item.stage.capitalize() or "Starting"]
     if item.total:
         parts[0] += f" {formatting.percent(item.fraction)}"
     if item.gcups:
