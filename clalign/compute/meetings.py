@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, KernelSession
 from clalign.errors import GroupsApart, OptionError
 from clalign.values.devices import Device
