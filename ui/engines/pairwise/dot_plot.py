@@ -264,10 +264,17 @@ def _word_scores(
     scores: npt.NDArray[np.int16], query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], length: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int16]]:
     """Return which word begins at each residue of the query, and what each word scores at each of the target."""
-    words, which = np.unique(np.lib.stride_tricks.sliding_window_view(query, length), axis=0, return_inverse=True)
+    windows = np.lib.stride_tricks.sliding_window_view(query, length)
+    # Numbers in place of words: they are sorted sooner, and while others have their turn.
+    powers = len(scores) ** np.arange(length - 1, -1, -1)
+    numbers, which = np.unique(windows @ powers, return_inverse=True)
+    words = numbers[:, None] // powers % len(scores)
     table = np.zeros((len(words), len(target) - length + 1), np.int16)
     for place in range(length):
-        table += scores[words[:, place][:, None], target[None, place : place + table.shape[1]]]
+        for letter in np.unique(words[:, place]).tolist():  # in small steps, between which others have their turn
+            found = scores[letter].take(target[place : place + table.shape[1]])
+            for word in np.flatnonzero(words[:, place] == letter).tolist():
+                table[word] += found
     return which.reshape(-1), table
 
 
