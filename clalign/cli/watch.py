@@ -241,7 +241,7 @@ def has_results(path: Path) -> bool:
 
     try:
         with open_run(path) as run:
-            return run.work_done()[0] > 0
+            return run.work_done()[0] > 0 or run.unfinished.has_any
     except ClalignError:
         return False
 

@@ -31,6 +31,12 @@ class Unfinished:
             if self._connection.execute(question, (table.name,)).fetchone()[0]:
                 yield table
 
+    @property
+    def has_any(self) -> bool:
+        """Whether anything is kept."""
+        count = "SELECT count(*) FROM {}"
+        return any(self._connection.execute(count.format(own.name)).fetchone()[0] for own in self._tables())
+
     def keep(self, name: str, query: int, first: int, rows: Sequence[tuple[Any, ...]]) -> None:
         """Write rows, without their keys, of a batch in place of those that are there.
 

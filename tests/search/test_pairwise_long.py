@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.cli.watch import has_results
 from clalign.engines.export import export
 from clalign.engines.pairwise import hits as pairwise_hits
 from clalign.engines.pairwise import long_pairs
@@ -211,6 +212,9 @@ def test_a_pair_is_stopped_again_and_again(pairs: Inputs, opencl_device: Device,
     whole, halted = tmp_path / "whole.clalign", tmp_path / "halted.clalign"
     search(pairs, whole, opencl_device, long=True).close()
     stopped(pairs, halted, opencl_device, 0.1)
+    with open_run(halted) as run:
+        assert not run.finished(-1)
+    assert has_results(halted)  # the command does not remove it
     for share in (0.2, 0.3, 0.4, 0.6, 0.9):
         context = Progress(share)
         with open_run(halted, writable=True) as run, pytest.raises(Cancelled):
