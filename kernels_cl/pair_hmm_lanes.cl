@@ -89,7 +89,10 @@ CALL void forward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, i
     TEAM_BARRIER;
 }
 
-/* Backward of a strip, of which Forward has kept all. Here lanes count from the last row to the first. */
+/* Backward of a strip, of which Forward has kept all. Here lanes count from the last row to the first.
+
+   What is small in the unit of Forward and in that of Backward may together be too small for a number, so that it is
+   scaled in two steps. Where both units are too large for a probability, as below the last row, Backward is 0. */
 CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, __global float *results,
                          back_sums_t *sums)
 {
@@ -117,8 +120,7 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
         if (j == p->width - 1) unit = taken[N_EDGES - 1];
         const float ratio = power_of_2(taken[N_EDGES - 1] - unit);
         const int unit_ahead = ((__global const int *)states)[ROWS * N_STATES * LANES];
-        /* What is small in the unit of Forward and in that of Backward may together be too small for a number. */
-        const int by = unit_ahead + unit - exponent;
+        const int by = min(unit_ahead + unit - exponent, MOST_SCALE);
         const float ahead = power_of_2(by >> 1) * over_total, scale = is_inside ? power_of_2(by - (by >> 1)) : 0.0f;
         float diagonal = corner, v[SETS], largest = 0.0f;
         corner = is_inside ? as_float(taken[0]) * ratio : 0.0f;

@@ -9,6 +9,7 @@
 #endif
 
 #define UNIT_COLUMNS 4
+#define MOST_SCALE 160 /* numbers grow by no more than 2 to the power of 40 from one unit to the next */
 #define MOST_LETTERS 20
 #define ODDS_COLUMNS (MOST_LETTERS + 1)
 #define N_EDGES (2 + SETS)                  /* what goes from lane to lane: x and y_k, or z and v_k; the unit */

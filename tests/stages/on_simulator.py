@@ -38,7 +38,15 @@ from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, PosteriorBatch, fixed_emissions
+from clalign.values.pair_hmm import (
+    SEED_GAPS,
+    ExpectedCounts,
+    GapParameters,
+    PairHmm,
+    PairHmms,
+    PosteriorBatch,
+    fixed_emissions,
+)
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_profile, random_profile
@@ -110,6 +118,12 @@ def long_pair() -> PairBatch:
     return PairBatch.in_step(SequenceBatch.from_texts([text[:80]]), SequenceBatch.from_texts([text[20:]]))
 
 
+def far_pair() -> tuple[PairBatch, PairHmms]:
+    """Return a pair, one sequence far longer than the other, and a model in which gaps hardly ever go on."""
+    batch = PairBatch.in_step(SequenceBatch.from_texts(["A" * 50]), SequenceBatch.from_texts(["A" * 160]))
+    return batch, PairHmms.same(PairHmm(GapParameters.of([0.001], [0.01]), fixed_emissions(DNA)), 1)
+
+
 def pair_hmms(n_sets: int) -> PairHmms:
     """Return the models of three pairs."""
     return PairHmms.same(PairHmm(SEED_GAPS[True, n_sets], fixed_emissions(DNA)), 3)
@@ -161,6 +175,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "relay_of_three": partial(relay, 3, 8, "launch"),
     **{f"bitonic_sort_{bits}": partial(sorting, bits) for bits in (32, 64)},
     "pair_hmm_counts": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), related_pairs(), pair_hmms(1)),
+    "pair_hmm_counts_far": lambda: (ExpectedCountsStage("lanes", **LANES, ROWS=2), *far_pair()),
     "pair_hmm_ladder_cells": lambda: (ladder(cell="global", item="cell"), related_pairs(), pair_hmms(1)),
     "pair_hmm_ladder_states": lambda: (ladder(cell="local", item="state"), related_pairs(), pair_hmms(1)),
 }  # fmt: skip
