@@ -11,6 +11,9 @@ from clalign.values.trees import Tree
 
 Floats = npt.NDArray[np.float64]
 
+TIE = 1e-12
+"""Share of the largest mean distance by which what is joined next may differ by rounding alone."""
+
 CHUNK = 64
 """Rows of distances that are looked at together."""
 
@@ -53,21 +56,27 @@ class _Table:
     def nearest(self, means: Floats) -> tuple[int, int]:
         """Return the rows of the two nodes that are joined next: they are the nearest, seen from all others.
 
-        Only those rows are looked at in which something better may be (Simonsen, Mailund and Pedersen 2008).
+        Only those rows are looked at in which something better may be (Simonsen, Mailund and Pedersen 2008). Of two
+        pairs that differ by no more than rounding, as the two halves of the last four nodes always do, it is the one
+        with the older nodes.
         """
         bounds = self.least - means - means[self.nodes >= 0].max()
         order = np.argsort(bounds)
-        best, pair = np.inf, (0, 0)
-        first = 0
-        while first < len(order) and not bounds[order[first]] > best:
+        tie = TIE * float(means[self.nodes >= 0].max())
+        best, first = np.inf, 0
+        found: list[tuple[float, list[int], tuple[int, int]]] = []
+        while first < len(order) and not bounds[order[first]] > best + tie:
             rows = order[first : first + (CHUNK if first else 1)]
-            worth = self.distances[rows] - means
-            columns = worth.argmin(axis=1)
-            of_rows = worth[np.arange(len(rows)), columns] - means[rows]
-            place = int(of_rows.argmin())
-            if of_rows[place] < best:
-                best, pair = float(of_rows[place]), (int(rows[place]), int(columns[place]))
+            worth = self.distances[rows] - means - means[rows, None]
+            best = min(best, float(worth.min()))
+            of_rows, columns = np.nonzero(worth <= best + tie)
+            if len(columns):
+                nodes = np.sort([self.nodes[rows[of_rows]], self.nodes[columns]], axis=0)
+                k = np.lexsort(nodes[::-1])[0]
+                pair = int(rows[of_rows[k]]), int(columns[k])
+                found.append((float(worth[of_rows[k], columns[k]]), nodes[:, k].tolist(), pair))
             first += len(rows)
+        pair = min((nodes, pair) for value, nodes, pair in found if value <= best + tie)[1]
         return min(pair), max(pair)
 
     def join(self, i: int, j: int, node: int) -> None:
