@@ -24,7 +24,8 @@
 
    Macros: see common/long_pair.h and common/group_meetings.h; VECTOR is 1 for CPUs.
 
-   Geometry: work-groups of LANES (GPU) or 1 (CPU), which meet after each anti-diagonal; to trace, one of them. */
+   Geometry: work-groups of LANES (GPU) or 1 (CPU), which meet after each anti-diagonal; to trace, one of them. More
+   work-items than one in a group (CPU) have nothing to do. */
 
 #include "common/long_pair_regions.h"
 
@@ -151,7 +152,8 @@ __kernel void fill(__global const int *facts, volatile __global int *words, __gl
 #endif
     if (!groups_gather(&meeting, facts, words, told)) return;
     for (int diagonal = first, loaded = -1; diagonal < last; diagonal++) {
-        const int begin = max(0, diagonal - g.n_tiles + 1), end = min(diagonal, g.n_strips - 1);
+        const int begin = max(0, diagonal - g.n_tiles + 1);
+        const int end = VECTOR && get_local_id(0) ? -1 : min(diagonal, g.n_strips - 1);
         const int turn = (meeting.group - begin % meeting.n + meeting.n) % meeting.n; /* a strip stays with its group */
         for (int strip = begin + turn; strip <= end; strip += meeting.n) {
             TEAM_MEETS;

@@ -24,7 +24,9 @@ def add_options(parser: CommandParser) -> None:
     """Add its flags."""
     group = parser.add_argument_group("Waiting groups (sync)")
     group.add_argument(
-        "--program", metavar="P", help="what the groups compute: sort (keys), or relay (next to nothing) [sort]"
+        "--program",
+        metavar="P",
+        help="what the groups compute: sort (keys), sw (one pair of sequences), or relay (next to nothing) [sort]",
     )
     group.add_argument(
         "--groups",

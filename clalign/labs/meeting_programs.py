@@ -10,8 +10,13 @@ import numpy as np
 
 from clalign.compute.meetings import Meetings, Rounds
 from clalign.compute.sessions import Check, KernelSession
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.sync.bitonic_sort import BITONIC_SORT
 from clalign.stages.sync.relay import RelayStage
+from clalign.values.alphabets import encode
+from clalign.values.pair_batches import PairBatch
+from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.values.sequences import SequenceBatch
 
 
 class Work(Protocol):
@@ -57,6 +62,26 @@ class Sorting:
         return rounds, lambda n: np.array_equal(order()(), self._order)
 
 
+class Aligning:
+    """A random sequence of bases and an altered copy of it, of which the best local alignment is found."""
+
+    def __init__(self, n: int, seed: int, check: Check) -> None:
+        rng = np.random.default_rng(seed)
+        query = encode("ACGT")[rng.integers(0, 4, n)]
+        target = np.delete(query, rng.integers(0, n, n // 50))
+        altered = rng.integers(0, len(target), n // 10)
+        target[altered] = encode("ACGT")[rng.integers(0, 4, len(altered))]
+        self._batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
+        self._scoring = Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts(7, 2))
+        right = LONG_PAIR.reference(self._batch, LongPairChoice(self._scoring), check)
+        self._end = right.score, right.query_range[1], right.target_range[1]
+
+    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+        """Return the rounds that fill the matrix, tiles along an anti-diagonal in each."""
+        rounds, end = LONG_PAIR.prepared(session, self._batch, self._scoring, how)
+        return rounds, lambda n: end() == self._end
+
+
 class Relaying:
     """Rounds in which groups pass numbers on and do little else."""
 
@@ -74,6 +99,9 @@ class Relaying:
 
 PROGRAMS: dict[str, Program] = {
     "sort": Program("bitonic sort", "keys", {"cpu": 1 << 14, "gpu": 1 << 17, "accelerator": 1 << 16}, 1 << 26, Sorting),
+    "sw": Program(
+        "Smith-Waterman of one pair", "residues", {"cpu": 2000, "gpu": 8192, "accelerator": 8192}, 1 << 15, Aligning
+    ),
     "relay": Program("numbers passed on", "rounds", {"cpu": 50, "gpu": 200, "accelerator": 200}, 100_000, Relaying),
 }
 """By the name that is asked for."""

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend
+from clalign.compute.meetings import Meetings, Rounds
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import Cancelled
-from clalign.stages.pairwise.long_pair_regions import Path, Region, Watch, fill, follow
+from clalign.stages.pairwise.long_pair_regions import Filled, Path, Region, Watch, fill, filling, follow
 from clalign.stages.pairwise.long_pair_state import Keeper, NothingKept
 from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.values.pair_alignments import PairAlignment
@@ -87,6 +88,29 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
             If scores may not fit 28 bits.
         """
         return lambda: self._aligned(session, batch, model)
+
+    def prepared(
+        self, session: KernelSession, batch: PairBatch, scoring: Scoring, how: Meetings
+    ) -> tuple[Rounds, Callable[[], tuple[int, int, int]]]:
+        """Return the rounds that fill the matrix of a pair, and what returns its best score and where it ends.
+
+        Parameters
+        ----------
+        session : KernelSession
+        batch : PairBatch
+            Of one pair, neither of them empty.
+        scoring : Scoring
+        how : Meetings
+            As many lanes as a group has work-items share a tile; on a processor one of them does all.
+        """
+        lanes = lane_backend(session.device)
+        if self.shape_on(session.device) == "vector":
+            lanes = {"VECTOR": 1}
+        elif how.size != lanes["LANES"]:
+            lanes = {"LANE_BACKEND": 0, "LANES": how.size}
+        region = Region.whole(session, *_residues(batch), scoring, {**lanes, **self.defines})
+        filled = Filled.begun(region)
+        return Rounds(session, how, filling(filled), filled.n_diagonals), filled.end
 
     def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
         query, target = _residues(batch)

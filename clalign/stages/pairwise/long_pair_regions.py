@@ -404,15 +404,7 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
     pair, (filled, begin) = region.pair, watch.begin(Filled.begun(region))
     session, tile_cells = pair.session, filled.strip * filled.columns
     tell(sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells)
-    kernel = MeetingKernel(
-        "long_pair_lanes", "fill",
-        (
-            pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
-            filled.kept_rows, filled.kept_columns, filled.top, filled.left, filled.corners, filled.best,
-            filled.last_row,
-        ),
-        pair.macros(filled.strip // pair.n_lanes, False),
-    )  # fmt: skip
+    kernel = filling(filled)
     how = Meetings(min(filled.n_strips, filled.n_tiles), pair.group, method or METHOD)
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
@@ -428,6 +420,20 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
         session.check()
         tell(n_cells)
     return filled
+
+
+def filling(filled: Filled) -> MeetingKernel:
+    """Return what fills a region, an anti-diagonal each round."""
+    region, pair = filled.region, filled.region.pair
+    return MeetingKernel(
+        "long_pair_lanes", "fill",
+        (
+            pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
+            filled.kept_rows, filled.kept_columns, filled.top, filled.left, filled.corners, filled.best,
+            filled.last_row,
+        ),
+        pair.macros(filled.strip // pair.n_lanes, False),
+    )  # fmt: skip
 
 
 def _portions(filled: Filled, begin: int, tile_cells: int) -> Iterator[tuple[int, int, int]]:
