@@ -275,7 +275,7 @@ def test_exports_are_those_of_comparisons(
     page.hits.table.choose_row(0)
     QTest.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
     sheet = window.sheets.sheet
-    assert {what for what, _, _ in sheet._choices.forms} == set(WRITERS)
+    assert {export.name for export in sheet._choices.forms} == set(WRITERS)
     assert sheet._choices.counts["all"] == sum(len(hits_of(page.run.path, number)[1]) for number in (0, 1))
 
 

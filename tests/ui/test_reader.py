@@ -6,9 +6,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QObject
+from shiboken6 import delete
 
 from clalign.jobs import JobContext
 from clalign.ui.models.reader import SWITCH_SECONDS, Reader
@@ -96,3 +99,25 @@ def test_a_long_question_ends_when_it_is_forgotten_or_its_reader_closes(qtbot: A
     assert started.wait(60)
     reader.close()
     assert len(came) == 2
+
+
+class Asker(QObject):
+    def take(self, answer: Any) -> None:
+        self.setObjectName(str(answer))
+
+
+def test_nothing_is_handed_to_what_is_gone(qtbot: Any) -> None:
+    """A page may be closed while its question is being answered; what it would have got is closed, too."""
+    reader, asker, goes_on, closed = Reader(), Asker(), threading.Event(), []
+
+    def question() -> Any:
+        assert goes_on.wait(60)
+        return SimpleNamespace(close=lambda: closed.append(True))
+
+    with qtbot.captureExceptions() as faults:
+        reader.ask("key", question, asker.take)
+        delete(asker)
+        goes_on.set()
+        qtbot.waitUntil(lambda: bool(closed), timeout=10000)
+    assert not faults
+    reader.close()

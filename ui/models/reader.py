@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from shiboken6 import isValid
 
 from clalign.errors import Cancelled
 from clalign.jobs import Event, Job, JobContext
@@ -142,5 +143,9 @@ class Reader(QObject):
             self.ask(key, *waiting)
         else:
             self._long.pop(key, None)
-        if not isinstance(result, Cancelled):  # else it was forgotten
+        owner = getattr(answer, "__self__", None)
+        if isinstance(owner, QObject) and not isValid(owner):  # its page was closed meanwhile
+            if hasattr(result, "close"):
+                result.close()
+        elif not isinstance(result, Cancelled):  # else it was forgotten
             answer(result)
