@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute import meetings
+from clalign.compute.meetings import Rounds
 from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
@@ -101,8 +102,6 @@ def test_nothing_alike(session: Session) -> None:
 
 def test_scores_beyond_the_numbers_of_a_device_are_refused(session: Session) -> None:
     batch, scoring = pair("A" * 300_000, "C" * 300_000), Scoring(DNA, GapCosts(1000, 1000), "global")
-    if session.device.kind == "reference":
-        pytest.skip("the reference counts in 64 bits")
     with pytest.raises(OptionError, match="may lie between"):
         session.run(LONG_PAIR, batch, LongPairChoice(scoring))
 
@@ -118,17 +117,21 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
 
 
 def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a device runs fewer groups at once than it was found to, anti-diagonals are launched one by one."""
-    if session.device.kind != "cpu":
-        pytest.skip("only a processor is known to run no more groups at once than it has cores")
-    counts = iter([10 * session.device.n_compute_units])
-    monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: next(counts, 1))
-    monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 1 << 16))
-    monkeypatch.setattr(long_pair_regions, "TRACED_COLUMNS", 64)
-    batch = pair(*related(np.random.default_rng(5), 5000, "ACGT"))
+    """Where a group does not come, what the others left is not gone on with: anti-diagonals are launched one by one."""
+    methods: list[str] = []
+    finish = Rounds.finish
+
+    def told(rounds: Rounds) -> int:
+        methods.append(rounds.how.method)
+        return finish(rounds)
+
+    monkeypatch.setattr(Rounds, "finish", told)
+    monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: 2)
+    monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 0))  # none waits for another
+    batch = pair(*related(np.random.default_rng(5), 3000, "ACGT"))
     scoring = Scoring(DNA, GAPS[0])
     found: PairAlignment = session.run(LONG_PAIR, batch, LongPairChoice(scoring))
-    assert next(counts, None) is None
+    assert methods == [long_pair_regions.METHOD, "launch"]
     assert found == session.run(SMITH_WATERMAN_TRACE, batch, scoring)[0]
 
 
