@@ -2,12 +2,16 @@
 
 Every program searches the same models in the same sequences on all cores: this one from its cache,
 hmmsearch from the FASTA file, pyhmmer with the sequences in memory (reading them is not counted).
-They take turns, so that a machine whose speed drifts treats them alike. What this program and
-hmmsearch report is compared line by line. Without a file of sequences a synthetic one is made:
-random sequences with the lengths of Swiss-Prot, one in fifty with a copy of a model's consensus.
-Prints one JSON object.
+They take turns, so that a machine whose speed drifts treats them alike; wall clock and, for the
+programs that are processes of their own, processor seconds (user and system, all their processes).
+What this program and hmmsearch report is compared line by line, and a digest of both tables of this
+program tells whether two versions of it report the same. Without a library random models with the
+lengths of Pfam's are made, and without a file of sequences random ones with the lengths of
+Swiss-Prot, some with a copy of a model's consensus. Prints one JSON object.
 
     python benchmarks/hmmer3_search.py --profiles pfam.hmm --targets proteins.fasta --device cpu
+    python benchmarks/hmmer3_search.py --profiles pfam.hmm --models 0 --targets proteome.fasta --device cpu --cpu 0
+    python benchmarks/hmmer3_search.py --models 100 --sequences 300000 --planted 5 --device gpu --peers
 """
 
 from __future__ import annotations
@@ -15,9 +19,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import hashlib
 import json
+import math
 import os
 import platform
+import resource
 import shutil
 import sqlite3
 import statistics
@@ -32,13 +39,14 @@ import numpy as np
 
 from clalign.formats.profiles import load_profiles
 from clalign.values.alphabets import decode, encode
-from clalign.values.profiles import Hmm
-from clalign.values.synthetic import swissprot_batch
+from clalign.values.profiles import Hmm, Hmmer3Settings
+from clalign.values.synthetic import random_local_hmm, swissprot_batch
 
 LINE = 60
 
-PLANTED = 50
-"""One in so many synthetic sequences holds a copy of a model."""
+LENGTHS = (47, 60, 75, 79, 94, 99, 102, 105, 108, 115, 117, 125, 142, 145, 158, 166, 175, 210, 220, 293, 329, 335, 355,
+           392, 441)  # fmt: skip
+"""Of synthetic models: some of Pfam's."""
 
 
 def records(path: Path) -> list[str]:
@@ -57,16 +65,51 @@ def write_models(path: Path, out: Path, n: int) -> list[Hmm]:
     return [models[order[k]] for k in places]
 
 
-def write_sequences(out: Path, models: list[Hmm], n: int) -> None:
-    """Write `n` random sequences, some with a copy of a model's consensus."""
+def save_text(hmm: Hmm) -> str:
+    """Return a model as a HMMER3 save file."""
+
+    def line(values: Any) -> str:
+        return " ".join("*" if p <= 0 else f"{-math.log(p):.5f}" for p in values.tolist())
+
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    assert settings.composition is not None
+    named = (("MSV", settings.msv), ("VITERBI", settings.viterbi), ("FORWARD", settings.forward))
+    statistics = [f"STATS LOCAL {name} {one.location} {one.slope}" for name, one in named if one is not None]
+    out = [
+        "HMMER3/f", f"NAME  {hmm.name}", f"LENG  {hmm.length}", "ALPH  amino", "RF    no", "MM    no", "CONS  yes",
+        "CS    no", "MAP   no", *statistics, f"HMM   {' '.join(hmm.alphabet.canonical)}",
+        "      m->m m->i m->d i->m i->i d->m d->d", f"COMPO {line(settings.composition)}",
+        line(hmm.insert[0]), line(hmm.transitions[0]),
+    ]  # fmt: skip
+    for node in range(1, hmm.length + 1):
+        out += [
+            f"{node} {line(hmm.match[node])} - {hmm.consensus[node - 1]} - - -",
+            line(hmm.insert[node]), line(hmm.transitions[node]),
+        ]  # fmt: skip
+    return "\n".join([*out, "//", ""])
+
+
+def write_random_models(out: Path, n: int) -> list[Hmm]:
+    """Write `n` random models as a library; return them."""
+    with out.open("w") as file:
+        for number in range(n):
+            hmm = random_local_hmm(np.random.default_rng([3, number]), LENGTHS[number % len(LENGTHS)])
+            object.__setattr__(hmm, "name", f"random{number}")
+            file.write(save_text(hmm))
+    return load_profiles(str(out))
+
+
+def write_sequences(out: Path, models: list[Hmm], n: int, planted: int) -> None:
+    """Write `n` random sequences, one in `planted` with a copy of a model's consensus."""
     rng = np.random.default_rng(11)
     batch = swissprot_batch(rng, n)
     shuffled = rng.permutation(n)
     with out.open("w") as file:
         for number, row in enumerate(shuffled.tolist()):
             codes = batch.residues(row)
-            if number % PLANTED == 0:
-                copy = encode(models[number // PLANTED % len(models)].consensus)
+            if number % planted == 0:
+                copy = encode(models[number // planted % len(models)].consensus)
                 changed = rng.random(len(copy)) < 0.4
                 copy[changed] = batch.codes[rng.integers(0, len(batch.codes), int(changed.sum()))]
                 codes = np.concatenate([codes[: len(codes) // 2], copy, codes[len(codes) // 2 :]])
@@ -80,24 +123,37 @@ def hits_of(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 
+Spent = tuple[float, float | None]
+"""Seconds by the clock, and of the processor where they are known."""
+
+
+def run_command(command: list[Any], **options: Any) -> Spent:
+    """Run a program; return what it took, its children's processor seconds included."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, check=True, **options)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 class Search:
     """One search, done by several programs in turn."""
 
-    def __init__(self, models: Path, targets: Path, device: str, folder: Path) -> None:
+    def __init__(self, models: Path, targets: Path, device: str, folder: Path, cores: int) -> None:
         self.models, self.targets, self.device, self.folder = models, targets, device, folder
         self.environment = {**os.environ, "CLALIGN_CACHE_DIR": str(folder / "cache")}
-        self.cores = str(os.cpu_count())
+        self.cores = str(cores)
 
-    def clalign(self) -> float:
+    def clalign(self) -> Spent:
         """Run this program; its results stay for `stages` and `compared`."""
         run = self.folder / "run.clalign"
         for left in self.folder.glob("run.clalign*"):
             left.unlink()
         command = [sys.executable, "-m", "clalign", "hmmsearch", "--progress", "none", "--device", self.device]
-        tables = ["-o", os.devnull, "--tblout", str(self.folder / "ours.tbl"), "--run", str(run)]
-        began = time.perf_counter()
-        subprocess.run([*command, *tables, self.models, self.targets], env=self.environment, check=True)
-        return time.perf_counter() - began
+        tables = ["--tblout", str(self.folder / "ours.tbl"), "--domtblout", str(self.folder / "ours.dom")]
+        return run_command(
+            [*command, "-o", os.devnull, *tables, "--run", str(run), self.models, self.targets],
+            env=self.environment, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
 
     def stages(self) -> dict[str, Any]:
         """Return the device's time in each kernel, as the last run noted it."""
@@ -107,20 +163,18 @@ class Search:
         del summary["run"]
         return summary
 
-    def hmmsearch(self) -> float | None:
-        """Run HMMER's program on all cores."""
+    def hmmsearch(self) -> Spent | None:
+        """Run HMMER's program."""
         program = shutil.which("hmmsearch")
         if program is None:
             return None
-        began = time.perf_counter()
-        subprocess.run(
-            [program, "--cpu", self.cores, "-o", os.devnull, "--tblout", self.folder / "theirs.tbl", self.models,
-             self.targets], check=True,
+        return run_command(
+            [program, "--cpu", self.cores, "-o", os.devnull, "--tblout", self.folder / "theirs.tbl",
+             "--domtblout", self.folder / "theirs.dom", self.models, self.targets]
         )  # fmt: skip
-        return time.perf_counter() - began
 
-    def pyhmmer(self) -> float | None:
-        """Run pyhmmer on all cores; its own process reads the sequences first and counts what follows."""
+    def pyhmmer(self) -> Spent | None:
+        """Run pyhmmer; its own process reads the sequences first and counts what follows."""
         script = (
             "import sys, time, pyhmmer\n"
             "models = list(pyhmmer.plan7.HMMFile(sys.argv[1]))\n"
@@ -132,55 +186,80 @@ class Search:
         done = subprocess.run(
             [sys.executable, "-c", script, self.models, self.targets, self.cores], capture_output=True, text=True
         )
-        return float(done.stdout) if done.returncode == 0 else None
+        return (float(done.stdout), None) if done.returncode == 0 else None
 
-    def compared(self) -> dict[str, int]:
-        """Return how many lines of the two tables of hits are equal."""
-        ours, theirs = hits_of(self.folder / "ours.tbl"), hits_of(self.folder / "theirs.tbl")
-        same = sum(a == b for a, b in zip(ours, theirs, strict=False))
-        return {"ours": len(ours), "theirs": len(theirs), "equal": same}
+    def compared(self) -> dict[str, dict[str, int]]:
+        """Return how many lines of the tables of hits and of domains are equal."""
+        found = {}
+        for kind in ("tbl", "dom"):
+            ours, theirs = hits_of(self.folder / f"ours.{kind}"), hits_of(self.folder / f"theirs.{kind}")
+            same = sum(a == b for a, b in zip(ours, theirs, strict=False))
+            found[kind] = {"ours": len(ours), "theirs": len(theirs), "equal": same}
+        return found
+
+    def digest(self) -> str:
+        """Return a checksum of this program's tables, the lines that tell of the program and its files left out."""
+        lines = [line for kind in ("tbl", "dom") for line in hits_of(self.folder / f"ours.{kind}")]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def measured(search: Search, repeats: int) -> dict[str, Any]:
+def measured(search: Search, repeats: int, peers: list[str]) -> dict[str, Any]:
     """Let the programs take turns; return their median times."""
     subprocess.run(
         [sys.executable, "-m", "clalign", "devices"], env=search.environment, check=True, capture_output=True
     )
-    cold = search.clalign()
-    turns: dict[str, list[float]] = {"clalign": [], "hmmsearch": [], "pyhmmer": []}
+    cold, _ = search.clalign()
+    turns: dict[str, list[Spent]] = {name: [] for name in peers}
     for _ in range(repeats):
-        for name, seconds in turns.items():
-            spent = getattr(search, name)()
-            if spent is not None:
-                seconds.append(spent)
-    medians = {name: statistics.median(seconds) for name, seconds in turns.items() if seconds}
+        for name, spent in turns.items():
+            found = getattr(search, name)()
+            if found is not None:
+                spent.append(found)
+    wall = {name: [seconds for seconds, _ in spent] for name, spent in turns.items()}
+    processor = {name: [cpu for _, cpu in spent if cpu is not None] for name, spent in turns.items()}
     return {
         "cold_seconds": round(cold, 3),
-        "seconds": {name: [round(value, 3) for value in seconds] for name, seconds in turns.items()},
-        "ratio": {name: round(value / medians["clalign"], 2) for name, value in medians.items() if name != "clalign"},
+        "seconds": {name: [round(value, 3) for value in seconds] for name, seconds in wall.items()},
+        "ratio": _ratios(wall),
+        "cpu_seconds": {name: [round(value, 3) for value in seconds] for name, seconds in processor.items()},
+        "cpu_ratio": _ratios(processor),
         "finished": search.stages(),
-        "lines": search.compared() if turns["hmmsearch"] else None,
+        "lines": search.compared() if turns.get("hmmsearch") else None,
+        "digest": search.digest(),
     }
+
+
+def _ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
+    """Return how many times as long as this program the others take, by their medians."""
+    medians = {name: statistics.median(values) for name, values in seconds.items() if values}
+    return {name: round(value / medians["clalign"], 2) for name, value in medians.items() if name != "clalign"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profiles", type=Path, required=True, help="HMMER3 library")
+    parser.add_argument("--profiles", type=Path, help="HMMER3 library")
     parser.add_argument("--models", type=int, default=20, help="how many of them; 0 for all")
     parser.add_argument("--targets", type=Path, help="FASTA file, not compressed")
     parser.add_argument("--sequences", type=int, default=30_000, help="size of the synthetic database")
+    parser.add_argument("--planted", type=int, default=50, help="one in so many of its sequences holds a model's copy")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--cpu", type=int, default=os.cpu_count(), help="threads of the other programs")
+    parser.add_argument("--peers", nargs="*", choices=("hmmsearch", "pyhmmer"), default=["hmmsearch", "pyhmmer"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        models = write_models(options.profiles, folder / "models.hmm", options.models)
+        if options.profiles is None:
+            models = write_random_models(folder / "models.hmm", options.models)
+        else:
+            models = write_models(options.profiles, folder / "models.hmm", options.models)
         targets = options.targets
         if targets is None:
             targets = folder / "synthetic.fasta"
-            write_sequences(targets, models, options.sequences)
-        found = measured(Search(folder / "models.hmm", targets, options.device, folder), options.repeats)
+            write_sequences(targets, models, options.sequences, options.planted)
+        search = Search(folder / "models.hmm", targets, options.device, folder, options.cpu)
+        found = measured(search, options.repeats, ["clalign", *options.peers])
     cells = found["finished"]["n_residues"] * sum(hmm.length for hmm in models)
     found["gcups"] = round(cells / statistics.median(found["seconds"]["clalign"]) / 1e9, 2)
     head = {
