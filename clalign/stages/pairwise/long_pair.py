@@ -112,6 +112,21 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         filled = Filled.begun(region)
         return Rounds(session, how, filling(filled), filled.n_diagonals), filled.end
 
+    def matrix(
+        self, session: KernelSession, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
+    ) -> Region:
+        """Return all of the matrix of a pair, of which nothing is filled, with the lanes that suit the device.
+
+        Parameters
+        ----------
+        session : KernelSession
+        query, target : uint8[m], uint8[n]
+            Letter codes; neither of them empty.
+        scoring : Scoring
+        """
+        backend = {"VECTOR": 1} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
+        return Region.whole(session, query, target, scoring, {**backend, **self.defines})
+
     def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
         query, target = _residues(batch)
         scoring, m, n = model.scoring, len(query), len(target)
@@ -120,8 +135,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
                 return PairAlignment(0, (0, 0), (0, 0), "")
             return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
         scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
-        backend = {"VECTOR": 1} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
-        region = Region.whole(session, query, target, scoring, {**backend, **self.defines})
+        region = self.matrix(session, query, target, scoring)
         watch = Watch(model.keeper)
         try:
             filled = fill(region, model.tell, watch)
