@@ -54,8 +54,8 @@ def timed(do: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, result
 
 
-def ways(session: Any) -> dict[str, Meetings]:
-    """Return how groups meet: a launch a round, and each method with as many groups as run at once."""
+def ways(session: Any, keys: Keys) -> dict[str, Meetings]:
+    """Return how groups meet: a launch a round, and each method with as many groups as run at once with such keys."""
     device = session.device
     found = {"launch": usual_meetings(device)}
     size = min(GROUP, device.max_work_group) if device.kind != "cpu" else 32
@@ -63,13 +63,14 @@ def ways(session: Any) -> dict[str, Meetings]:
         if method in ("launch", "lfs"):
             continue
         how = Meetings(1, size, method)
-        rounds, _ = BITONIC_SORT.prepared(session, np.zeros(4, np.uint32), how)
+        rounds, _ = BITONIC_SORT.prepared(session, keys[:4], how)
         found[method] = Meetings(most_together(session, how, rounds.kernel), size, method)
     return found
 
 
-def measure(session: Any, name: str, keys: Keys, hows: dict[str, Meetings], rounds: int) -> dict[str, Any]:
+def measure(session: Any, name: str, keys: Keys, rounds: int) -> dict[str, Any]:
     """Return the times of everything on some keys."""
+    hows = ways(session, keys)
     expected = np.argsort(keys, kind="stable").astype(np.uint32)
     best: dict[str, float] = {}
     wrong: list[str] = []
@@ -95,7 +96,10 @@ def measure(session: Any, name: str, keys: Keys, hows: dict[str, Meetings], roun
         keep("numpy argsort", timed(lambda: np.argsort(keys))[0])
         keep("numpy argsort stable", timed(lambda: np.argsort(keys, kind="stable"))[0])
     rates = {what: len(keys) / seconds / 1e6 for what, seconds in best.items() if seconds > 0}
-    return {"keys": name, "n": len(keys), "seconds": best, "million_keys_a_second": rates, "wrong": sorted(set(wrong))}
+    return {
+        "keys": name, "n": len(keys), "seconds": best, "million_keys_a_second": rates, "wrong": sorted(set(wrong)),
+        "groups": {what: [how.n_groups, how.size] for what, how in hows.items()},
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -107,11 +111,9 @@ def main() -> None:
     options = parser.parse_args()
     device = pick_device(options.device)
     with open_session(device) as session:
-        hows = ways(session)
-        rows = [measure(session, name, keys, hows, options.rounds) for name, keys in workloads(options.most)]
+        rows = [measure(session, name, keys, options.rounds) for name, keys in workloads(options.most)]
     result = {
         "device": device.to_dict(),
-        "groups": {what: [how.n_groups, how.size] for what, how in hows.items()},
         "rows": rows,
         "host": platform.processor() or platform.machine(),
         "numpy": np.__version__,

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyopencl as cl
 import pytest
 
+from clalign.compute.opencl.transfers import Transfers
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.values.devices import Device
+
+
+@pytest.fixture(autouse=True)
+def uploads_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Demand that no kernel writes what was uploaded: a card's copy of it would be called damaged, a CPU's is not."""
+    sent: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
+    upload = Transfers.upload
+
+    def noted(transfers: Transfers, array: npt.NDArray[Any]) -> cl.Buffer:
+        buffer = upload(transfers, array)
+        sent.append((buffer, array.copy()))
+        return buffer
+
+    monkeypatch.setattr(Transfers, "upload", noted)
+    yield
+    for buffer, array in sent:
+        there = np.empty_like(array)
+        cl.enqueue_copy(cl.CommandQueue(buffer.get_info(cl.mem_info.CONTEXT)), there, buffer)
+        assert there.tobytes() == array.tobytes()
 
 
 @pytest.fixture(scope="module")

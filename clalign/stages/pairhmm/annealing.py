@@ -98,10 +98,10 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         n, least = len(members), np.float32(model.gap_factor)
         if not n:
             return before
-        residues, posteriors = session.upload(members), shared(session, batch)
+        residues, posteriors = session.loaded(members), shared(session, batch)
         edges, heap = (session.allocate(size * len(batch.columns)) for size in (_EDGE_BYTES, _HEAP_BYTES))
-        state, scratch = session.upload(np.array([0, len(before), 0, 0, 0, 0], np.int32)), session.allocate(12 * n)
-        merges, weights = (session.upload(filled) for filled in _with_room(before, n))
+        state, scratch = session.loaded(np.array([0, len(before), 0, 0, 0, 0], np.int32)), session.allocate(12 * n)
+        merges, weights = (session.loaded(filled) for filled in _with_room(before, n))
         session.launch(
             SOURCE, "annealing_begin", self.defines, 1, 1, *posteriors[2:], session.upload(batch.pairs),
             session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(creation_numbers(batch.lengths)),
