@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -149,6 +149,9 @@ class KernelSession(Session, Protocol):
 
     def share(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer, only to be read, with the content of an array that never changes."""
+
+    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[Buffer]:
+        """Return buffers, only to be read, with copies of some arrays of a model, none of them empty."""
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""

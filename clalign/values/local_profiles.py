@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
 from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
+
+if TYPE_CHECKING:
+    from clalign.values.profile_shelves import Shelved
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -68,11 +72,21 @@ def background(alphabet: Alphabet) -> Floats:
     return np.full(4, 0.25, np.float32) if alphabet.is_nucleic else AMINO_BACKGROUND
 
 
-def members_of(alphabet: Alphabet) -> list[list[int]]:
+def members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
     """Return for each letter code the canonical residues it may stand for; none if it cannot be matched.
 
     Inosine (I) counts as A in nucleic sequences.
     """
+    if alphabet.name not in _MEMBERS:
+        _MEMBERS[alphabet.name] = _members_of(alphabet)
+    return _MEMBERS[alphabet.name]
+
+
+_MEMBERS: dict[str, tuple[list[int], ...]] = {}
+"""By the name of the alphabet: every table of a model asks for them."""
+
+
+def _members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
     members: list[list[int]] = [[] for _ in range(N_CODES)]
     meanings = {letter: letter for letter in alphabet.canonical} | alphabet.degenerate
     if alphabet.is_nucleic:
@@ -80,7 +94,7 @@ def members_of(alphabet: Alphabet) -> list[list[int]]:
     for letter, stands_for in meanings.items():
         members[code_of(letter)] = sorted(alphabet.canonical.index(x) for x in stands_for)
     assert not members[STOP_CODE]
-    return members
+    return tuple(members)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -104,6 +118,8 @@ class LocalProfile:
     background : float32[K]
     composition : float32[K]
         Mean emissions of the model, for the bias filter.
+    shelved : Shelved or None
+        Where its scores are, if they were computed together with those of other models.
     """
 
     hmm: Hmm
@@ -113,6 +129,7 @@ class LocalProfile:
     occupancy: Floats
     background: Floats
     composition: Floats
+    shelved: Shelved | None = None
 
     @property
     def length(self) -> int:
@@ -220,7 +237,7 @@ def letter_scores(odds: Floats, null: Floats, alphabet: Alphabet) -> Floats:
     return scores
 
 
-def _rounded(values: Floats, scale: np.float32) -> npt.NDArray[np.float64]:
+def rounded(values: Floats, scale: np.float32) -> npt.NDArray[np.float64]:
     """Return scaled scores rounded half away from zero."""
     with np.errstate(over="ignore"):
         scaled = (values * scale).astype(np.float64)
@@ -249,14 +266,16 @@ class ByteScores:
 
 def byte_scores(profile: LocalProfile) -> ByteScores:
     """Return the 8-bit scores of a profile, equal to HMMER's."""
+    if profile.shelved is not None:
+        return profile.shelved.byte_scores()
     m = profile.length
     canonical = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
     highest = np.maximum(profile.match[canonical, 1:].max(), np.float32(0))
-    bias = int(np.minimum(_rounded(highest, BYTE_SCALE), 255))
-    plain = -_rounded(profile.match, BYTE_SCALE)
+    bias = int(np.minimum(rounded(highest, BYTE_SCALE), 255))
+    plain = -rounded(profile.match, BYTE_SCALE)
     costs = np.where(plain > 255 - bias, NEVER_BYTE, plain + bias).astype(np.uint8)
     entry = np.log(np.float32(2.0) / (np.float32(m) * np.float32(m + 1)))
-    return ByteScores(costs, bias, int(np.minimum(-_rounded(entry, BYTE_SCALE), 255)))
+    return ByteScores(costs, bias, int(np.minimum(-rounded(entry, BYTE_SCALE), 255)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,14 +297,17 @@ class WordScores:
 
 def word_scores(profile: LocalProfile) -> WordScores:
     """Return the 16-bit scores of a profile, equal to HMMER's."""
+    if profile.shelved is not None:
+        return profile.shelved.word_scores()
     highest = np.zeros((7, 1))
     highest[II] = -1
-    transitions = np.minimum(_words(profile.transitions), highest).astype(np.int16)
-    return WordScores(_words(profile.match), transitions, _words(profile.begin))
+    transitions = np.minimum(words_of(profile.transitions), highest).astype(np.int16)
+    return WordScores(words_of(profile.match), transitions, words_of(profile.begin))
 
 
-def _words(values: Floats) -> Words:
-    words: Words = np.clip(_rounded(values, WORD_SCALE), NEVER_WORD, 32767).astype(np.int16)
+def words_of(values: Floats) -> Words:
+    """Return scores in nats in the 16-bit form."""
+    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, 32767).astype(np.int16)
     return words
 
 
@@ -307,6 +329,8 @@ class Odds:
 
 def odds(profile: LocalProfile) -> Odds:
     """Return the odds ratios of a profile."""
+    if profile.shelved is not None:
+        return profile.shelved.odds()
     return Odds(np.exp(profile.match), np.exp(profile.transitions), np.exp(profile.begin))
 
 
@@ -315,6 +339,8 @@ def composition_odds(profile: LocalProfile) -> Floats:
 
     Letters that cannot be matched have 1.
     """
+    if profile.shelved is not None:
+        return profile.shelved.composition_odds()
     ratios = np.ones(N_CODES, np.float32)
     for code, chosen in enumerate(members_of(profile.hmm.alphabet)):
         if chosen:
@@ -390,12 +416,12 @@ def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
     wide = loop.astype(np.float64)
     null = (n.astype(np.float64) * np.log(wide) + np.log(1.0 - wide)).astype(np.float32)
     move = three / (n + three)
-    costs = -_rounded(np.log(move), BYTE_SCALE)
+    costs = -rounded(np.log(move), BYTE_SCALE)
     return LengthTerms(
         null_loop=loop,
         null=null,
         byte_move=np.minimum(costs, 255).astype(np.uint8),
-        word_move=_words(np.log(move)),
+        word_move=words_of(np.log(move)),
         move=move,
     )
 

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -189,6 +189,11 @@ class OpenCLSession:
             return self.allocate(1)
         with self._translated():
             return self._transfers.share(np.ascontiguousarray(array))
+
+    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> list[cl.Buffer]:
+        """Return buffers, only to be read, with copies of some arrays, none of them empty."""
+        with self._translated():
+            return self._transfers.tables(arrays)
 
     def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
         """Return the letter codes and the offsets of a batch, kept for when it is used again."""

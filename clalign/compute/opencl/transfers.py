@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,9 @@ from clalign.compute.sessions import Buffer, Number, Shape
 
 MARK = np.uint32(0x7FE5A5A5)
 """What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
+
+TABLE_BYTES = 128
+"""Tables of models begin at multiples of this, as OpenCL's widest vectors do."""
 
 MARKED_BYTES = 16
 """So many bytes behind results keep that."""
@@ -97,6 +100,24 @@ class Transfers:
         if not self.in_place:
             return self.upload(array)
         return cl.Buffer(self._context, cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+
+    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> list[cl.Buffer]:
+        """Return buffers with copies of some arrays; a CPU reads them all in one piece of the host's memory."""
+        if not self.in_place:
+            return [self.upload(np.ascontiguousarray(array)) for array in arrays]
+        sizes = [-(-array.nbytes // TABLE_BYTES) * TABLE_BYTES for array in arrays]
+        memory = np.empty(sum(sizes) + TABLE_BYTES, np.uint8)
+        flags, buffers, start = (
+            cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR,
+            [],
+            -memory.ctypes.data % TABLE_BYTES,
+        )
+        for array, size in zip(arrays, sizes, strict=True):
+            place = memory[start : start + array.nbytes]
+            place.view(array.dtype).reshape(array.shape)[...] = array
+            buffers.append(cl.Buffer(self._context, flags, hostbuf=place))
+            start += size
+        return buffers
 
     def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
         """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""

@@ -341,9 +341,11 @@ def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterat
         yield FilterScores(msv, *(None if math.isnan(score) else score for score in others))
 
 
-def prepare_hmmer3_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Hmmer3Search:
-    """Return the search of a HMMER3 profile, its scores and thresholds ready."""
+def prepare_hmmer3_search(
+    hmm: Hmm, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
+) -> Hmmer3Search:
+    """Return the search of a HMMER3 profile, its scores and thresholds ready; `profile` if it is made already."""
     thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
-    profile = to_local_profile(hmm, spec.compute_composition)
+    profile = profile or to_local_profile(hmm, spec.compute_composition)
     model = FilterModel(profile, filter_limits(spec))
     return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias)

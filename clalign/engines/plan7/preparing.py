@@ -10,11 +10,16 @@ from clalign.engines.plan7.hmmer3_thresholds import card_of_statistics, filter_l
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
 from clalign.formats.profiles import profile_card
+from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 
-def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search | Hmmer3Search:
+def prepare_search(
+    hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
+) -> Hmmer2Search | Hmmer3Search:
     """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
+
+    A HMMER3 profile as it is searched with is made unless it is given.
 
     Raises
     ------
@@ -22,7 +27,7 @@ def prepare_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) ->
         If the model's own cutoffs are asked for and it has none, or if it lacks the statistics it needs.
     """
     if hmm.origin == "hmmer3":
-        return prepare_hmmer3_search(hmm, spec, targets)
+        return prepare_hmmer3_search(hmm, spec, targets, profile)
     return prepare_hmmer2_search(hmm, number, spec, targets)
 
 

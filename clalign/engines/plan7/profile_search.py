@@ -21,6 +21,7 @@ from clalign.execution.units import Plan, Search
 from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
+from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
@@ -91,9 +92,11 @@ class ProfileWork:
     def plan(self) -> Plan[SequenceBatch]:
         """Return every profile with all sequences; domains of HMMER3 profiles suit the processor."""
         database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
+        shelves = Shelves(self.profiles, self.task.spec.compute_composition)
 
         def search_of(run: RunFile, number: int) -> Search[SequenceBatch, Any]:
-            return prepare_search(self.profiles[number], number, self.task.spec, self.searched)
+            profile = shelves.profile(number)
+            return prepare_search(self.profiles[number], number, self.task.spec, self.searched, profile)
 
         return Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,

@@ -40,7 +40,7 @@ class BiasFilterStage(ScoringStage):
         self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
     ) -> Buffer:
         """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        ratios = session.cached("composition", profile, lambda: session.upload(composition_odds(profile)))
+        ratios = session.cached("composition", profile, lambda: session.tables([composition_odds(profile)])[0])
         steps = composition_steps(profile.length)
         scores = session.allocate(4 * chosen.most)
         session.launch(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Buffer, KernelSession
+from clalign.stages.hmmer3 import shelf_tables
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -35,7 +37,7 @@ def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
     return padded.reshape(*table.shape[:-1], lanes, per_lane)
 
 
-def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Table]:
+def forward_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> tuple[Table, Table, Table]:
     """Return the tables that the headers describe, with nodes folded to [lanes, per_lane].
 
     Returns
@@ -44,13 +46,9 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
     delete_prefix : float32[log2(lanes), lanes]
     emissions : float32[N_CODES, lanes, per_lane]
     """
-    ratios, per_lane = odds(profile), -(-profile.length // lanes)
-    t = ratios.transitions.astype(np.float64)
-    weights = exit_weights(t)
-    columns = [
-        ratios.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
-    ]  # fmt: skip
-    transitions = spread(np.stack(columns)[:, 1:], lanes, per_lane)
+    columns, found = _columns(session, profile)
+    per_lane = -(-profile.length // lanes)
+    transitions = spread(columns, lanes, per_lane)
     products = np.cumprod(transitions[6].astype(np.float64), axis=1)
     before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
     delete_prefix = [products[:, -1]]
@@ -58,18 +56,30 @@ def forward_tables(profile: LocalProfile, lanes: int) -> tuple[Table, Table, Tab
         distance, last = 2 ** (len(delete_prefix) - 1), delete_prefix[-1]
         delete_prefix.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
     entering = (before * transitions[4]).astype(np.float32)
-    emissions = spread((ratios.match * weights)[:, 1:], lanes, per_lane)
+    emissions = spread(found, lanes, per_lane)
     return np.concatenate([transitions, entering[None]]), np.stack(delete_prefix).astype(np.float32), emissions
 
 
-def striped_tables(session: KernelSession, profile: LocalProfile) -> list[Buffer]:
+def _columns(session: KernelSession, profile: LocalProfile) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return seven columns of transitions (float[7, M]) and the emissions (float[N_CODES, M]) of a model."""
+    if profile.shelved is not None:
+        found = shelf_tables.forward_columns(session, profile.shelved)
+        return found.transitions, found.emissions
+    ratios = odds(profile)
+    t = ratios.transitions.astype(np.float64)
+    weights = exit_weights(t)
+    columns = [
+        ratios.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
+    ]  # fmt: skip
+    return np.stack(columns)[:, 1:], (ratios.match * weights)[:, 1:]
+
+
+def striped_tables(session: KernelSession, profile: LocalProfile) -> Sequence[Buffer]:
     """Return the tables of ``forward_vector.cl`` on a device, made once a model."""
 
-    def make() -> list[Buffer]:
-        transitions, delete_prefix, emissions = forward_tables(profile, VECTOR_LANES)
-        return [
-            session.upload(a) for a in (transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1))
-        ]
+    def make() -> Sequence[Buffer]:
+        transitions, delete_prefix, emissions = forward_tables(session, profile, VECTOR_LANES)
+        return session.tables([transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)])
 
     return session.cached("striped forward", profile, make)
 
@@ -78,7 +88,7 @@ def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> l
     """Return the tables of ``forward_lanes.cl`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
-        transitions, delete_prefix, emissions = forward_tables(profile, lanes)
+        transitions, delete_prefix, emissions = forward_tables(session, profile, lanes)
         return [
             session.upload(a) for a in (transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1))
         ]

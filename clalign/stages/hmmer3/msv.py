@@ -84,7 +84,7 @@ def _launch_vector(
     vectors = -(-profile.length // VECTOR_LANES)
     table = session.cached(
         "msv vector", profile,
-        lambda: session.upload(_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)),
+        lambda: session.tables([_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)])[0],
     )  # fmt: skip
     session.launch(
         "msv_vector", "msv_score", {"VECTORS": vectors, **choices}, *one_a_core(session.device),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from clalign.compute.geometry import one_a_core, one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.hmmer3 import shelf_tables
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
@@ -52,8 +53,11 @@ def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
     return session.cached("byte scores", profile, lambda: byte_scores(profile))
 
 
-def biased_scores_of(scores: ByteScores) -> npt.NDArray[np.int8]:
+def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArray[np.int8]:
     """Return bias less cost of each letter at each node (int8[N_CODES, M])."""
+    if profile.shelved is not None:
+        return shelf_tables.biased_scores(session, profile.shelved)
+    scores = bytes_of(session, profile)
     biased_scores = scores.bias - scores.costs[:, 1:].astype(np.int32)
     return np.maximum(biased_scores, -MOST_COST).astype(np.int8)
 
@@ -102,8 +106,8 @@ def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: Local
 
     def make() -> Buffer:
         biased_scores = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
-        biased_scores[:, : profile.length] = biased_scores_of(bytes_of(session, profile))
-        return session.upload(biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1))
+        biased_scores[:, : profile.length] = biased_scores_of(session, profile)
+        return session.tables([biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)])[0]
 
     n = len(batch)
     extremes = session.allocate(4 * n)
@@ -239,7 +243,7 @@ def _pair_table(
     nodes, n_classes = defines["NODES"], defines["CLASSES"]
 
     def make() -> Buffer:
-        by_letter = biased_scores_of(bytes_of(session, profile))
+        by_letter = biased_scores_of(session, profile)
         biased_scores = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
         for number in range(n_classes - 1):
             letters = np.flatnonzero(classes == number)

@@ -15,12 +15,11 @@ from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_tables import (
     LONGEST,
     PairSteps,
-    can_merge_steps,
     lanes_tables,
+    merges_steps,
     pairs_of,
     skewed_tables,
     striped_tables,
-    words,
 )
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
@@ -101,7 +100,7 @@ def launch_vector(session: KernelSession, profile: LocalProfile, rows: _Rows, ch
     """Enqueue the shape for CPUs."""
     lanes = choices.get("LANES", VECTOR_LANES)
     vectors = -(-profile.length // lanes)
-    plain = bool(choices.get("PLAIN", not can_merge_steps(words(session, profile))))
+    plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
     fixed = vectors <= FEW_VECTORS
     room = vectors if fixed else 1 << (vectors - 1).bit_length()
     defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}

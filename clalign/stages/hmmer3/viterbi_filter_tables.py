@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Buffer, KernelSession
+from clalign.stages.hmmer3 import shelf_tables
 from clalign.values.local_profiles import (
     NEVER_WORD,
     WORD_BASE,
@@ -77,18 +79,33 @@ def striped_steps(scores: WordScores, plain: bool) -> tuple[Wide, Wide]:
     ]
 
 
-def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, plain: bool) -> list[Buffer]:
+def striped_steps_of(
+    session: KernelSession, profile: LocalProfile, plain: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return `striped_steps` of a model, as far as they fit 16 bits where they were computed for many."""
+    if profile.shelved is None:
+        return striped_steps(words(session, profile), plain)
+    found = shelf_tables.word_steps(session, profile.shelved, plain)
+    return found.steps, found.gains
+
+
+def merges_steps(session: KernelSession, profile: LocalProfile) -> bool:
+    """Return `can_merge_steps` of a model."""
+    if profile.shelved is None:
+        return can_merge_steps(words(session, profile))
+    return shelf_tables.can_merge_steps(session, profile.shelved)
+
+
+def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, plain: bool) -> Sequence[Buffer]:
     """Return the tables of ``common/viterbi_filter_striped.h`` on a device, made once a model."""
 
-    def make() -> list[Buffer]:
+    def make() -> Sequence[Buffer]:
         scores, per_lane = words(session, profile), -(-profile.length // lanes)
-        steps, gains = striped_steps(scores, plain)
+        steps, gains = striped_steps_of(session, profile, plain)
         first_of_next = spread(gains, lanes, per_lane)[1:, 0]
         reach = np.append(first_of_next, np.int16(NEVER_WORD))
         emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
-        return [
-            session.upload(array) for array in (spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions)
-        ]
+        return session.tables([spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions])
 
     return session.cached(f"striped words {lanes} {plain}", profile, make)
 

@@ -1,0 +1,318 @@
+"""Search profiles of many HMMER3 models, made together.
+
+What a model is searched with is a few numbers for each node and letter, and to compute them for one model
+after the other takes longer than to search a proteome with it. On a shelf the nodes of many models stand side
+by side in the same arrays, which are computed in one go; what runs along the nodes of a model, such as
+occupancy, is computed for all models at a time, node after node. Each model's profile is a view of these
+arrays, and every number is the same as if it had been made alone.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.values.alphabets import N_CODES, Alphabet, code_of
+from clalign.values.local_profiles import (
+    BYTE_SCALE,
+    NEVER_BYTE,
+    Bytes,
+    ByteScores,
+    Floats,
+    LocalProfile,
+    Odds,
+    WordScores,
+    background,
+    letter_scores,
+    mean_composition,
+    members_of,
+    rounded,
+    words_of,
+)
+from clalign.values.profiles import DM, II, MI, MM, Hmm, Hmmer3Settings
+
+Places = npt.NDArray[np.int64]
+
+MOST_NODES = 1 << 15
+"""Nodes that stand on a shelf: some 20 MB of all kinds of scores."""
+
+MOST_MODELS = 512
+
+KEPT_SHELVES = 2
+"""Units of two models that follow each other may be asked for in turns."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileShelf:
+    """The profiles of some models of one alphabet; `N` stands for the nodes of all, node 0 of each included.
+
+    Attributes
+    ----------
+    hmms : tuple of Hmm
+    starts : int64[n + 1]
+        Where the nodes of each model begin, its node 0 first.
+    match : float32[N_CODES, N]
+    transitions : float32[7, N]
+    begin, occupancy : float32[N]
+    composition : float32[n, K]
+        All as in `LocalProfile`.
+    """
+
+    hmms: tuple[Hmm, ...]
+    starts: Places
+    match: Floats
+    transitions: Floats
+    begin: Floats
+    occupancy: Floats
+    composition: Floats
+
+    def __len__(self) -> int:
+        return len(self.hmms)
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Of all models."""
+        return self.hmms[0].alphabet
+
+    def nodes(self, place: int) -> slice:
+        """Return where the nodes of a model stand, its node 0 included."""
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+    @property
+    def lengths(self) -> Places:
+        """Number of nodes of each model (int64[n])."""
+        return np.diff(self.starts) - 1
+
+    def profile(self, place: int) -> LocalProfile:
+        """Return the profile of a model, made of views."""
+        nodes = self.nodes(place)
+        return LocalProfile(
+            hmm=self.hmms[place],
+            match=self.match[:, nodes],
+            transitions=self.transitions[:, nodes],
+            begin=self.begin[nodes],
+            occupancy=self.occupancy[nodes],
+            background=background(self.alphabet),
+            composition=self.composition[place],
+            shelved=Shelved(self, place),
+        )
+
+    @cached_property
+    def codes(self) -> list[int]:
+        """The letter codes that can be matched; the other rows of all tables are the same for every model."""
+        return [code for code, members in enumerate(members_of(self.alphabet)) if members]
+
+    @cached_property
+    def owner(self) -> Places:
+        """The place of the model that each node belongs to (int64[N])."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @cached_property
+    def byte_scores(self) -> tuple[Bytes, Places, Places]:
+        """Costs (uint8[N_CODES, N]), bias and cost of entry (int64[n]) of the 8-bit filters."""
+        canonical = [code_of(letter) for letter in self.alphabet.canonical]
+        highest = np.maximum.reduceat(self.match[canonical].max(axis=0), self.starts[:-1])
+        bias = np.minimum(rounded(np.maximum(highest, np.float32(0)), BYTE_SCALE), 255)
+        costs = np.full(self.match.shape, NEVER_BYTE, np.uint8)
+        of_node = bias[self.owner]
+        for code in self.codes:  # row by row: what is worked with fits into the processor's cache
+            plain = -rounded(self.match[code], BYTE_SCALE)
+            costs[code] = np.where(plain > 255 - of_node, NEVER_BYTE, plain + of_node)
+        m = self.lengths.astype(np.float32)
+        entry = np.log(np.float32(2.0) / (m * (m + np.float32(1))))
+        begin = np.minimum(-rounded(entry, BYTE_SCALE), 255)
+        return costs, bias.astype(np.int64), begin.astype(np.int64)
+
+    @cached_property
+    def word_scores(self) -> WordScores:
+        """The 16-bit scores of all nodes."""
+        match = np.full(self.match.shape, words_of(np.array([-np.inf], np.float32))[0], np.int16)
+        for code in self.codes:
+            match[code] = words_of(self.match[code])
+        highest = np.zeros((7, 1))
+        highest[II] = -1
+        transitions = np.minimum(words_of(self.transitions), highest).astype(np.int16)
+        return WordScores(match, transitions, words_of(self.begin))
+
+    @cached_property
+    def odds(self) -> Odds:
+        """The odds ratios of all nodes."""
+        match = np.zeros_like(self.match)
+        for code in self.codes:
+            np.exp(self.match[code], out=match[code])
+        return Odds(match, np.exp(self.transitions), np.exp(self.begin))
+
+    @cached_property
+    def composition_odds(self) -> Floats:
+        """What `local_profiles.composition_odds` gives for each model (float32[n, N_CODES])."""
+        ratios, null = np.ones((len(self), N_CODES), np.float32), background(self.alphabet)
+        for code, chosen in enumerate(members_of(self.alphabet)):
+            if chosen:
+                # Each row is summed as it is alone, in memory of its own.
+                ratios[:, code] = np.ascontiguousarray(self.composition[:, chosen]).sum(axis=1) / null[chosen].sum()
+        return ratios
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shelved:
+    """Where a profile stands among others that were made together with it."""
+
+    shelf: ProfileShelf
+    place: int
+
+    def byte_scores(self) -> ByteScores:
+        """Return its 8-bit scores."""
+        costs, bias, begin = self.shelf.byte_scores
+        return ByteScores(costs[:, self.nodes], int(bias[self.place]), int(begin[self.place]))
+
+    def word_scores(self) -> WordScores:
+        """Return its 16-bit scores."""
+        scores, nodes = self.shelf.word_scores, self.nodes
+        return WordScores(scores.match[:, nodes], scores.transitions[:, nodes], scores.begin[nodes])
+
+    def odds(self) -> Odds:
+        """Return its odds ratios."""
+        odds, nodes = self.shelf.odds, self.nodes
+        return Odds(odds.match[:, nodes], odds.transitions[:, nodes], odds.begin[nodes])
+
+    def composition_odds(self) -> Floats:
+        """Return the ratios of its composition."""
+        ratios: Floats = self.shelf.composition_odds[self.place]
+        return ratios
+
+    @property
+    def nodes(self) -> slice:
+        """Where its nodes stand."""
+        return self.shelf.nodes(self.place)
+
+
+class Shelves:
+    """The profiles of a library, made shelf by shelf when one of its models is asked for.
+
+    Several threads may ask.
+
+    Parameters
+    ----------
+    hmms : sequence of Hmm
+        Those of HMMER2 stand on no shelf.
+    compute_composition : bool
+        As for `local_profiles.to_local_profile`.
+    """
+
+    def __init__(self, hmms: Sequence[Hmm], compute_composition: bool = False) -> None:
+        self._hmms, self._compute_composition = hmms, compute_composition
+        self._kept: OrderedDict[int, ProfileShelf] = OrderedDict()
+        self._making = Lock()
+        self._firsts = [0]
+        n_nodes = 0
+        for place, hmm in enumerate(hmms):
+            n_nodes += hmm.length + 1
+            is_other = place > 0 and hmm.origin != hmms[place - 1].origin
+            if place > self._firsts[-1] and (
+                n_nodes > MOST_NODES or place - self._firsts[-1] == MOST_MODELS or is_other
+            ):
+                self._firsts.append(place)
+                n_nodes = hmm.length + 1
+
+    def profile(self, number: int) -> LocalProfile | None:
+        """Return the profile of a model by its number; None for one of HMMER2."""
+        if self._hmms[number].origin == "hmmer2":
+            return None
+        at = bisect.bisect_right(self._firsts, number) - 1
+        first = self._firsts[at]
+        with self._making:
+            shelf = self._kept.get(first)
+            if shelf is None:
+                end = self._firsts[at + 1] if at + 1 < len(self._firsts) else len(self._hmms)
+                shelf = self._kept[first] = shelf_of(self._hmms[first:end], self._compute_composition)
+                while len(self._kept) > KEPT_SHELVES:
+                    self._kept.popitem(last=False)
+        return shelf.profile(number - first)
+
+
+def shelf_of(hmms: Sequence[Hmm], compute_composition: bool = False) -> ProfileShelf:
+    """Return the profiles of some HMMER3 models, each equal to that of `local_profiles.to_local_profile`.
+
+    Parameters
+    ----------
+    hmms : sequence of Hmm
+        Of one alphabet.
+    compute_composition : bool
+        As for `to_local_profile`.
+    """
+    alphabet = hmms[0].alphabet
+    null = background(alphabet)
+    starts = np.concatenate([[0], np.cumsum([hmm.length + 1 for hmm in hmms])]).astype(np.int64)
+    probabilities = np.concatenate([hmm.transitions for hmm in hmms])
+    occupied = _occupancy(probabilities, starts)
+    with np.errstate(divide="ignore"):
+        emissions = np.concatenate([hmm.match for hmm in hmms]).astype(np.float64)
+        odds = np.log(emissions / null.astype(np.float64)).astype(np.float32)
+        transitions = np.log(probabilities.astype(np.float64)).astype(np.float32).T.copy()
+        begin = _begin(occupied, starts)
+    transitions[:, starts[:-1]] = -np.inf
+    transitions[:, starts[1:] - 1] = -np.inf
+    begin[starts[:-1]] = -np.inf
+    match = letter_scores(odds, null, alphabet)
+    match[:, starts[:-1]] = -np.inf
+    composition = np.stack([_composition(hmm, compute_composition) for hmm in hmms])
+    return ProfileShelf(tuple(hmms), starts, match, transitions, begin, occupied, composition)
+
+
+def _composition(hmm: Hmm, compute: bool) -> Floats:
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    if settings.composition is not None:
+        return settings.composition
+    return mean_composition(hmm) if compute else np.zeros(hmm.alphabet.size, np.float32)
+
+
+def by_step(starts: Places, backward: bool = False) -> tuple[Places, Places, Places]:
+    """Return how the nodes of models side by side are taken one after the other.
+
+    Returns
+    -------
+    taken : int64[longest, n]
+        The nodes of each model, node 0 first, or the last one first; short models go on with their last one.
+    step, model : int64[N]
+        Where each node stands there.
+    """
+    sizes = np.diff(starts)
+    steps = np.minimum(np.arange(int(sizes.max()))[:, None], sizes - 1)
+    taken = starts[1:] - 1 - steps if backward else starts[:-1] + steps
+    model = np.repeat(np.arange(len(sizes)), sizes)
+    along = np.arange(int(starts[-1])) - starts[model]
+    return taken, (sizes[model] - 1 - along if backward else along), model
+
+
+def _occupancy(probabilities: Floats, starts: Places) -> Floats:
+    """Return what `local_profiles.occupancy` gives for each model, side by side."""
+    taken, step, model = by_step(starts)
+    entered = (probabilities[:, MM] + probabilities[:, MI])[taken]
+    resumed = probabilities[:, DM].astype(np.float64)[taken]
+    occupied = np.zeros(taken.shape, np.float32)
+    occupied[1] = entered[0]
+    for k in range(2, len(taken)):
+        before = occupied[k - 1]
+        stay = before * entered[k - 1]
+        occupied[k] = stay.astype(np.float64) + (1.0 - before.astype(np.float64)) * resumed[k - 1]
+    return occupied[step, model]
+
+
+def _begin(occupied: Floats, starts: Places) -> Floats:
+    """Return the logarithms of the entry probabilities of all nodes."""
+    taken, _, model = by_step(starts)
+    sizes = np.diff(starts)
+    left = np.maximum(sizes - np.arange(len(taken))[:, None], 0).astype(np.float32)
+    weighted = occupied[taken] * left
+    weighted[0] = 0
+    total = np.cumsum(weighted, axis=0, dtype=np.float32)[-1]
+    begin: Floats = np.log((occupied / total[model]).astype(np.float64)).astype(np.float32)
+    return begin

@@ -1,0 +1,158 @@
+"""Profiles made together are, number by number, what each is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.formats.profiles import load_profiles
+from clalign.stages.hmmer3 import forward_tables, shelf_tables, ssv
+from clalign.stages.hmmer3 import viterbi_filter_tables as words
+from clalign.values import profile_shelves
+from clalign.values.local_profiles import (
+    NEVER_WORD,
+    LocalProfile,
+    byte_scores,
+    composition_odds,
+    odds,
+    to_local_profile,
+    word_scores,
+)
+from clalign.values.profile_shelves import Shelves, shelf_of
+from clalign.values.profiles import DD, DM, MD, Hmm
+from clalign.values.synthetic import random_hmm, random_local_hmm
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILES = [
+    path
+    for folder in ("tests/golden/hmmer3/profiles", "resources/examples")
+    for path in sorted((ROOT / folder).glob("*.hmm"))
+]
+
+
+class HostSession:
+    """Keeps what is computed once, as a session does."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], tuple[object, Any]] = {}
+
+    def cached(self, name: str, key: object, make: Callable[[], Any]) -> Any:
+        return self._kept.setdefault((name, id(key)), (key, make()))[1]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Return whether two arrays, numbers, or dataclasses of such are equal in every bit."""
+    if hasattr(a, "__dataclass_fields__"):
+        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    a, b = np.asarray(a), np.asarray(b)
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def odd_hmm(rng: np.random.Generator, n_nodes: int) -> Hmm:
+    """Return a model whose deletes go on for nothing, and some of whose steps are next to impossible."""
+    hmm = random_local_hmm(rng, n_nodes)
+    hmm.transitions[1:n_nodes, DM : DD + 1] = rng.dirichlet([0.02, 0.02], n_nodes - 1)
+    hmm.transitions[1:n_nodes, MD] *= rng.random(n_nodes - 1) < 0.5
+    return hmm
+
+
+def library(name: str) -> list[Hmm]:
+    rng = np.random.default_rng(15)
+    if name == "random":
+        return [random_local_hmm(rng, int(n)) for n in (1, 2, 3, 4, 17, 1, 90, 301)]
+    if name == "odd":
+        return [odd_hmm(rng, int(n)) for n in rng.integers(1, 60, 40)]
+    kind = name == "DNA"
+    found = [hmm for path in PROFILES for hmm in load_profiles(str(path))]
+    return [hmm for hmm in found if hmm.origin == "hmmer3" and hmm.alphabet.is_nucleic == kind]
+
+
+def pairs(name: str) -> list[tuple[LocalProfile, LocalProfile]]:
+    """Return each profile made alone, and made with the others."""
+    hmms = library(name)
+    shelf = shelf_of(hmms)
+    assert len(hmms) == len(shelf) > 1
+    return [(to_local_profile(hmm), shelf.profile(place)) for place, hmm in enumerate(hmms)]
+
+
+NAMES = ("proteins", "DNA", "random", "odd")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_profiles_of_a_shelf_are_those_made_alone(name: str) -> None:
+    for alone, together in pairs(name):
+        assert alone.shelved is None
+        for field in ("match", "transitions", "begin", "occupancy", "background", "composition"):
+            assert same(getattr(alone, field), getattr(together, field)), field
+        for form in (byte_scores, word_scores, odds, composition_odds):
+            assert same(form(alone), form(together)), form
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_of_the_filters_are_those_made_alone(name: str) -> None:
+    session: Any = HostSession()
+    merged = set()
+    for alone, together in pairs(name):
+        assert same(ssv.biased_scores_of(session, alone), ssv.biased_scores_of(session, together))
+        merged.add(words.merges_steps(session, alone))
+        assert words.merges_steps(session, together) == words.merges_steps(session, alone)
+        for plain in (False, True):
+            expected = words.striped_steps_of(session, alone, plain)
+            found = words.striped_steps_of(session, together, plain)
+            for a, b in zip(expected, found, strict=True):
+                assert same(np.clip(a, NEVER_WORD, words.HIGHEST_WORD).astype(np.int16), b)
+        for lanes in (8, 32):
+            for a, b in zip(
+                forward_tables.forward_tables(session, alone, lanes),
+                forward_tables.forward_tables(session, together, lanes),
+                strict=True,
+            ):
+                assert same(a, b)
+    assert merged == ({True, False} if name == "odd" else {True})
+
+
+def test_a_missing_composition_is_computed_or_left_out() -> None:
+    hmms = [
+        replace(hmm, settings=replace(hmm.settings, composition=None))  # type: ignore[arg-type]
+        for hmm in library("random")
+    ]
+    for compute in (False, True):
+        shelf = shelf_of(hmms, compute)
+        for place, hmm in enumerate(hmms):
+            assert same(to_local_profile(hmm, compute).composition, shelf.profile(place).composition)
+
+
+def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    hmms = library("odd")
+    hmms.insert(7, random_hmm(np.random.default_rng(1), 30))
+    monkeypatch.setattr(profile_shelves, "MOST_NODES", 200)
+    made: list[int] = []
+
+    def counted(some: list[Hmm], compute: bool) -> profile_shelves.ProfileShelf:
+        made.append(len(some))
+        return shelf_of(some, compute)
+
+    monkeypatch.setattr(profile_shelves, "shelf_of", counted)
+    shelves = Shelves(hmms)
+    assert not made
+    for number, hmm in enumerate(hmms):
+        profile = shelves.profile(number)
+        assert (profile is None) == (number == 7)
+        assert profile is None or (profile.hmm is hmm and same(profile.match, to_local_profile(hmm).match))
+    assert sum(made) == len(hmms) - 1
+    assert len(made) > 5
+    assert shelves.profile(0) is not None  # one that was let go comes again
+    assert sum(made) > len(hmms) - 1
+
+
+def test_gains_do_not_leak_from_model_to_model() -> None:
+    """The planted fault: without the lift of each model above the next, a good end shows in the model before."""
+    shelf = shelf_of(library("odd"))
+    together = shelf_tables.delete_gains(shelf.word_scores, shelf.starts)
+    as_one = shelf_tables.delete_gains(shelf.word_scores, np.array([0, shelf.starts[-1]]))
+    assert (together != as_one).any()
