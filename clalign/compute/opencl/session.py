@@ -173,9 +173,10 @@ class OpenCLSession:
 
     def loaded(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer with a copy of an array, which kernels may write; the copy is made at once."""
+        array = np.ascontiguousarray(array)
         buffer, there = self.allocate(array.nbytes), np.empty_like(array)
         with self._translated():
-            cl.enqueue_copy(self._queue, buffer, np.ascontiguousarray(array))
+            cl.enqueue_copy(self._queue, buffer, array)
             cl.enqueue_copy(self._queue, there, buffer)
         self.demand(np.array_equal(there, array), "a copy that is not what was sent")
         return buffer

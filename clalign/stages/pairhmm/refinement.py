@@ -83,7 +83,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         posteriors, factor = (*shared(session, batch), *_partners(session, batch)), np.float32(model.gap_factor)
         current, parts, scores = model.alignment, [np.empty((0, 4), np.int32)], []
         while True:
-            table = session.upload(current.positions().T)
+            table = session.loaded(current.positions().T)
             head = (*posteriors, table, np.int32(current.n_columns), factor)
             of_columns = session.results(4 * current.n_columns)
             session.launch(SOURCE, "refinement_score", self.defines, current.n_columns, 1, *head, of_columns)
