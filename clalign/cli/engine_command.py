@@ -23,6 +23,7 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, OutputError
@@ -58,6 +59,7 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     if command.has_hits:
         add_cpu_option(device)
     command.add_options(add_fields(parser, engine.spec, command))
+    add_profile_options(parser)
     add_progress_options(parser)
     parser.set_defaults(run=lambda arguments: run(arguments, engine, name))
 
@@ -79,7 +81,8 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
     more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
     check_run(arguments.run_file)
-    outputs.check((*itertools.chain(*map(paths_in, inputs.values())), *more.values()), arguments.run_file)
+    read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
+    outputs.check(read, arguments.run_file, arguments.profile_run)
     tell_of_cpu(arguments, words)
     place = run_place(arguments.run_file)
     try:
@@ -97,7 +100,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     job = {"job": engine.job, "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
     if command.keeps_words:
         job["command"] = arguments.command
-    return watch(job, place, outputs, progress_mode(arguments))
+    return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
 
 
 def check_run(path: str | None) -> None:

@@ -239,7 +239,7 @@ class Outputs:
     columns: str = ""
     safe_cells: bool = False
 
-    def check(self, inputs: tuple[str, ...] = (), run: str | None = None) -> None:
+    def check(self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None) -> None:
         """Refuse outputs that could not be written, before anything is computed.
 
         Parameters
@@ -248,13 +248,17 @@ class Outputs:
             Files that must not be overwritten.
         run : str, optional
             The run file that will be made.
+        trace : str, optional
+            The file of a trace that will be written.
         """
         from clalign.formats.writers import check_writable
 
         taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
         if run is not None:
             taken[Path(run).resolve()] = "the run"
-        for _, path in self.files:
+        if trace == "-":
+            raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
+        for path in (*(path for _, path in self.files), *([trace] if trace else ())):
             if path == "-":
                 continue
             place = Path(path).resolve()

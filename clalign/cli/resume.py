@@ -9,6 +9,7 @@ from typing import Any
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, locate_inputs, progress_mode
 from clalign.cli.parser import CommandParser
+from clalign.cli.profiling import add_profile_options, profile_wish
 
 COMMAND = "clalign resume"
 
@@ -30,6 +31,7 @@ def add_parser(subparsers: Any) -> None:
     add_locate_option(parser)
     add_run_outputs(parser)
     add_device_option(parser)
+    add_profile_options(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -47,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         spec = spec_of(found)
     check_known(str(path), outputs)
     locate_inputs(str(path), arguments.locate)
-    outputs.check((str(path), *spec.paths))
+    outputs.check((str(path), *spec.paths), trace=arguments.profile_run)
     adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": arguments.device}
-    return watch(job, RunPlace(path), outputs, progress_mode(arguments))
+    return watch(job, RunPlace(path), outputs, progress_mode(arguments), profile_wish(arguments))

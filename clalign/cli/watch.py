@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign import tracing
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import Outputs, ProgressMode
 from clalign.cli.parser import ToldError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
+from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.streams import enough_read
 from clalign.errors import ClalignError, ExitCode, WorkerLost
@@ -75,7 +77,9 @@ def run_place(path: str | None) -> RunPlace:
     return RunPlace(scratch.path / "search.clalign", scratch, is_new=True)
 
 
-def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
+def watch(
+    job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, profile: ProfileWish = NO_PROFILE
+) -> int:
     """Run a search or go on with one, and write its outputs.
 
     Returns
@@ -84,7 +88,8 @@ def watch(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
         The exit code.
     """
     try:
-        return _watched(job, place, outputs, mode)
+        with profiled(job, profile, progress_display(mode).say):
+            return _watched(job, place, outputs, mode)
     finally:
         place.leave()
 
@@ -121,21 +126,22 @@ def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progr
 
 def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
-    partial = last.kind == "cancelled"
-    if partial and not has_results(place.path):
+    is_partial = last.kind == "cancelled"
+    if is_partial and not has_results(place.path):
         display.say("Stopped before anything was searched.")
         place.discard()
         return stopped
     engine = engine_at(place.path)
-    if partial and not engine.has_parts:
+    if is_partial and not engine.has_parts:
         display.say(f"Stopped. {continuation(place.path)}")
         return stopped
     try:
-        write_outputs(place.path, outputs, partial, display)
+        with tracing.span("write the outputs", "writing"):
+            write_outputs(place.path, outputs, is_partial, display)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: clalign export {place.path}")
         raise
-    if partial:
+    if is_partial:
         display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
         return stopped
     if not isinstance(display, Silence):
@@ -155,7 +161,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
         The last event; None if the user wanted to stop at once.
     """
     last = None
-    with WorkerProcess(job) as worker:
+    with tracing.span("the worker"), WorkerProcess(job) as worker:
         importlib.import_module("clalign.engines.export")  # while the worker starts: it is needed in the end
         for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
             if found is None:

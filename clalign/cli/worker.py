@@ -23,8 +23,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign import tracing
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
+from clalign.cli.profiling import worker_profiled
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
@@ -122,7 +124,9 @@ def perform(request: dict[str, Any], job: Job) -> int:
     """
     try:
         job.send("started", **request)
-        job.send("finished", **_job_named(request["job"])(request, job))
+        with worker_profiled(request, job.warn):
+            value = _job_named(request["job"])(request, job)
+        job.send("finished", **value)
     except Cancelled:
         job.send("cancelled", run=request.get("run"))
         return ExitCode.STOPPED
@@ -163,13 +167,16 @@ def _picker(job: Job) -> Callable[[str], Device]:
 
 
 def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.execution.job import Task
-    from clalign.runs.run_file import create_run
+    with tracing.span("load modules", "start"):
+        from clalign.execution.job import Task
+        from clalign.runs.run_file import create_run
 
     spec = engine.spec.from_dict(request["spec"])
     # Of the sequences when the user looked at them, and the words that were typed.
     kept = {name: request.get(name) for name in ("seen_digest", "command")}
-    with create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept) as file:
+    with tracing.span("make the run file", "storing"):
+        made = create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept)
+    with made as file:
         if request.get("temporary"):
             file.make_temporary()
         return engine.compute(Task(file, spec, _picker(job), job))

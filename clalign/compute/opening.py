@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
+from clalign import tracing
 from clalign.compute.sessions import (
     Building,
     Check,
@@ -43,19 +44,21 @@ class Opening:
         self._session: Session | None = None
         self._error: BaseException | None = None
         # A driver that hangs must not keep the process from ending.
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, name="opens a device", daemon=True)
 
     def _run(self) -> None:
         try:
-            self._session = self._open_it()
+            with tracing.span("open a device", "start"):
+                self._session = self._open_it()
         except BaseException as error:
             self._error = error
 
     def result(self, check: Check) -> Session:
         """Wait for the open session and return it; it belongs to the caller from now on."""
-        while self._thread.is_alive():
-            check()
-            self._thread.join(LISTEN_SECONDS)
+        with tracing.span("wait for the device to be opened", "start"):
+            while self._thread.is_alive():
+                check()
+                self._thread.join(LISTEN_SECONDS)
         if self._error is not None:
             raise self._error
         assert self._session is not None
@@ -135,6 +138,7 @@ def open_session(device: Device, check: Check = nothing_to_check, building: Buil
     """
     if device.kind == "reference":
         return ReferenceSession(device, check)
-    from clalign.compute.opencl.session import OpenCLSession
+    with tracing.span("load the drivers", "start"):
+        from clalign.compute.opencl.session import OpenCLSession
 
     return OpenCLSession(device, check, building)

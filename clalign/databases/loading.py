@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from clalign import tracing
 from clalign.databases import cache, packed
 from clalign.databases.reports import Facts, InputReport, make_report
 from clalign.errors import InputError, OptionError, OutputError
@@ -88,7 +89,8 @@ def load_database(
     cache.prepare(folder)
     with opened(path, folder, context) as source:
         name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
-        sums = cache.checksums_of(source, context)
+        with tracing.span("checksum of the sequences", "reading"):
+            sums = cache.checksums_of(source, context)
         guessed = sequence_format == "auto"
         entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
         facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, sums.crc32)
@@ -174,7 +176,7 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
     """
     if name == "a3m":
         check_columns(TextReader(source, context))
-    with cache.new_entry(entry) as working, cache.writable(entry.parent):
+    with tracing.span("encode sequences", "reading"), cache.new_entry(entry) as working, cache.writable(entry.parent):
         reading, lengths = _pack(source, name, working, context, name in ALIGNMENTS, checksum)
         aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None
         if aligned is not None:

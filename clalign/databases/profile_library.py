@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign import tracing
 from clalign.databases import cache
 from clalign.databases.packed import MANIFEST
 from clalign.formats.checksums import checked_content, checked_json, crc32
@@ -54,7 +55,7 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
     InputError
         See `clalign.formats.profiles.read_profiles`.
     """
-    with opened(path) as source:
+    with tracing.span("read profiles", "reading"), opened(path) as source:
         sums = cache.checksums_of(source, QuietContext())
         place = cache.profile_folder() / f"{sums.sha256}-{VERSION}"
         if keep and place.is_dir():

@@ -5,6 +5,7 @@ An engine owns what differs between one kind of run and another. Everything else
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
+from clalign import tracing
 from clalign.errors import DamagedRun, OptionError
 
 if TYPE_CHECKING:
@@ -107,7 +109,10 @@ class Engine:
                 f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "Only those of some engines can."
             )
         module, _, attribute = self.at[name].partition(":")
-        return attrgetter(attribute)(import_module(module))
+        if module in sys.modules:
+            return attrgetter(attribute)(sys.modules[module])
+        with tracing.span("load modules", "start"):
+            return attrgetter(attribute)(import_module(module))
 
     @property
     def spec(self) -> type[Spec]:

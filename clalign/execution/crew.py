@@ -64,7 +64,8 @@ class Crew:
             return
         self._n_working = len(openings)
         threads = [
-            threading.Thread(target=self._attend, args=(opening, serve), daemon=True) for opening in openings
+            threading.Thread(target=self._attend, args=(opening, serve), name=f"executor {number}", daemon=True)
+            for number, opening in enumerate(openings, 1)
         ]  # fmt: skip
         for thread in threads:
             thread.start()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
+from clalign import tracing
 from clalign.compute.sessions import Session
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
@@ -77,7 +78,7 @@ class Executor(Generic[Batch]):
 
     def compute(self) -> None:
         """Compute until everything is in the run file; smaller units if the device's memory is short."""
-        with self.session.second_queue() as tracer, ThreadPoolExecutor(PACKERS) as packer:
+        with self.session.second_queue() as tracer, ThreadPoolExecutor(PACKERS, "packer") as packer:
             while True:
                 try:
                     self._compute(tracer, packer)
@@ -120,14 +121,16 @@ class Executor(Generic[Batch]):
     def _started(self, unit: Unit[Batch]) -> _Scoring[Batch]:
         self._in_hand = batch = self.cutter.batch(unit.first, unit.last)
         midway = _Midway(self, unit)
-        wait = self.planner.plan.start(unit.query.search, self.session, batch, midway)
+        with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
+            wait = self.planner.plan.start(unit.query.search, self.session, batch, midway)
         return _Scoring(unit, batch, wait, midway)
 
     def _scored(self, job: _Scoring[Batch], tracer: Session, packer: ThreadPoolExecutor) -> _Tracing[Batch]:
         """Wait for the scores of a unit and start tracing what they make candidates."""
         self._in_hand = job.batch
         before = self.session.kernel_seconds
-        scored = job.wait()
+        with tracing.span("take scores", query=job.unit.query.number):
+            scored = job.wait()
         now = time.perf_counter()
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
@@ -138,13 +141,16 @@ class Executor(Generic[Batch]):
         cells = float(job.batch.n_cells(search.length))
         self.cutter.measure(cells, seconds)
         packed = packer.submit(_packed, scored)
-        hits = search.start_hits(self.host.session_for(tracer) if scored.suits_host else tracer, scored)
+        with tracing.span("start hits", "launching", query=job.unit.query.number):
+            hits = search.start_hits(self.host.session_for(tracer) if scored.suits_host else tracer, scored)
         return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits)
 
     def _deliver(self, job: _Tracing[Batch]) -> None:
         """Wait for the hits of a unit and have everything stored."""
         self._in_hand = job.batch
-        hits, unit, scored = job.wait(), job.unit, job.scored
+        unit, scored = job.unit, job.scored
+        with tracing.span("make hits", "hits", query=unit.query.number):
+            hits = job.wait()
         result = BatchResult(
             unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
             self.session.device.name, *job.packed.result(),
@@ -156,7 +162,8 @@ class Executor(Generic[Batch]):
         self._in_hand = None
         query, plan = unit.query, self.planner.plan
         session = tracer if plan.phases is None else self.host.session_for(tracer)
-        storing = plan.concluded(self.run, query.number, query.search, session)
+        with tracing.span("conclude", "hits", query=query.number):
+            storing = plan.concluded(self.run, query.number, query.search, session)
         self._held.remove(unit)
         self.tell(partial(self.writer.conclude, unit, storing))
 
@@ -192,4 +199,5 @@ class _Midway:
 
 
 def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:
-    return pack_scores(scored.scores.values, scored.bin_width), scored.kept()
+    with tracing.span("pack scores", "storing"):
+        return pack_scores(scored.scores.values, scored.bin_width), scored.kept()

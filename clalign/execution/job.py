@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import clalign
+from clalign import tracing
 from clalign.compute.opening import LISTEN_SECONDS, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
@@ -149,9 +150,10 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
         # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
         run.set_facts(state="stopped")
         raise
-    run.unfinished.drop()
-    run.set_facts(state="done", finished=summary)
-    run.seal()
+    with tracing.span("close the run", "storing"):
+        run.unfinished.drop()
+        run.set_facts(state="done", finished=summary)
+        run.seal()
     return summary
 
 
@@ -164,7 +166,8 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
             stack.enter_context(opening_of(partial(task.pick_device, words), task.context, crew.check))
             for words in devices
         ]
-        work = load(task)
+        with tracing.span("read the inputs", "reading"):
+            work = load(task)
         shift = _Shift(task, work, crew, len(openings))
         crew.work(openings, shift.serve)
     return {
@@ -206,7 +209,8 @@ class _Shift:
         if self._writer is not None:
             return
         task, work, run = self._task, self._work, self._task.run
-        facts = work.store()
+        with tracing.span("describe the queries", "preparing"):
+            facts = work.store()
         run.set_facts(
             spec=task.spec.to_dict(), database=work.report.to_dict(), device=device.to_dict(), packing=PACKING,
             versions=versions(), **facts,

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Generic
 
+from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit
@@ -77,7 +78,8 @@ class Planner(Generic[Batch]):
             if query.lacks_search:
                 query.lacks_search = False  # rows may come back in the meantime
                 try:
-                    query.search = self.plan.search_of(run, query.number)
+                    with tracing.span("prepare a query", "preparing", query=query.number):
+                        query.search = self.plan.search_of(run, query.number)
                 except BaseException:
                     query.lacks_search = True
                     raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic
 
+from clalign import tracing
 from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Query, Scored, Storing, Unit
 from clalign.jobs import JobContext
@@ -79,7 +80,8 @@ class Writer(Generic[Batch]):
 
     def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult) -> None:
         """Store what was found in a unit."""
-        self.run.add_batch(result, scored.hits_of)
+        with tracing.span("store a batch", "storing", query=unit.query.number, hits=len(result.hits)):
+            self.run.add_batch(result, scored.hits_of)
         self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
@@ -96,11 +98,12 @@ class Writer(Generic[Batch]):
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Store what was computed at the end of a query, and its best target, for one that reports nothing."""
-        storing(self.run)
         query = unit.query
-        best = query.best or self._best_of(query)
-        if best[0] > IMPOSSIBLE:
-            self.run.set_best(query.number, query.search.described(*best))
+        with tracing.span("store the end of a query", "storing", query=query.number):
+            storing(self.run)
+            best = query.best or self._best_of(query)
+            if best[0] > IMPOSSIBLE:
+                self.run.set_best(query.number, query.search.described(*best))
         self.planner.stored(unit)
 
     def _best_of(self, query: Query[Batch]) -> tuple[int, int]:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEVELS = (
     ("control_characters",),
     ("errors", "sizes"),
-    ("jobs", "children"),
+    ("jobs", "children", "tracing"),
     ("values",),
     ("formats",),
     ("databases", "reference"),

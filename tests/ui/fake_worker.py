@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign.cli import worker
+from clalign.cli.profiling import worker_profiled
 from clalign.errors import Cancelled, ClalignError
 from clalign.jobs import Event, Job
 from clalign.values.devices import REFERENCE, Device
@@ -480,7 +481,9 @@ def main() -> int:
         return worker.perform({"job": "fault"}, job)
     try:
         job.send("started", **request)
-        job.send("finished", **JOBS[request["job"]](request, job))
+        with worker_profiled(request, job.warn):
+            found = JOBS[request["job"]](request, job)
+        job.send("finished", **found)
     except Cancelled:
         job.send("cancelled", run=request.get("run"))
         return 9

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
+from clalign.tracing.files import read_trace, spans_of
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot
@@ -151,6 +152,25 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
     qtbot.waitUntil(lambda: page.run.hits.n_all == 200, timeout=30000)
     assert not page._unfinished_bar.isVisible()
+
+
+def test_a_trace_of_the_next_run_lies_beside_it(
+    qtbot: Any, loaded: MainWindow, press: Press, searched: Searched
+) -> None:
+    record = loaded.actions_.by_id["jobs.record_next_run"]
+    record.trigger()
+    press(loaded.messages, "Do not record")
+    assert "No trace" in loaded.messages.messages[-1].text
+    record.trigger()
+    page = searched(loaded)
+    trace = page.run.path.with_suffix(".trace.json")
+    assert {track.owner for track in spans_of(read_trace(trace))} == {"clalign worker"}
+    qtbot.waitUntil(lambda: any(trace.name in message.text for message in loaded.messages.messages), timeout=30000)
+    assert "trace" in loaded.controller.queue.items[0].spec
+    again = loaded.controller.jobs.search(loaded.controller.current_spec())
+    item = next(item for item in loaded.controller.queue.items if item.run == again)
+    assert "trace" not in item.spec, "only the next run was to be recorded"
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
 
 
 def test_pause_and_continue_in_the_strip(

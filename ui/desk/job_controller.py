@@ -23,6 +23,9 @@ from .locate_controller import LocateController
 
 STALLED_SECONDS = 20
 
+TRACE = ".trace.json"
+"""How the name of a run's trace ends."""
+
 WRITTEN = {
     "fasta": "sequence",
     "fasta_matched": "matched part",
@@ -72,7 +75,7 @@ class JobController(Controller):
         self.advisers: list[Adviser] = []
         self.queue = queue = app.queue
         self._heard = time.monotonic()
-        self._told_stalled = False
+        self._told_stalled = self._records_next = False
         self._watch = QTimer(self, interval=2000)
         self._watch.timeout.connect(self._look_for_stall)
         queue.job_added.connect(self._watch_over)
@@ -150,7 +153,20 @@ class JobController(Controller):
         self.queue.dismiss(item)
         self.resume(item.run, elsewhere)
 
+    def record_next_run(self) -> None:
+        """Have a trace of the next run recorded, or take that wish back."""
+        self._records_next = not self._records_next
+        if self._records_next:
+            text = "A trace of the next run is recorded, and lies beside the run in the end."
+            self._app.say("good", text, ("Do not record", self.record_next_run))
+        else:
+            self._app.say("good", "No trace of the next run is recorded.")
+
     def _submit(self, title: str, job: dict[str, Any]) -> None:
+        is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
+        if is_run and self._records_next:
+            self._records_next = False
+            job["trace"] = {"path": str(Path(job["run"]).with_suffix(TRACE))}
         item = self.queue.submit(title, job)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
@@ -217,12 +233,19 @@ class JobController(Controller):
         if page is not None:
             page.run.is_live = page.run.is_live and not item.is_search
             page.run.note_change()
+        if "trace" in item.spec and Path(item.spec["trace"]["path"]).exists():
+            self._tell_of_trace(Path(item.spec["trace"]["path"]))
         if item.state == "done" and not item.is_lab:
             self._end_well(item)
         elif item.state in ("failed", "lost"):
             self._end_badly(item)
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _tell_of_trace(self, path: Path) -> None:
+        text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
+        folder = QUrl.fromLocalFile(str(path.parent))
+        self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
 
     def _end_well(self, item: JobItem) -> None:
         value = item.result

@@ -17,6 +17,7 @@ from typing import cast
 
 import pyopencl as cl
 
+from clalign import tracing
 from clalign.compute.opencl import binaries
 from clalign.errors import KernelBuildError
 
@@ -97,14 +98,16 @@ def build(
     """
     source, words = assemble(name), [*options(defines), FLUSH, *more]
     place = binaries.place_of(context.devices[0], source, words)
-    kept = None if more else binaries.find(context, place, words)  # there is no log of what is not compiled
+    with tracing.span("look among kept programs", "building"):
+        kept = None if more else binaries.find(context, place, words)  # there is no log of what is not compiled
     if kept is not None:
         return kept
     program = cl.Program(context, source)
     try:
         with warnings.catch_warnings(record=True) as remarks:
             warnings.simplefilter("always", cl.CompilerWarning)
-            program.build(options=words)
+            with tracing.span("compile", "building"):
+                program.build(options=words)
             if not more:
                 program = _with_flushed_products(context, program, words)
     except cl.RuntimeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import logging
 import threading
 import time
@@ -18,12 +19,14 @@ import numpy.typing as npt
 import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
+from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.kernels import build
-from clalign.compute.opencl.transfers import DamagedCopy, Transfers, is_over, marked_size, new_buffer, span_of
+from clalign.compute.opencl.transfers import DamagedCopy, Record, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
     Batch,
@@ -79,20 +82,23 @@ class OpenCLSession:
         self._building = building
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
-        self._launched: list[tuple[cl.Event, str, tuple[Any, ...]]] = []
+        self._launched: list[tuple[cl.Event, str, str, tuple[Any, ...]]] = []
         self._seconds_of: dict[str, float] = {}
         self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a second queue still has to tell
         self._busy = BusyTime()
         self._is_owner = True
         self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
         self._pool: MemoryPool | None = None
+        self._queue_name, self._n_queues = "queue 1", itertools.count(2)
         with self._translated():
             handle = driver_device(device)
-            self._context = cl.Context([handle])
+            with tracing.span("make a context", "start"):
+                self._context = cl.Context([handle])
             self._queue = self._new_queue()
             apart = has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
-            self._transfers = Transfers(self._context, self._pool, in_place=not apart)
+            self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
+            self._transfers = Transfers(self._context, self._pool, not apart, *self._recorder())
         self._sessions.add(self)
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
@@ -109,13 +115,15 @@ class OpenCLSession:
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
         """Enqueue a stage's kernels and return what waits for the result; both raise as `run` does."""
-        collect = stage.start(self, batch, model)
-        with self._translated():
-            self._queue.flush()
+        with tracing.span(f"start {stage.name}", "launching"):
+            collect = stage.start(self, batch, model)
+            with self._translated():
+                self._queue.flush()
 
         def result() -> Result:
             try:
-                value = collect()
+                with tracing.span(f"take {stage.name}"):
+                    value = collect()
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 log.debug("what takes apart a result of %s failed", stage.name, exc_info=True)  # it may be our fault
                 raise self.wrong(f"{stage.name} cannot be read ({type(error).__name__}: {error})") from error
@@ -145,6 +153,7 @@ class OpenCLSession:
         with self._translated():
             other._queue = self._new_queue()
         other._launched, other._seconds_of, other._is_owner = [], {}, False
+        other._queue_name = f"queue {next(self._n_queues)}"
         other._spans, other._busy = deque(maxlen=KEPT), BusyTime()
         self._sessions.add(other)
         return other
@@ -157,6 +166,13 @@ class OpenCLSession:
         self._busy.add(other._spans)
         other._seconds_of = {}
         other._spans.clear()
+
+    def _recorder(self) -> tuple[Record, ...]:
+        """Return what records copies, if anything is recorded."""
+        clock = self._clock
+        if clock is None:
+            return ()
+        return (lambda event, name, queue: clock.record(event, name, "copying", queue),)
 
     def _new_queue(self) -> cl.CommandQueue:
         return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
@@ -299,13 +315,13 @@ class OpenCLSession:
             with self._translated():
                 self._queue.flush()
         # Memory of the host that the kernel reads must stay until it is done.
-        self._launched.append((done, source, arguments))
+        self._launched.append((done, source, entry, arguments))
 
     def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
         key = (source, entry, *sorted(defines.items()))
         kernel = self._kernels.get(key)
         if kernel is None:
-            with self._translated(), self._told_of(), _COMPILER:
+            with self._translated(), self._told_of(), _COMPILER, tracing.span(f"build {source}", "building", **defines):
                 program = build(self._context, self.device.name, source, defines)
                 kernel = self._kernels[key] = cl.Kernel(program, entry)
         return kernel
@@ -341,7 +357,7 @@ class OpenCLSession:
 
     def finish(self) -> None:
         """Wait for everything launched."""
-        with self._translated():
+        with self._translated(), tracing.span("wait", "waiting"):
             self._queue.finish()
         self._count_kernels()
 
@@ -363,15 +379,19 @@ class OpenCLSession:
 
     def _count_kernels(self) -> None:
         left, spans = [], []
-        for event, source, arguments in self._launched:
+        if self._clock is not None:
+            self._clock.settle()
+        for event, source, entry, arguments in self._launched:
             with self._translated():
                 span = span_of(event) if is_over(event) else None
             if span is not None:
                 begin, end = span
                 spans.append((begin, end))
                 self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
+                if self._clock is not None:
+                    self._clock.record(event, entry, "kernels", self._queue_name, file=source)
             else:
-                left.append((event, source, arguments))
+                left.append((event, source, entry, arguments))
         self._launched = left
         self._busy.add(spans)
         if not self._is_owner:
@@ -447,6 +467,9 @@ class OpenCLSession:
     ) -> None:
         with contextlib.suppress(cl.Error):
             self._queue.finish()
+        if self._clock is not None:
+            with contextlib.suppress(cl.Error, DeviceError):
+                self._count_kernels()
         self._launched.clear()
         if self._is_owner:
             self._cache.clear()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyopencl as cl
 from pyopencl.tools import MemoryPool
 
+from clalign import tracing
 from clalign.compute.opencl.busy_time import Span
 from clalign.compute.sessions import Buffer, Number, Shape
 
@@ -27,6 +28,8 @@ SAMPLED_BYTES = 4096
 """Of a long copy to a device so much of its begin, its middle and its end is read again."""
 
 _MARKS = np.full(2**16, MARK)
+
+UPLOADS = "copies to the device"
 
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
@@ -46,6 +49,13 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     return cast("cl.Buffer", pool.allocate(n_bytes))
 
 
+Record = Callable[[cl.Event, str, str], None]
+
+
+def record_nothing(event: cl.Event, name: str, queue: str) -> None:
+    """Take no note of a copy."""
+
+
 class DamagedCopy(Exception):
     """What came from a device, or went there, is not what was sent."""
 
@@ -63,11 +73,16 @@ class Transfers:
         Where buffers come from.
     in_place : bool
         The device computes in the host's memory, as a CPU does: what is large is not copied at all.
+    record : callable
+        Told of each copy that is done, what it was and its queue.
     """
 
-    def __init__(self, context: cl.Context, pool: MemoryPool | None, in_place: bool) -> None:
+    def __init__(
+        self, context: cl.Context, pool: MemoryPool | None, in_place: bool, record: Record = record_nothing
+    ) -> None:
         self._context = context
         self._pool = pool
+        self._record = record
         self.in_place = in_place
         timed = cl.command_queue_properties.PROFILING_ENABLE
         self._queue = cl.CommandQueue(context, properties=timed)
@@ -86,7 +101,7 @@ class Transfers:
             return buffer
         buffer = new_buffer(self._context, self._pool, array.nbytes)
         if array.nbytes <= SMALL_BYTES:
-            cl.enqueue_copy(self._queue, buffer, array)
+            self._record(cl.enqueue_copy(self._queue, buffer, array), "copy to the device", UPLOADS)
             self._compare(buffer, _bytes_of(array))
             return buffer
         self._unread.append((buffer, array))
@@ -122,7 +137,8 @@ class Transfers:
     def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
         """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""
         there = np.zeros_like(sent)
-        cl.enqueue_copy(self._queue, there, buffer, src_offset=start, is_blocking=True)
+        copied = cl.enqueue_copy(self._queue, there, buffer, src_offset=start, is_blocking=True)
+        self._record(copied, "compare", UPLOADS)
         if not np.array_equal(there, sent):
             raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
@@ -201,8 +217,11 @@ class Transfers:
         """
         found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
         copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after) for into in found]
-        cl.wait_for_events(copies)
-        self._seconds += sum(seconds_of(copied) for copied in copies)
+        with tracing.span("wait for results", "waiting"):
+            cl.wait_for_events(copies)
+        for copied in copies:
+            self._seconds += seconds_of(copied)
+            self._record(copied, "copy to the host", "copies to the host")
         return found
 
     @property
@@ -217,6 +236,7 @@ class Transfers:
         for event in events:
             if is_over(event):
                 self._seconds += seconds_of(event)
+                self._record(event, "copy to the device", UPLOADS)
             else:
                 left.append(event)
         return left

@@ -1,0 +1,81 @@
+"""Commands of a device on the clock of the host, for traces."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from clalign import tracing
+from clalign.compute.opencl.transfers import is_over
+from clalign.values.devices import Device
+
+TRIES = 5
+"""The clocks are compared so often when a device is opened; the closest comparison counts."""
+
+AGAIN_NANOSECONDS = 10**9
+"""After so long they are compared again, since clocks drift apart."""
+
+SMALL_BYTES = 16
+
+
+class DeviceClock:
+    """Records the commands of a device.
+
+    A driver notes when a command was enqueued on the clock of its device; the host notes when it called the driver, and
+    when it was back: between these lies the same moment.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    device : Device
+    """
+
+    def __init__(self, context: cl.Context, device: Device) -> None:
+        self._owner, self._kind = f"{device.name} ({device.id})", device.kind
+        self._queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, SMALL_BYTES)
+        self._compared: tuple[cl.Event, int, int] | None = None
+        self._offset, self._slack, self._since = 0, 1 << 62, 0
+        best = 1 << 62
+        for _ in range(TRIES):
+            self._compare()
+            self._queue.finish()
+            self._take()
+            if self._slack < best:
+                best, offset = self._slack, self._offset
+        self._offset, self._slack = offset, best
+
+    def _compare(self) -> None:
+        before = time.perf_counter_ns()
+        event = cl.enqueue_fill_buffer(self._queue, self._buffer, np.zeros(1, np.uint8), 0, SMALL_BYTES)
+        self._compared = event, before, time.perf_counter_ns()
+
+    def _take(self) -> None:
+        """Take note of a comparison that is done."""
+        if self._compared is not None and is_over(self._compared[0]):
+            event, before, after = self._compared
+            self._offset, self._slack = (before + after) // 2 - event.profile.queued, after - before
+            self._compared, self._since = None, after
+
+    def settle(self) -> None:
+        """Compare the clocks again if that is due; waits for nothing."""
+        self._take()
+        if self._compared is None and time.perf_counter_ns() - self._since > AGAIN_NANOSECONDS:
+            self._compare()
+            self._queue.flush()
+
+    def record(self, event: cl.Event, name: str, category: tracing.Category, queue: str, **facts: Any) -> None:
+        """Record a command that is done."""
+        if event.command_execution_status != cl.command_execution_status.COMPLETE:
+            return
+        try:
+            profile = event.profile
+            queued, begin, end = profile.queued, profile.start, profile.end
+        except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
+            return
+        track = tracing.Track(self._owner, queue, self._kind)
+        waited = round((begin - queued) / 1000, 3)
+        tracing.add(name, category, begin + self._offset, end + self._offset, track, queued_us=waited, **facts)
