@@ -209,15 +209,22 @@ Outcome = tuple[list[Any] | ClalignError, list[str], Counter[str]]
 def search(
     jobs: dict[str, Any], opened: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Outcome]:
-    """Runs a job with a spoiled driver; returns what it found or why not, what was told, and the calls."""
+    """Runs a job with a spoiled driver; returns what it found or why not, what was told, and the calls.
+
+    With `apart` the device is taken for one with memory of its own, to and from which everything is copied.
+    """
     numbers = itertools.count()
 
-    def search(name: str, *spoiled: Any, then: Callable[[RunFile], None] = lambda run: None) -> Outcome:
+    def search(
+        name: str, *spoiled: Any, then: Callable[[RunFile], None] = lambda run: None, apart: bool = False
+    ) -> Outcome:
         driver, context, spec = SpoiledDriver(*spoiled), Listening(), jobs[name]
         facts = {"spec": spec.to_dict(), "direction": spec.direction}
         with monkeypatch.context() as patched, create_run(tmp_path / f"{next(numbers)}.clalign", **facts) as run:
             for module in (session, transfers, kernels, binaries, discover):
                 patched.setattr(module, "cl", driver)
+            if apart:
+                patched.setattr(session, "has_own_memory", lambda device: True)
             try:
                 compute_search(run, spec, lambda words: opened, context)
             except ClalignError as error:
@@ -262,11 +269,11 @@ def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thoroug
 @pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
     """Whatever was damaged on its way to the device or back, the results are the same in the end."""
-    expected, _, counts = search(name)
+    expected, _, counts = search(name, apart=True)
     n_told = 0
     for which, damage in enumerate(DAMAGES):
         for number in chosen(counts["copies"] - which, is_thorough, 4):
-            found, texts, _ = search(name, damage, number)
+            found, texts, _ = search(name, damage, number, apart=True)
             assert found == expected, f"copy {number} of {counts['copies']} with {damage} made another result"
             n_told += any("once more" in text for text in texts)
     assert n_told > 0
@@ -276,7 +283,7 @@ def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_th
 @pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_a_buffer_that_is_emptied(search: Callable[..., Outcome], opened: Device, name: str, is_thorough: bool) -> None:
     """What a device loses is noticed at once, or `verify` finds it."""
-    expected, _, counts = search(name)
+    expected, _, counts = search(name, apart=True)
     verify = verify_pairwise if name == "sw" else verify_run
     for number in chosen(counts["emptied"], is_thorough, 6):
         verdicts: list[int] = []
@@ -284,6 +291,6 @@ def test_a_buffer_that_is_emptied(search: Callable[..., Outcome], opened: Device
         def judge(run: RunFile, into: list[int] = verdicts) -> None:
             into.append(verify(run, None, 10**6, opened, QuietContext())["differing"])
 
-        found, _, _ = search(name, "emptied", number, then=judge)
+        found, _, _ = search(name, "emptied", number, then=judge, apart=True)
         if not isinstance(found, ClalignError) and found != expected:
             assert verdicts[0] > 0, f"buffer {number} of {counts['emptied']} made another result that nothing notices"

@@ -17,6 +17,7 @@ import pyopencl as cl
 import pytest
 
 from clalign.compute.opencl import session as opencl_session
+from clalign.compute.opencl import transfers
 from clalign.compute.opencl.build_reports import parse_log
 from clalign.compute.opencl.choice import all_devices
 from clalign.compute.opencl.session import OpenCLSession
@@ -135,6 +136,27 @@ def test_a_cpu_reads_residues_where_they_are(opened: Device) -> None:
         assert shared.flags & cl.mem_flags.USE_HOST_PTR
         session.cached("codes", codes, lambda: shared)
         assert session._cache.n_bytes == 0
+
+
+@pytest.mark.parametrize("direct", [transfers.DIRECT_PLATFORMS, ()], ids=["direct", "mapped"])
+def test_a_cpu_computes_where_the_host_reads(
+    opened: Device, monkeypatch: pytest.MonkeyPatch, direct: tuple[str, ...]
+) -> None:
+    """Nothing is copied to or from it, whether its driver wants memory to be mapped or not."""
+    if opened.kind != "cpu":
+        pytest.skip("only a CPU can")
+    rng = np.random.default_rng(6)
+    profile = random_profile(rng, 30)
+    batch = random_batch(rng, profile, 30, 200)
+    monkeypatch.setattr(transfers, "DIRECT_PLATFORMS", direct)
+    monkeypatch.setattr(cl, "enqueue_copy", lambda *_, **more: pytest.fail("a copy"))
+    with OpenCLSession(opened) as session:
+        for _ in range(2):
+            assert (session.run(VITERBI, batch, profile).values == VITERBI.reference(batch, profile).values).all()
+        given = rng.integers(0, 255, 77).astype(np.uint8)
+        there = session.upload(given)
+        given += 1
+        assert (session.download(there, 77, np.uint8) == given - 1).all(), "what was uploaded is a copy"
 
 
 def test_what_stays_on_the_device(session: OpenCLSession) -> None:
@@ -393,7 +415,7 @@ def test_times_are_counted(session: OpenCLSession) -> None:
         beside.run(VITERBI_TRACE, batch, profile)
         assert beside.kernel_seconds > 0
     assert session.kernel_seconds == after
-    assert session.copy_seconds > 0
+    assert (session.copy_seconds > 0) == opencl_session.has_own_memory(session.device)
 
 
 def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,9 +64,6 @@ _COMPILER = threading.Lock()
 CACHE_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
 
-SMALL_ZEROS = 4096
-"""Up to so many zeros a CPU gets from the host at once."""
-
 
 def has_own_memory(device: Device) -> bool:
     """Return whether a device computes in memory of its own, and not in the host's."""
@@ -83,6 +80,7 @@ class OpenCLSession:
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
         self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, str, tuple[Any, ...]]] = []
+        self._last: cl.Event | None = None  # of what the queue has been given
         self._seconds_of: dict[str, float] = {}
         self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a second queue still has to tell
         self._busy = BusyTime()
@@ -152,7 +150,7 @@ class OpenCLSession:
         other = copy.copy(self)
         with self._translated():
             other._queue = self._new_queue()
-        other._launched, other._seconds_of, other._is_owner = [], {}, False
+        other._launched, other._last, other._seconds_of, other._is_owner = [], None, {}, False
         other._queue_name = f"queue {next(self._n_queues)}"
         other._spans, other._busy = deque(maxlen=KEPT), BusyTime()
         self._sessions.add(other)
@@ -248,13 +246,13 @@ class OpenCLSession:
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
-        if n_bytes <= SMALL_ZEROS and not has_own_memory(self.device):
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR  # a fourth of the time of a command
+        if self._transfers.in_place:
+            self._refuse_large(n_bytes)
             with self._translated():
-                return cl.Buffer(self._context, flags, hostbuf=np.zeros(max(1, n_bytes), np.uint8))
+                return self._transfers.zeros(n_bytes)
         buffer = self.allocate(n_bytes)
         with self._translated():
-            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
+            self._last = cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
         return buffer
 
     def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
@@ -269,7 +267,7 @@ class OpenCLSession:
         A shape that the host does not know yet is asked for then.
         """
         with self._translated():
-            wait = self._transfers.download(self._queue, buffer, shape, dtype)
+            wait = self._transfers.download(self._queue, self._last, buffer, shape, dtype)
 
         def fetched() -> npt.NDArray[Number]:
             with self._translated():
@@ -306,7 +304,7 @@ class OpenCLSession:
         """
         kernel = self._kernel(source, entry, defines)
         with self._translated():
-            done = kernel(
+            done = self._last = kernel(
                 self._queue, (n_items,), None if group is None else (group,), *arguments,
                 global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
             )  # fmt: skip
@@ -418,7 +416,7 @@ class OpenCLSession:
     def _size_of(leaf: Any) -> int:
         if not isinstance(leaf, cl.MemoryObjectHolder):
             return 0
-        return 0 if leaf.flags & cl.mem_flags.USE_HOST_PTR else int(leaf.size)
+        return 0 if getattr(leaf, "is_shared", False) else int(leaf.size)
 
     def _codes(self, error: cl.Error) -> set[int]:
         """Return the codes of an error; those of the kernels where it only says that one of them failed."""

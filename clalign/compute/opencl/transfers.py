@@ -37,6 +37,12 @@ SMALL_BYTES = 2**16
 MOST_POOLED_BYTES = 2**26
 """Larger buffers are few, and rounding up their sizes would cost much memory."""
 
+ALIGNMENT = 128
+"""Bytes at a multiple of which a buffer in the host's memory begins and ends: the widest vector of OpenCL C."""
+
+DIRECT_PLATFORMS = ("Portable Computing Language",)
+"""Drivers whose kernels are known to write into the host's memory itself, so that nothing has to be mapped."""
+
 
 def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl.Buffer:
     """Return a buffer with undefined content, from the pool if there is one.
@@ -66,13 +72,16 @@ class Transfers:
     What is copied is read twice and compared, and results have marks behind them: a damaged or emptied copy must
     not be taken for an answer.
 
+    A device that computes in the host's memory, as a CPU does, gets its buffers there. Nothing is copied then, and
+    above all there is no command that would have to wait until a core is done with its part of a kernel.
+
     Parameters
     ----------
     context : pyopencl.Context
     pool : pyopencl.tools.MemoryPool or None
         Where buffers come from.
     in_place : bool
-        The device computes in the host's memory, as a CPU does: what is large is not copied at all.
+        The device computes in the host's memory.
     record : callable
         Told of each copy that is done, what it was and its queue.
     """
@@ -84,6 +93,7 @@ class Transfers:
         self._pool = pool
         self._record = record
         self.in_place = in_place
+        self._is_direct = context.devices[0].platform.name in DIRECT_PLATFORMS
         timed = cl.command_queue_properties.PROFILING_ENABLE
         self._queue = cl.CommandQueue(context, properties=timed)
         self._downloads = cl.CommandQueue(context, properties=timed)
@@ -95,10 +105,9 @@ class Transfers:
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
         if self.in_place:
-            flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-            buffer = cl.Buffer(self._context, flags, hostbuf=array)
-            self._compare(buffer, _bytes_of(array))
-            return buffer
+            there = in_host_memory(array.nbytes)
+            there[: array.nbytes] = _bytes_of(array)
+            return self._at(there, cl.mem_flags.READ_ONLY)
         buffer = new_buffer(self._context, self._pool, array.nbytes)
         if array.nbytes <= SMALL_BYTES:
             self._record(cl.enqueue_copy(self._queue, buffer, array), "copy to the device", UPLOADS)
@@ -114,7 +123,19 @@ class Transfers:
         """Return a buffer with the content of a contiguous array that nobody will change."""
         if not self.in_place:
             return self.upload(array)
-        return cl.Buffer(self._context, cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+        buffer = self._at(array, cl.mem_flags.READ_ONLY)
+        cast(Any, buffer).is_shared = True  # it takes no memory of its own
+        return buffer
+
+    def zeros(self, n_bytes: int) -> cl.Buffer:
+        """Return a buffer of zeros in the host's memory, which kernels may write."""
+        there = in_host_memory(n_bytes)
+        there.fill(0)
+        return self._at(there, cl.mem_flags.READ_WRITE)
+
+    def _at(self, array: npt.NDArray[Any], access: int) -> cl.Buffer:
+        """Return a buffer that is an array of the host, which it holds."""
+        return cl.Buffer(self._context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
 
     def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> list[cl.Buffer]:
         """Return buffers with copies of some arrays; a CPU reads them all in one piece of the host's memory."""
@@ -163,9 +184,9 @@ class Transfers:
         """
         size = marked_size(n_bytes)
         if self.in_place:
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-            marks = _MARKS[: size // 4] if size <= _MARKS.nbytes else np.full(size // 4, MARK)
-            buffer = cl.Buffer(self._context, flags, hostbuf=marks)
+            there = in_host_memory(size)
+            there.view(np.uint32).fill(MARK)
+            buffer = self._at(there, cl.mem_flags.READ_WRITE)
         else:
             buffer = new_buffer(self._context, self._pool, size)
             self._fills.append(cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size))
@@ -180,16 +201,23 @@ class Transfers:
         return [*self._uploads, *self._fills]
 
     def download(
-        self, queue: cl.CommandQueue, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
+        self,
+        queue: cl.CommandQueue,
+        last: cl.Event | None,
+        buffer: Buffer,
+        shape: Shape | Callable[[], Shape],
+        dtype: type[Number],
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
+        """Return what copies a buffer to the host and returns it, after all that is in `queue` now, `last` the last.
 
         The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
         launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
         need the shape be known before it is asked for.
         """
         self._fills = [event for event in self._fills if not is_over(event)]
-        computed = [cl.enqueue_marker(queue), *self._fills]  # what no kernel writes is to be marked all the same
+        computed = [*self._fills]  # what no kernel writes is to be marked all the same
+        if last is not None:
+            computed.append(last)
 
         def fetched() -> npt.NDArray[Number]:
             wanted = shape() if callable(shape) else shape
@@ -200,7 +228,10 @@ class Transfers:
             if n_bytes + n_behind > buffer.size:
                 raise DamagedCopy(f"it counts {n_bytes:,} bytes of results, but there is room for {buffer.size:,}")
             queue.flush()  # or another queue could wait for it forever
-            found, again = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
+            if self._is_here(buffer):
+                found = again = self._read_here(queue, cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
+            else:
+                found, again = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
             if not np.array_equal(found, again):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
@@ -210,13 +241,33 @@ class Transfers:
 
         return fetched
 
+    def _is_here(self, buffer: Buffer) -> bool:
+        """Return whether a buffer is in the host's memory."""
+        return self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR)
+
+    def _read_here(
+        self, queue: cl.CommandQueue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]
+    ) -> npt.NDArray[np.uint8]:
+        """Return the first bytes of a buffer in the host's memory, without a command where the driver needs none."""
+        if after:
+            with tracing.span("wait for results", "waiting"):
+                cl.wait_for_events(after)
+        if not self._is_direct:
+            enqueue_map: Any = cl.enqueue_map_buffer
+            mapped, _ = enqueue_map(queue, buffer, cl.map_flags.READ, 0, (n_bytes,), np.uint8, is_blocking=True)
+            with mapped.base:
+                return cast("npt.NDArray[np.uint8]", mapped.copy())
+        return _bytes_of(cast(Any, buffer).hostbuf)[:n_bytes].copy()
+
     def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> list[npt.NDArray[np.uint8]]:
         """Return the first bytes of a buffer twice; copies that leave some out differ there.
 
         Both are enqueued before either is waited for, so that no later kernel comes between them.
         """
         found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
-        copies = [cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after) for into in found]
+        copies = [
+            cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after or None) for into in found
+        ]
         with tracing.span("wait for results", "waiting"):
             cl.wait_for_events(copies)
         for copied in copies:
@@ -245,6 +296,14 @@ class Transfers:
 def marked_size(n_bytes: int) -> int:
     """Return the size of a buffer for results of so many bytes and the marks behind them."""
     return -(-n_bytes // 4) * 4 + MARKED_BYTES
+
+
+def in_host_memory(n_bytes: int) -> npt.NDArray[np.uint8]:
+    """Return so many bytes, and some more, in the host's memory where a device may use them as a buffer."""
+    size = max(1, -(-n_bytes // ALIGNMENT)) * ALIGNMENT
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    start = -whole.__array_interface__["data"][0] % ALIGNMENT
+    return whole[start : start + size]
 
 
 def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
