@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,24 @@ class Settings:
     def runs(self) -> Path:
         """Folder of the runs made here."""
         return self.data / "runs"
+
+    def new_file(self, folder: str, name: str, ending: str, taken: Collection[str] = ()) -> str:
+        """Return a path in a folder of the data that no file has, nor any of those that are taken.
+
+        Blanks and marks of the name become underscores.
+
+        Raises
+        ------
+        OSError
+            The folder cannot be made.
+        """
+        place = self.data / folder
+        place.mkdir(parents=True, exist_ok=True)
+        stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or folder
+        path, number = place / f"{stem}{ending}", 2
+        while path.exists() or str(path) in taken:
+            path, number = place / f"{stem}-{number}{ending}", number + 1
+        return str(path)
 
     @property
     def layout(self) -> QSettings:

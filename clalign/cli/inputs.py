@@ -17,6 +17,8 @@ from clalign.errors import ClalignError, InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from clalign.cli.watch import RunPlace
+    from clalign.jobs import JobContext
+    from clalign.tools.guide_trees import GuideTree
 
 PRESSED = ".h3m"
 """What hmmpress adds to the name of a library for the file that holds its models."""
@@ -149,3 +151,33 @@ def taken_from(run: str, what: str, path: str) -> None:
     from clalign.engines.export import export
 
     export(run, what, path)
+
+
+def guide_tree_of(
+    given: str, alignment: str, kind: str, stack: contextlib.ExitStack, context: JobContext | None = None,
+    probs: str | None = None,
+) -> GuideTree:  # fmt: skip
+    """Return the tree of an alignment; distances by posteriors take those of a run where none are given.
+
+    Parameters
+    ----------
+    given : str
+        What the user has named: a file, or a run.
+    alignment : str
+        The alignment in it, as `in_alignments` gives it.
+    kind : str
+        Of the distances.
+    stack : ExitStack
+        Removes what is only needed for the moment.
+    context : JobContext, optional
+    probs : str, optional
+        A file of posteriors.
+    """
+    from clalign.formats.scratch import Scratch
+    from clalign.formats.sources import is_plain
+    from clalign.tools.guide_trees import guide_tree
+
+    if probs is None and kind == "posterior" and is_plain(given) and is_run(given):
+        probs = str(stack.enter_context(Scratch()) / "posteriors.probs")
+        taken_from(given, "probs", probs)
+    return guide_tree(alignment, kind, probs, context)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from clalign.cli.changes import ALIGNMENT_HELP
-from clalign.cli.inputs import in_alignments, in_files, is_run, taken_from, there
+from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, there
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.errors import OptionError
 
@@ -54,11 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the tree and write it."""
     from clalign.formats.distances import write_phylip, write_tsv
     from clalign.formats.newick import write_newick
-    from clalign.formats.scratch import Scratch
-    from clalign.formats.sources import is_plain
     from clalign.formats.tree_drawings import write_svg
     from clalign.formats.writers import check_writable, whole_file
-    from clalign.tools.guide_trees import guide_tree
 
     outputs = [path for path in (arguments.output, arguments.matrix, arguments.draw) if path is not None]
     if outputs.count("-") > 1:
@@ -73,10 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         probs = arguments.probs
         if probs is not None:
             (probs,) = stack.enter_context(in_files(there(probs)))
-        elif arguments.distance == "posterior" and is_plain(given) and is_run(given):
-            probs = str(stack.enter_context(Scratch()) / "posteriors.probs")
-            taken_from(given, "probs", probs)
-        found = guide_tree(alignment, arguments.distance, probs)
+        found = guide_tree_of(given, alignment, arguments.distance, stack, probs=probs)
     drawn = found.tree.rooted_in_the_middle()
     tree = drawn if arguments.midpoint else found.tree
     matrix = write_tsv if (arguments.matrix or "").lower().endswith(".tsv") else write_phylip

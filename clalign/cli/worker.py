@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from clalign import tracing
 from clalign.children import GRACE_SECONDS, own_command, settle_child
 from clalign.cli.environment import log_level
+from clalign.cli.inputs import guide_tree_of, in_alignments
 from clalign.cli.profiling import worker_profiled
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
@@ -319,7 +320,24 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
     names = {field.name for field in dataclasses.fields(BuildSpec)}
     spec = BuildSpec(**{name: value for name, value in request.items() if name in names})
-    return build_profiles(request["alignment"], request["output"], spec, job)
+    with in_alignments(request["alignment"]) as (alignment,):
+        return build_profiles(alignment, request["output"], spec, job)
+
+
+def _tree(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.formats.distances import write_phylip, write_tsv
+    from clalign.formats.writers import whole_file
+
+    with contextlib.ExitStack() as stack:
+        (alignment,) = stack.enter_context(in_alignments(request["alignment"]))
+        found = guide_tree_of(request["alignment"], alignment, request["kind"], stack, job)
+    matrix, tree = request.get("matrix"), found.tree.rooted_in_the_middle()
+    if matrix:
+        write = write_tsv if matrix.lower().endswith(".tsv") else write_phylip
+        with whole_file(matrix) as stream:
+            write(found.names, found.distances, stream)
+    return {"names": list(tree.names), "parents": tree.parents.tolist(), "lengths": tree.lengths.tolist(),
+            "kind": request["kind"], "matrix": matrix}  # fmt: skip
 
 
 def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -333,7 +351,8 @@ def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
     path, device = request["alignment"], _picker(job)(request["device"])
     what = request["sequences"] if request["job"] == "add" else range(request["first"], request["last"])
     change = engine.part(request["job"])
-    value: dict[str, Any] = change(path, what, request["output"], request["form"], choice, device, job)
+    with in_alignments(path) as (alignment,):
+        value: dict[str, Any] = change(alignment, what, request["output"], request["form"], choice, device, job)
     return value
 
 
@@ -356,4 +375,5 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "tune": _tune,
     "add": _change,
     "realign": _change,
+    "tree": _tree,
 }

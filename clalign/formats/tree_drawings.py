@@ -54,15 +54,9 @@ def write_svg(tree: Tree, stream: TextIO) -> None:
 
 
 def _places(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each node stands (float64[n_nodes] each): inner ones in the middle of what hangs on them."""
-    depths, order, children = tree.distances_from(tree.root), tree.from_the_root(), tree.children()
-    leaves = [node for node in order if not children[node]]
-    y = np.zeros(len(order))
-    y[leaves] = MARGIN + LINE * (np.arange(len(leaves)) + 0.5)
-    for node in reversed(order):
-        if children[node]:
-            y[node] = (y[children[node][0]] + y[children[node][-1]]) / 2
-    return MARGIN + BRANCHES * depths / (depths.max() or 1.0), y
+    """Return the pixels of each node (float64[n_nodes] each)."""
+    depths, lines = tree.places()
+    return MARGIN + BRANCHES * depths / (depths.max() or 1.0), MARGIN + LINE * (lines + 0.5)
 
 
 def scale_length(longest: float) -> float:

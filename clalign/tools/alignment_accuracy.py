@@ -108,6 +108,32 @@ def alignment_accuracy(
     )
 
 
+def residue_agreements(test: MultipleAlignment, reference: MultipleAlignment) -> npt.NDArray[np.float32]:
+    """Return the share of the other sequences that have the same partner, or none, beside each residue in both.
+
+    The mean over all residues is `AlignmentAccuracy.ama`.
+
+    Parameters
+    ----------
+    test, reference : MultipleAlignment
+        Of the same sequences in the same order.
+
+    Returns
+    -------
+    float32[n_residues]
+        Sequence after sequence.
+    """
+    wanted, found = _presence(reference), _presence(test)
+    together = reference.columns.astype(np.int64) * max(1, test.n_columns) + test.columns
+    both, groups, n_both = np.unique(together, return_inverse=True, return_counts=True)
+    of_reference, of_test = np.divmod(both, max(1, test.n_columns))
+    same, step = n_both - 1, max(1, PRESENCES // max(1, len(reference)))
+    for first in range(0, len(both), step):
+        some = slice(first, first + step)
+        same[some] += (~(wanted[of_reference[some]] | found[of_test[some]])).sum(axis=1)
+    return np.asarray(same[groups] / max(1, len(reference) - 1), np.float32)
+
+
 def _presence(alignment: MultipleAlignment) -> Mask:
     """Return which sequences have a residue in each column (bool[n_columns, N])."""
     present = np.zeros((alignment.n_columns, len(alignment)), bool)

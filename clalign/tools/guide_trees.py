@@ -53,6 +53,7 @@ def guide_tree(
     posteriors : str, optional
         The file of posteriors (``.probs``) for distances of the last kind, of the sequences in the order of the rows.
     context : JobContext, optional
+        Told of the progress, and asked whether to stop.
 
     Raises
     ------
@@ -79,4 +80,4 @@ def guide_tree(
         if np.isnan(distances).any():
             hint = "Compare all pairs (without --fast), or take distances of another kind."
             raise InputError(posteriors, "not all pairs of the sequences were compared.", hint)
-    return GuideTree(names, distances, neighbor_joining(distances, names))
+    return GuideTree(names, distances, neighbor_joining(distances, names, context))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from clalign.jobs import JobContext, QuietContext
 from clalign.values.trees import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -95,7 +96,9 @@ class _Table:
         self.nodes[i], self.nodes[j] = node, -1
 
 
-def neighbor_joining(distances: npt.NDArray[np.floating], names: tuple[str, ...]) -> Tree:
+def neighbor_joining(
+    distances: npt.NDArray[np.floating], names: tuple[str, ...], context: JobContext | None = None
+) -> Tree:
     """Return the tree that neighbor joining makes of distances; its root is the node that is made last.
 
     A branch whose length would be negative has none, and its sibling the whole way (Kuhner and Felsenstein 1994).
@@ -106,8 +109,10 @@ def neighbor_joining(distances: npt.NDArray[np.floating], names: tuple[str, ...]
         Symmetric.
     names : tuple of str
         At least one.
+    context : JobContext, optional
+        Told of the progress, and asked whether to stop.
     """
-    n = len(names)
+    context, n = context or QuietContext(), len(names)
     if n < 3:
         parents = np.full(n + (n == 2), n, np.int32)
         parents[-1] = -1
@@ -118,6 +123,8 @@ def neighbor_joining(distances: npt.NDArray[np.floating], names: tuple[str, ...]
     np.fill_diagonal(start, np.inf)
     table = _Table.of(start, np.arange(n, dtype=np.int32))
     for node in range(n, 2 * n - 3):
+        context.check()
+        context.progress("tree", node - n, n - 3, "nodes")
         table = table.shrunk()
         means = table.sums / (2 * n - 2 - node)
         i, j = table.nearest(means)

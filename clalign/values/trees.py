@@ -52,6 +52,21 @@ class Tree:
             stack.extend(reversed(children[node]))
         return order
 
+    def places(self) -> tuple[Floats, Floats]:
+        """Return where each node stands in a drawing (float64[n_nodes] each).
+
+        Across it is as far as its way from the root is long; down leaves stand on lines 0, 1 and so on, inner nodes in
+        the middle of what hangs on them.
+        """
+        order, children = self.from_the_root(), self.children()
+        leaves = [node for node in order if not children[node]]
+        lines = np.zeros(len(order))
+        lines[leaves] = np.arange(len(leaves))
+        for node in reversed(order):
+            if children[node]:
+                lines[node] = (lines[children[node][0]] + lines[children[node][-1]]) / 2
+        return self.distances_from(self.root), lines
+
     def distances_from(self, start: int) -> Floats:
         """Return how far each node is from one (float64[n_nodes])."""
         neighbors, distances, stack = self._neighbors(), np.full(len(self.parents), np.nan), [start]

@@ -16,11 +16,10 @@ import clalign
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
 from clalign.engines.msa.reliability import MEASURES
 from clalign.engines.msa.watching import MergesTold, told_alignment
-from clalign.jobs import Job, QuietContext
+from clalign.jobs import Job
 from clalign.runs.run_file import open_run
-from clalign.tools.alignment_accuracy import compare_files
 from clalign.ui.engines.msa.page import AlignedPage
-from clalign.ui.engines.msa.run_data import agreement, path_of
+from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.shell.main_window import MainWindow
@@ -165,32 +164,8 @@ def test_any_pair_is_shown_with_its_probabilities(qtbot: Any, page: AlignedPage)
     assert not pairs.canvas.with_path
 
 
-def test_another_alignment_is_compared(qtbot: Any, page: AlignedPage, sequences: Path, tmp_path: Path) -> None:
-    rows = dict(zip(SEQUENCES, rows_in_view(page), strict=True))
-    other = tmp_path / "other.afa"
-    shifted = {name: f"-{row}" if name == "four" else f"{row}-" for name, row in rows.items()}
-    other.write_text("".join(f">{name}\n{row}\n" for name, row in shifted.items()))
-    own = tmp_path / "own.afa"
-    own.write_text("".join(f">{name}\n{row}\n" for name, row in rows.items()))
-    page.run.compare_with(str(other))
-    qtbot.waitUntil(lambda: page.run.agreement is not None and page.run.is_idle)
-    expected = compare_files(str(own), str(other))
-    assert f"AMA {expected.ama:.3f}, SP {expected.sensitivity:.3f}" in page.bar.measures.text()
-    assert page.rows_panel is not None
-    assert page.rows_panel.view.scheme == "Agreement with other.afa"
-    assert page.run.agreement is not None
-    values = page.run.agreement.characters
-    assert np.nanmax(values[3]) < 0.5
-    assert np.nanmin(values[:3]) >= 0.5
-    page.run.compare_with(str(sequences.with_name("nothing.afa")))
-    qtbot.waitUntil(lambda: page.run.is_idle)
-
-
-def test_agreement_is_the_share_of_the_same_partners() -> None:
+def test_the_residues_of_a_pair_that_share_columns() -> None:
     shown = MultipleAlignment.from_rows([b"AC", b"AC", b"-C"])
-    other = MultipleAlignment.from_rows([b"AC", b"AC", b"C-"])
-    found = agreement("other", shown, other, QuietContext()).characters
-    assert np.array_equal(found, np.array([[0.5, 0.5], [0.5, 0.5], [np.nan, 0.0]], np.float32), equal_nan=True)
     assert path_of(shown, 0, 2).tolist() == [[1, 0]]
 
 

@@ -20,6 +20,7 @@ from ..desk.form_controller import FormController
 from ..desk.job_controller import JobController
 from ..desk.locate_controller import LocateController
 from ..desk.source_controller import SourceController
+from ..desk.tree_controller import TreeController
 from ..engines.register import PARTS, engine_at, part_of, parts
 from ..event_loop import defer
 from ..models.jobs import JobItem
@@ -46,6 +47,7 @@ class AppController(AppContext):
         self.jobs = JobController(self, self.locating)
         self.sources = SourceController(self, self.jobs)
         self.alignments = AlignmentController(self, self.sources)
+        self.trees = TreeController(self, self.alignments)
         self.explanations = ExplainController(self, self.locating)
         self.hits = HitController(self, self.jobs)
         self.devices = DeviceController(self)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
@@ -40,6 +43,12 @@ class AlignmentController(Controller):
     sources : SourceController
     """
 
+    shown = Signal(str)
+    """The alignment of a file has come into view."""
+
+    ways_asked = Signal(object)
+    """A menu that is to offer what can be made of the alignment in view."""
+
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self.pages: dict[str, RowsPage] = {}
@@ -67,6 +76,47 @@ class AlignmentController(Controller):
         if self.page is not None:
             return self.page.title
         return self._app.page.run.title if self._app.page is not None else ""
+
+    @property
+    def stem(self) -> str:
+        """What files that are made of the alignment in view are called after."""
+        run = self._app.page.run if self.page is None and self._app.page is not None else None
+        path = self.title if run is None else run.spec.paths[0] if run.spec is not None else str(run.path)
+        return Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
+
+    def with_file(self, take: Callable[[str], None]) -> None:
+        """Call something with a file that has the alignment in view: its own, its run, or one written for it."""
+        panel, run = self.panel, self._app.page.rows_run if self.page is None and self._app.page is not None else ""
+        if panel is None:
+            return
+        own = next((path for path, page in self.pages.items() if page is self.page), "")
+        if own and self.pages[own].numbers.count() > 1:
+            own = ""  # it is one of several
+        if own or run:
+            take(own or run)
+            return
+        alignment = panel.view.alignment
+
+        def write() -> str:
+            path = self._app.settings.new_file("alignments", self.stem, ".sto")
+            with whole_file(path, is_exact=True) as stream:
+                write_rows(alignment, "stockholm", stream)
+            return path
+
+        def go_on(answer: str | Exception) -> None:
+            if isinstance(answer, Exception):
+                self._app.say("stop", told(answer, "The alignment in view could not be written"))
+            else:
+                take(answer)
+
+        self._app.files.ask((own, "written"), write, go_on)
+
+    def compare(self) -> None:
+        """Ask for another alignment of the same sequences and show it below the one in view."""
+        if self.panel is not None:
+            path, _ = QFileDialog.getOpenFileName(self._app.window, "Compare with an alignment of the same sequences")
+            if path:
+                self.panel.panes.show_comparison(path)
 
     def offers(self, source: Source) -> list[Offer]:
         """Return what can be done with an opened file."""
@@ -103,6 +153,7 @@ class AlignmentController(Controller):
         shown.save_asked.connect(self.save)
         shown.export_asked.connect(self.export_picture)
         shown.said.connect(self._app.say)
+        shown.ways_asked.connect(self.ways_asked)
 
     def _look_at_large(self, path: str) -> None:
         """Show a large alignment before it has been looked at as a whole, which may take minutes."""
@@ -142,6 +193,7 @@ class AlignmentController(Controller):
             if number == 0:
                 self._list(path, page)
             self._app.update_actions()
+            self.shown.emit(path)
 
         self._app.files.ask_long((path, "rows"), lambda context: read_rows(path, number, context), take, note)
 

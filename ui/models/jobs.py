@@ -30,7 +30,8 @@ STAGES = {"build": "Building kernels for this device; next time this step is ski
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
           "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
-          "hmmbuild": "Building the profile", "training": "Learning from the pairs", "pairs": "Comparing pairs",
+          "hmmbuild": "Building the profile", "tree": "Joining neighbors", "training": "Learning from the pairs",
+          "pairs": "Comparing pairs",
           "annealing": "Merging columns", "refinement": "Refining the columns"}  # fmt: skip
 
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from clalign.jobs import Event, JobContext
-from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
+from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
 
 from .. import formatting
+from . import row_words
 from .reader import Reader
 from .row_colors import (
     CODES,
@@ -38,7 +39,7 @@ PROBABILITY_TAG = "PP"
 
 LOOK = (
     "measures", "n_known", "share_known", "order", "order_key", "reference", "dots", "scheme", "ramp", "values",
-    "scores", "identity", "found",
+    "scores", "identity", "found", "own_notes",
 )  # fmt: skip
 """What a picture of a view depends on."""
 
@@ -83,6 +84,9 @@ class RowsView(QObject):
 
     order_changed = Signal()
     found_changed = Signal()
+    replaced = Signal()
+    """Another alignment of the same sequences is shown."""
+
     moved = Signal()
     """The cursor or the selection is elsewhere."""
 
@@ -103,6 +107,9 @@ class RowsView(QObject):
         self.ramp = "safe"
         self.values: dict[str, Any] = {}
         self.scores: dict[str, npt.NDArray[np.float32]] = {}
+        self.own_orders: dict[str, Rows] = {}
+        self.own_notes: dict[str, tuple[bytes, str]] = {}
+        self.linked: tuple[Rows, Rows] = np.empty(0, np.int64), np.empty(0, np.int64)
         self.identity: npt.NDArray[np.float32] | None = None
         self.cursor = (0, 0)
         self.selection: Selection | None = None
@@ -152,10 +159,12 @@ class RowsView(QObject):
         self.cursor = (self.cursor[0], min(int(share * alignment.n_columns), alignment.n_columns - 1))
         self.selection, self.identity = None, None
         self.found, self.found_at = nothing(), -1
+        self.own_notes, self.linked = {}, (np.empty(0, np.int64), np.empty(0, np.int64))
         self._reader("columns").forget("columns")
         self.begin()
         self.order_changed.emit()
         self.found_changed.emit()
+        self.replaced.emit()
 
     def begin(self) -> None:
         """Begin to count the letters of the columns."""
@@ -202,7 +211,7 @@ class RowsView(QObject):
 
     def orders(self) -> dict[str, str]:
         """Return the orders that rows can be in, as users see them."""
-        return {**ORDERS, **{name: name for name in self.scores}}
+        return {**ORDERS, **{name: name for name in (*self.scores, *self.own_orders)}}
 
     def sort(self, key: str) -> None:
         """Bring the rows into another order."""
@@ -218,6 +227,9 @@ class RowsView(QObject):
             "identity": by_identity,
             "length": lambda context: order_by_value(self.measures.lengths),
         }
+        if key in self.own_orders:
+            self._take_order(key, self.own_orders[key])
+            return
         make = makers.get(key) or (lambda context: order_by_value(self.scores[key]))
         self._ask("order", make, partial(self._take_order, key))
 
@@ -253,6 +265,32 @@ class RowsView(QObject):
     def set_scores(self, name: str, scores: npt.NDArray[np.float32]) -> None:
         """Let rows be sorted by scores (float32[n_rows])."""
         self.scores[name] = scores
+
+    def set_order(self, name: str, order: Rows) -> None:
+        """Let rows be brought into an order of their own (int64[n_rows])."""
+        self.own_orders[name] = order
+        if self.order_key == name:
+            self.sort(name)
+        self.order_changed.emit()
+
+    # --- what stands above the columns, and what is marked ---
+
+    def column_notes(self) -> dict[str, tuple[bytes, str]]:
+        """Return what is said of each column: the annotation of the file and what was found out besides, with words."""
+        of_file = {tag: (text, f"#=GC {tag} of the file") for tag, text in self.alignment.notes.columns.items()}
+        return {**of_file, **self.own_notes}
+
+    def set_note(self, name: str, text: bytes | None, words: str = "") -> None:
+        """Say something of each column by a mark (uint8[n_columns]), or say it no more."""
+        self.own_notes.pop(name, None)
+        if text is not None:
+            self.own_notes[name] = text, words
+        self.order_changed.emit()
+
+    def link(self, rows: Rows, columns: Rows) -> None:
+        """Frame cells, each by its row in the file and its column."""
+        self.linked = rows, columns
+        self.changed.emit()
 
     # --- colors ---
 
@@ -424,54 +462,12 @@ class RowsView(QObject):
 
     def describe(self, place: int, column: int) -> list[str]:
         """Return what is known about a cell: its row and residue, its column, and what its color says."""
-        row = self.row_at(place)
-        byte = int(self.alignment.cells[row, column])
-        letter, name = chr(byte), formatting.short_text(self.alignment.names[row])
-        is_here = bool(is_residue(np.array([byte], np.uint8))[0])
-        before = self.alignment.position(row, column)
-        where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"
-        parts = [f"{name}: {where}", self.column_words(column, letter if is_here else "")]
-        said = self._color_words(row, column, byte)
-        return [*parts, said] if said else parts
+        return row_words.describe(self, place, column)
 
     def column_words(self, column: int, letter: str = "") -> str:
         """Return what is known about a column, and how common a letter is there."""
-        text = f"column {formatting.count(column + 1)} of {formatting.count(self.n_columns)}"
-        if column >= self.n_known:
-            return text
-        counts, tracks = self.measures.counts[column], self.measures.tracks
-        total = int(counts.sum())
-        facts = [f"residues in {formatting.share(100 * float(tracks.occupancy[column]))} % of the rows"]
-        if total:
-            shown = [(int(counts[i]), chr(65 + i)) for i in np.argsort(-counts.astype(np.int64))[:3] if counts[i]]
-            if letter and letter.upper() not in [other for _, other in shown]:
-                shown.append((int(counts[ord(letter.upper()) - 65]), letter.upper()))
-            facts.append(", ".join(f"{other} {formatting.share(100 * n / total)} %" for n, other in shown))
-            facts.append(f"conservation {tracks.conservation[column]:.2f}")
-        return f"{text}: {'; '.join(facts)}"
-
-    def _color_words(self, row: int, column: int, byte: int) -> str:
-        chosen = self.coloring
-        where = np.array([row]), np.array([column])
-        if chosen.values is not None:
-            value = float(chosen.values(*where)[0, 0])
-            return f"{chosen.name}: {'not defined' if np.isnan(value) else f'{value:.3f}'}"
-        known = Composition(self.measures.counts[where[1]], self.n_rows)
-        place = int(chosen.places(CODES[np.array([[byte]], np.uint8)], *where, known)[0, 0]) - 3
-        if place < 0:
-            return ""
-        color = chosen.palette[place]
-        said = next((words for swatch, words in chosen.legend if swatch == color), "")
-        return f"{chosen.name}: {said}" if said else ""
+        return row_words.column_words(self, column, letter)
 
     def summary(self) -> str:
         """Return the size of the alignment in words."""
-        rows, columns = formatting.plural(self.n_rows, "row"), formatting.plural(self.n_columns, "column")
-        facts = [rows, columns, "nucleotides" if self.nucleic else "protein"]
-        if self.is_measured:
-            tracks = self.measures.tracks
-            cells = max(1, self.n_rows * self.n_columns)
-            facts.append(f"{formatting.percent(1 - self.measures.lengths.sum() / cells)} gaps")
-            whole = int(np.count_nonzero((tracks.share >= 1) & (tracks.occupancy >= 1)))
-            facts.append(f"{formatting.plural(whole, 'column')} without any difference")
-        return " · ".join(facts)
+        return row_words.summary(self)

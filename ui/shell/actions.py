@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter
 
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QMenu
 
 from .. import theme
 from ..controllers.app_controller import AppController
@@ -102,6 +102,10 @@ _COMMANDS = (
     Command("jobs.record_next_run", "Record a trace of the next run", "Run", "", "chart-timeline",
             tip="Threads, queues and kernels on one time line, beside the run: for ui.perfetto.dev or chrome://tracing",
             separator=True),
+    Command("trees.show", "Distances and tree", "Alignment", "", "family-tree", no_rows,
+            "Joins neighbors to a tree beside the rows, which are brought into its order", separator=True),
+    Command("alignments.compare", "Compare with another alignment…", "Alignment", "", "compare", no_rows,
+            "Shows another alignment of the same sequences below, with what differs"),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
             "Searches the bundled examples on it and compares with their known answers"),
@@ -144,7 +148,7 @@ def _with_those_of_engines() -> tuple[Command, ...]:
 
 COMMANDS = _with_those_of_engines()
 
-MENUS = ("File", "Edit", "View", "Run", "Devices", "Laboratory", "Window", "Help")
+MENUS = ("File", "Edit", "View", "Run", "Alignment", "Devices", "Laboratory", "Window", "Help")
 
 ROLES = {
     "window.quit": QAction.MenuRole.QuitRole,
@@ -181,9 +185,12 @@ class Actions:
             menu = window.menuBar().addMenu(f"&{title}")
             menu.setToolTipsVisible(True)
             menu.aboutToShow.connect(self.update)
-            for command in COMMANDS:
-                if command.menu != title:
-                    continue
+            self.fill_menu(menu, title)
+
+    def fill_menu(self, menu: QMenu, title: str) -> None:
+        """Put the commands of a menu into one."""
+        for command in COMMANDS:
+            if command.menu == title:
                 if command.separator and menu.actions():
                     menu.addSeparator()
                 menu.addAction(self.by_id[command.id])

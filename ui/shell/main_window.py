@@ -125,6 +125,7 @@ class MainWindow(Workbench):
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda choices: self.dress() if "theme" in choices else None)
         controller.hit_menu_asked.connect(self._offer_hit_menu)
+        controller.alignments.ways_asked.connect(self._offer_ways)
         self._connect_changes()
 
     def _connect_changes(self) -> None:
@@ -170,6 +171,12 @@ class MainWindow(Workbench):
         self.actions_.update()
         menu.addActions([self.actions_.by_id[name] for name in HIT_MENU])
         menu.popup(place)
+
+    def _offer_ways(self, menu: QMenu) -> None:
+        """Offer what the menu of alignments does."""
+        self.actions_.update()
+        menu.setToolTipsVisible(True)
+        self.actions_.fill_menu(menu, "Alignment")
 
     def toggle_dock(self, name: str) -> None:
         """Show or hide a dock."""

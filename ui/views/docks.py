@@ -42,6 +42,7 @@ class DataDock(QWidget):
         super().__init__()
         self.tree_model = DataTree(workspace)
         self.tree = QTreeView()
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names that begin alike differ at their ends
         self.tree.setProperty("role", "dock")
         self.tree.setModel(self.tree_model)
         self.tree.setHeaderHidden(True)

@@ -120,9 +120,12 @@ def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
     return made
 
 
-def split(*widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = ()) -> QSplitter:
-    """Return widgets above each other, with edges between them that can be dragged."""
-    made = QSplitter(Qt.Orientation.Vertical)
+def split(
+    *widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = (),
+    orientation: Qt.Orientation = Qt.Orientation.Vertical,
+) -> QSplitter:  # fmt: skip
+    """Return widgets above each other, or beside, with edges between them that can be dragged."""
+    made = QSplitter(orientation)
     for widget in widgets:
         made.addWidget(widget)
     for place, share in enumerate(shares):

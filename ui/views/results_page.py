@@ -91,6 +91,16 @@ class ResultsPage(QWidget):
         return None
 
     @property
+    def rows_run(self) -> str:
+        """The run whose alignment of many rows is shown as it is kept; empty if another one is shown."""
+        return ""
+
+    @property
+    def has_all_pairs(self) -> bool:
+        """Whether its run knows all pairs of the rows."""
+        return False
+
+    @property
     def tab(self) -> str:
         """Name of the part in view."""
         shown = self.tabs.currentWidget()

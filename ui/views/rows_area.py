@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -268,6 +269,7 @@ class RowsArea(QAbstractScrollArea):
         self, painter: QPainter, area: QRectF, rows: tuple[float, float], columns: tuple[float, float]
     ) -> None:
         view, style = self.view, self.style_
+        self._paint_linked(painter, area, rows, columns)
         if view.selection is not None:
             paint_selection(painter, area, view.selection, rows, columns, style)
         now = view.found_now()
@@ -280,6 +282,22 @@ class RowsArea(QAbstractScrollArea):
             painter.setPen(QPen(QColor(style.colors.text), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(QRectF(x, y, max(2.0, columns[1]), max(2.0, rows[1])))
+
+    def _paint_linked(
+        self, painter: QPainter, area: QRectF, rows: tuple[float, float], columns: tuple[float, float]
+    ) -> None:
+        """Frame cells that belong together with something elsewhere."""
+        numbers, places = self.view.linked
+        if not len(numbers):
+            return
+        at = np.empty(self.view.alignment.n_rows, np.int64)
+        at[self.view.order] = np.arange(len(self.view.order))
+        x, y = area.left() + places * columns[1] - columns[0], area.top() + at[numbers] * rows[1] - rows[0]
+        seen = (x > area.left() - columns[1]) & (x < area.right()) & (y > area.top() - rows[1]) & (y < area.bottom())
+        size = max(2.0, columns[1]), max(2.0, rows[1])
+        painter.setPen(QPen(QColor(self.style_.colors.stop), 1.5))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRects([QRectF(a, b, *size) for a, b in zip(x[seen].tolist(), y[seen].tolist(), strict=True)])
 
     # --- where things are ---
 

@@ -6,8 +6,17 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QToolBar, QToolButton, QWidget
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QStackedWidget,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
 
 from clalign.formats.row_writers import Part, fasta_lines
 from clalign.values.row_alignments import RowAlignment
@@ -20,6 +29,7 @@ from .parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, button, row,
 from .rows_area import Place
 from .rows_canvas import RowsCanvas
 from .rows_overview import RowsLegend, RowsOverview
+from .rows_panes import RowsPanes
 from .rows_tracks import TRACKS
 
 MOST_COPIED = 50_000_000
@@ -58,6 +68,8 @@ class RowsPanel(QWidget):
     save_asked = Signal()
     export_asked = Signal()
     said = Signal(str, str)
+    ways_asked = Signal(object)
+    """A menu that is to offer what can be made of the alignment."""
 
     def __init__(self, view: RowsView) -> None:
         super().__init__()
@@ -69,9 +81,13 @@ class RowsPanel(QWidget):
         self.status = ElidedLabel("", "muted")
         self.status.setAccessibleName("What is under the cursor")
         foot = row((self.status, 1), margins=(8, 2, 8, 4))
-        self.setLayout(stacked(
-            self._tools(), self._finding(), self.overview, (self.canvas, 1), self.legend, foot, spacing=0
-        ))  # fmt: skip
+        rows = QWidget()
+        rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
+        self.panes = RowsPanes(rows, self.canvas)
+        self.setLayout(stacked(self._tools(), self._finding(), (self.panes, 1), foot, spacing=0))
+        self.panes.failed.connect(partial(self.said.emit, "stop"))
+        self.panes.compared.connect(self._show_agreement)
+        self.panes.described.connect(self.status.setText)
         self.canvas.described.connect(self.status.setText)
         self.canvas.find_asked.connect(self.start_finding)
         self.canvas.copy_asked.connect(self.copy)
@@ -86,21 +102,15 @@ class RowsPanel(QWidget):
 
     def _tools(self) -> QHBoxLayout:
         view, canvas = self.view, self.canvas
-        self.schemes, self.ramps, self.orders = QComboBox(), QComboBox(), QComboBox()
+        self.schemes, self.orders = QComboBox(), QComboBox()
         self._fill_schemes()
-        for key, text in RAMPS.items():
-            self.ramps.addItem(text, key)
         self._fill_orders()
-        for box, name, letters in (
-            (self.schemes, "Colors of the cells", 12), (self.ramps, "Colors of values", 10),
-            (self.orders, "Order of the rows", 8),
-        ):  # fmt: skip
+        for box, name, letters in ((self.schemes, "Colors of the cells", 12), (self.orders, "Order of the rows", 8)):
             box.setAccessibleName(name)
             box.setToolTip(name)
             shrinking(box).setMinimumContentsLength(letters)
-            box.setMaximumWidth(220)
+            box.setMaximumWidth(150)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
-        self.ramps.activated.connect(lambda: view.set_ramp(self.ramps.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
         tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
         self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
@@ -108,11 +118,8 @@ class RowsPanel(QWidget):
         tools = QToolBar()  # what has no room it offers behind an arrow
         tools.setIconSize(theme.ICON_SIZE)
         tools.setProperty("role", "tools")
-        actions = [tools.addWidget(box) for box in (self.schemes, self.ramps, self.orders)]
-        self._ramps_action = actions[1]
-        self._ramps_action.setVisible(view.scheme in view.values)
         for widget in (
-            self.dots, self.wrap,
+            self.schemes, self.orders, self._ways_button(), self.dots, self.wrap,
             *(IconButton(icon, tip, call) for icon, tip, call in (
                 ("arrow-collapse-horizontal", "Narrower columns (Ctrl+wheel, Ctrl+-)", lambda: canvas.zoom(-1)),
                 ("arrow-expand-horizontal", "Wider columns (Ctrl+wheel, Ctrl++)", lambda: canvas.zoom(1)),
@@ -150,6 +157,20 @@ class RowsPanel(QWidget):
             (self.found, 1), spacing=4, margins=(8, 2, 8, 2),
         )  # fmt: skip
 
+    def _ways_button(self) -> QToolButton:
+        self.ways = IconButton("auto-fix", "What can be made of this alignment", lambda: None, "Tools")
+        self.ways.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.ways)
+        menu.setToolTipsVisible(True)
+
+        def fill() -> None:
+            menu.clear()
+            self.ways_asked.emit(menu)
+
+        menu.aboutToShow.connect(fill)
+        self.ways.setMenu(menu)
+        return self.ways
+
     def _menu_button(self) -> QToolButton:
         made = IconButton("dots-horizontal", "Tracks, columns beside the names, save and export", lambda: None)
         made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -164,6 +185,13 @@ class RowsPanel(QWidget):
             for key, name in (*BESIDE.items(), *((name, name) for name in self.view.scores))
         }
         menu.addSeparator()
+        self.ramp_actions = QActionGroup(menu)
+        for key, text in RAMPS.items():
+            action = self._checkable(menu, f"Values: {text[:1].lower()}{text[1:]}", "Colors of values", False, None)
+            action.setChecked(key == self.view.ramp)
+            action.triggered.connect(partial(self.view.set_ramp, key))
+            self.ramp_actions.addAction(action)
+        menu.addSeparator()
         for text, call in (
             ("Compare with the consensus", partial(self.compare_with, CONSENSUS)),
             ("Select all", self.view.select_all), ("Copy as FASTA", self.copy),
@@ -173,12 +201,13 @@ class RowsPanel(QWidget):
         made.setMenu(menu)
         return made
 
-    def _checkable(self, menu: QMenu, text: str, tip: str, on: bool, call: Callable[[], None]) -> QAction:
+    def _checkable(self, menu: QMenu, text: str, tip: str, on: bool, call: Callable[[], None] | None) -> QAction:
         action = menu.addAction(text)
         action.setCheckable(True)
         action.setChecked(on)
         action.setToolTip(formatting.tip(tip))
-        action.toggled.connect(lambda _: call())
+        if call is not None:
+            action.toggled.connect(lambda _: call())
         return action
 
     def _fill_schemes(self) -> None:
@@ -210,7 +239,6 @@ class RowsPanel(QWidget):
         """Color the cells in another way."""
         self.view.set_scheme(scheme)
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
-        self._ramps_action.setVisible(self.view.scheme in self.view.values)
 
     def set_wrapped(self, wrapped: bool) -> None:
         """Wrap the columns, or say why that cannot be."""
@@ -241,6 +269,8 @@ class RowsPanel(QWidget):
         self.said.emit("note", f"Rows are now compared with {self.view.reference_name}.")
 
     def _show_order(self) -> None:
+        if self.orders.count() != len(self.view.orders()):
+            self._fill_orders()
         self.orders.setCurrentIndex(self.orders.findData(self.view.order_key))
 
     def _show_measured(self) -> None:
@@ -317,7 +347,19 @@ class RowsPanel(QWidget):
         menu.addAction("Copy as FASTA", self.copy)
         menu.addAction("Save alignment…", self.save_asked.emit)
         menu.addAction("Export picture…", self.export_asked.emit)
+        menu.addSeparator()
+        self.ways_asked.emit(menu)
         menu.popup(at)
+
+    def _show_agreement(self, title: str) -> None:
+        """Color the cells by what was compared, or as before."""
+        self.offer_schemes()
+        self.choose_scheme(title or self.view.scheme)
+
+    def close_view(self) -> None:
+        """Let everything go."""
+        self.panes.close_comparison()
+        self.view.close()
 
 
 class RowsPage(QWidget):
@@ -328,6 +370,7 @@ class RowsPage(QWidget):
     save_asked = Signal()
     export_asked = Signal()
     said = Signal(str, str)
+    ways_asked = Signal(object)
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -364,6 +407,7 @@ class RowsPage(QWidget):
         self.panel = panel = RowsPanel(view)
         for signal, own in (
             (panel.save_asked, self.save_asked), (panel.export_asked, self.export_asked), (panel.said, self.said),
+            (panel.ways_asked, self.ways_asked),
         ):  # fmt: skip
             signal.connect(own)
         view.measured.connect(self._show_facts)
@@ -388,7 +432,7 @@ class RowsPage(QWidget):
     def close_view(self) -> None:
         """Let the alignment go."""
         if self.panel is not None:
-            self.panel.view.close()
+            self.panel.close_view()
             self._stack.removeWidget(self.panel)
             self.panel.deleteLater()
             self.panel.view.deleteLater()

@@ -74,8 +74,8 @@ class Track:
 
 
 def tracks_above(view: RowsView) -> list[Track]:
-    """Return the annotation of the file."""
-    return [Track(tag, tag, LINE, f"#=GC {tag} of the file") for tag in view.alignment.notes.columns]
+    """Return what is said of the columns."""
+    return [Track(tag, tag, LINE, words) for tag, (_, words) in view.column_notes().items()]
 
 
 def tracks_below(shown: tuple[str, ...]) -> list[Track]:
@@ -118,7 +118,7 @@ def paint_tracks(
         elif track.key == "logo":
             _paint_logo(painter, box, view, columns, style)
         else:
-            text = np.frombuffer(view.alignment.notes.columns[track.key], np.uint8)[columns.items]
+            text = np.frombuffer(view.column_notes()[track.key][0], np.uint8)[columns.items]
             _paint_letters(painter, box, view, text, columns, style, False)
 
 
@@ -245,4 +245,4 @@ def track_words(view: RowsView, track: Track, column: int) -> str:
     }
     if track.key in said:
         return f"{track.name} of column {column + 1}: {said[track.key]()}\n{track.tip}"
-    return f"{track.name} of column {column + 1}: {chr(view.alignment.notes.columns[track.key][column])}"
+    return f"{track.name} of column {column + 1}: {chr(view.column_notes()[track.key][0][column])}\n{track.tip}"

@@ -14,6 +14,7 @@ from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
+from .changing_controller import ChangingController
 from .run_view import AlignedRunView
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class AlignController(FormController):
         self._rows = rows
         app.queue.partial_received.connect(self._watch)
         self._options: dict[str, Any] = {}
+        self.changes = ChangingController(app, rows, self.sources)
 
     def new_sheet(self, options: dict[str, Any]) -> AlignSheet:
         """Return the sheet."""

@@ -19,7 +19,6 @@ PLAY_STEPS = 150
 class AnnealingBar(QWidget):
     """Moves through the merges of a run; what is asked for goes to the run."""
 
-    compare_asked = Signal()
     export_asked = Signal()
     too_low = Signal(float)
     """A gap factor was asked for that is less than the run's."""
@@ -48,17 +47,15 @@ class AnnealingBar(QWidget):
         export = button(
             "Export…", self.export_asked.emit, tip="The alignment, its merges, or the probabilities of pairs"
         )
-        compare = button("Compare with…", self.compare_asked.emit, tip="With another alignment of these sequences")
         self.setLayout(stacked(
-            row(self.play, back, on, (self.slider, 1), spacing=2),
-            row(label("Gap factor", "muted"), self.factor, self.finished, (self.words, 1), compare, export),
+            row(self.play, back, on, (self.slider, 1), export, spacing=2),
+            row(label("Gap factor", "muted"), self.factor, self.finished, (self.words, 1)),
             self.measures, spacing=2, margins=(8, 6, 8, 2),
         ))  # fmt: skip
         self.slider.valueChanged.connect(self._slide)
         self.factor.editingFinished.connect(self._take_factor)
         run.shown_changed.connect(self.show_step)
         run.judged_changed.connect(self.show_measures)
-        run.compared.connect(self.show_measures)
         self.show_step()
 
     def _slide(self, step: int) -> None:
@@ -151,9 +148,5 @@ class AnnealingBar(QWidget):
         if self._run.judged is not None:
             whole = self._run.judged.whole
             parts = [f"{title.lower()} {whole[name]:.3f}" for name, title in MEASURE_NAMES.items()]
-        found = self._run.agreement
-        if found is not None:
-            one = found.accuracy
-            parts.insert(0, f"{found.name}: AMA {one.ama:.3f}, SP {one.sensitivity:.3f}, TC {one.total_column:.3f}")
         waiting = "measures are being computed…" if self._run.aligned is not None else ""
         self.measures.setText(" · ".join(parts) if parts else waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from ...views.parts import EmptyPanel, stacked
 from ...views.results_page import ResultsPage
@@ -45,16 +45,27 @@ class AlignedPage(ResultsPage):
         run = self.run
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
-        run.compared.connect(self._show_agreement)
         run.aligned_changed.connect(self._show_finished)
         self.report.copy_asked.connect(self.action_asked)
-        self.bar.compare_asked.connect(self.ask_other)
         self.bar.export_asked.connect(self.export_asked)
 
     @property
     def rows_panel(self) -> RowsPanel | None:
         """The alignment in view."""
         return self._panel
+
+    @property
+    def rows_run(self) -> str:
+        """The run, if its finished alignment is in view."""
+        run = self.run
+        is_kept = run.aligned is not None and run.is_step_shown and run.step == run.aligned.last_step
+        return str(run.path) if is_kept else ""
+
+    @property
+    def has_all_pairs(self) -> bool:
+        """Whether all pairs of the sequences were compared."""
+        run = self.run.aligned
+        return run is not None and len(run.posteriors) == len(run.given) * (len(run.given) - 1) // 2
 
     @property
     def shows_hit(self) -> bool:
@@ -84,17 +95,6 @@ class AlignedPage(ResultsPage):
             if self.run.told:  # it was shown as a whole
                 self._panel.canvas.zoom(0)
         self.show_counts()
-
-    def _show_agreement(self) -> None:
-        if self._panel is not None:
-            self._panel.offer_schemes()
-            self._panel.choose_scheme(self.run.agreement_title)
-
-    def ask_other(self) -> None:
-        """Ask for the file of another alignment and compare with it."""
-        path, _ = QFileDialog.getOpenFileName(self, "Compare with an alignment of the same sequences")
-        if path:
-            self.run.compare_with(path)
 
     def show_facts(self) -> None:
         """Show what is known about the run."""

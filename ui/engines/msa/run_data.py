@@ -1,4 +1,4 @@
-"""The run of an alignment as values: its sequences, how they came together, how far that can be trusted, agreement."""
+"""The run of an alignment as values: its sequences, how they came together, and how far that can be trusted."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.databases.sequence_rows import read_alignment
 from clalign.engines.msa.aligning import AlignedSequences
 from clalign.engines.msa.column_order import with_few_gaps
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
 from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
 from clalign.engines.msa.watching import told_alignment
-from clalign.errors import InputError, quoted
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
-from clalign.tools.alignment_accuracy import AlignmentAccuracy, alignment_accuracy
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment, RowNotes
 from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
@@ -137,55 +134,6 @@ def judged(run: AlignedRun, alignment: MultipleAlignment) -> Judged:
     marks = np.where(np.isnan(columns), np.uint8(ord(".")), digits).astype(np.uint8)
     characters = {name: found.characters(name).astype(np.float32) for name in MEASURES}
     return Judged(characters, {name: found.whole(name) for name in MEASURES}, marks.tobytes())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """What an alignment has in common with another one of the same sequences.
-
-    Attributes
-    ----------
-    name : str
-        Of the other one's file.
-    accuracy : AlignmentAccuracy
-    characters : float32[N, n_columns]
-        The share of the other sequences that have the same partner, or none, beside a residue in both; nan for gaps.
-    """
-
-    name: str
-    accuracy: AlignmentAccuracy
-    characters: Values
-
-
-def read_reference(path: str, given: AlignmentInput, context: JobContext) -> MultipleAlignment:
-    """Read another alignment of the same sequences.
-
-    Raises
-    ------
-    InputError
-        If it has not the same sequences.
-    """
-    rows = {row.name: row for row in read_alignment(path, context)}
-    texts = []
-    for name, letters in zip(given.names, given.letters, strict=True):
-        if name not in rows:
-            raise InputError(path, f"the sequence {quoted(name)} is not in it.", "Choose one of the same sequences.")
-        if rows[name].residues.upper() != letters.upper():
-            raise InputError(path, f"the residues of {quoted(name)} differ.", "Choose one of the same sequences.")
-        texts.append(rows[name].text)
-    return MultipleAlignment.from_rows(texts)
-
-
-def agreement(name: str, shown: MultipleAlignment, other: MultipleAlignment, context: JobContext) -> Agreement:
-    """Return what two alignments of the same sequences have in common."""
-    tested, expected = shown.positions(), other.positions()
-    characters = np.full(tested.shape, np.nan, np.float32)
-    others = max(1, len(tested) - 1)
-    for number, row in enumerate(tested):
-        context.check()
-        partners = tested[:, row >= 0] == expected[:, expected[number] >= 0]
-        characters[number, row >= 0] = (partners.sum(axis=0) - 1) / others
-    return Agreement(name, alignment_accuracy(shown, other), characters)
 
 
 def pair_of(run: AlignedRun, i: int, j: int) -> PosteriorMatrix | None:

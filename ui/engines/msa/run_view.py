@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,12 @@ from ...models.run_view import RunView
 from .run_data import (
     ACCURACY_TAG,
     MEASURE_NAMES,
-    Agreement,
     AlignedRun,
     Judged,
     Values,
-    agreement,
     judged,
     live_rows,
     read_aligned_run,
-    read_reference,
 )
 
 EXPORT_FORMS = (
@@ -53,7 +49,6 @@ class AlignedRunView(RunView):
     """The alignment after another step is shown."""
 
     judged_changed = Signal()
-    compared = Signal()
 
     FACTS = (*RunView.FACTS, "n_pairs")
     noun, nouns = "Step", "Steps"
@@ -67,8 +62,6 @@ class AlignedRunView(RunView):
         self.rows: RowsView | None = None
         self.step = self._shown_step = 0
         self.judged: Judged | None = None
-        self.agreement: Agreement | None = None
-        self.other: tuple[str, MultipleAlignment] | None = None
         self.stored: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
         self._work, self._judging = Reader(self), Reader(self)
@@ -129,7 +122,7 @@ class AlignedRunView(RunView):
     def _take_step(self, step: int, alignment: MultipleAlignment) -> None:
         run = self.aligned
         assert run is not None
-        self.shown, self.judged, self.agreement, self._shown_step = alignment, None, None, step
+        self.shown, self.judged, self._shown_step = alignment, None, step
         rows = self._show(run.rows(alignment))
         if MEASURE_NAMES[MEASURES[0]] not in rows.values:
             for name, title in MEASURE_NAMES.items():
@@ -137,7 +130,6 @@ class AlignedRunView(RunView):
             rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
         self.shown_changed.emit()
         self._judging.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
-        self._compare()
 
     def _show(self, alignment: RowAlignment) -> RowsView:
         if self.rows is None:
@@ -183,47 +175,6 @@ class AlignedRunView(RunView):
             self.rows.changed.emit()
             self.rows.order_changed.emit()
             self.judged_changed.emit()
-
-    # --- another alignment ---
-
-    def compare_with(self, path: str) -> None:
-        """Compare with an alignment of the same sequences in a file."""
-        run = self.aligned
-        if run is not None:
-            question = partial(read_reference, path, run.given)
-            self._work.ask_long("other", question, partial(self._take_other, Path(path).name))
-
-    def _take_other(self, name: str, answer: MultipleAlignment | Exception) -> None:
-        if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The other alignment could not be read"))
-            return
-        self.other = name, answer
-        self._compare()
-
-    def _compare(self) -> None:
-        if self.other is None or self.shown is None:
-            return
-        (name, other), shown = self.other, self.shown
-        question = partial(agreement, name, shown, other)
-        self._judging.ask_long("agreement", question, lambda answer: self._take_agreement(shown, answer))
-
-    def _take_agreement(self, shown: MultipleAlignment, answer: Agreement | Exception) -> None:
-        if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The alignments could not be compared"))
-        elif shown is self.shown and self.rows is not None:
-            self.agreement = answer
-            self.rows.set_values(self.agreement_title, self._agreement_values)
-            self.compared.emit()
-
-    @property
-    def agreement_title(self) -> str:
-        """What the colors of the agreement are called."""
-        return f"Agreement with {self.other[0]}" if self.other is not None else ""
-
-    def _agreement_values(self, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Values:
-        if self.agreement is None:
-            return np.full((len(rows), len(columns)), np.nan, np.float32)
-        return self.agreement.characters[np.ix_(rows, columns)]
 
     # --- words ---
 
@@ -279,4 +230,9 @@ class AlignedRunView(RunView):
         """Return names and values for the report."""
         names = {"accuracy": "Expected accuracy", "n_columns": "Columns", "n_merges": "Merges of columns",
                  "n_sweeps": "Sweeps of refinement", "gap_factor": "Gap factor"}  # fmt: skip
-        return [(text, f"{self.stored[key]:g}") for key, text in names.items() if key in self.stored]
+        known = {text: self.stored[key] for key, text in names.items() if key in self.stored}
+        return [(text, _number(value)) for text, value in known.items()]
+
+
+def _number(value: float) -> str:
+    return formatting.count(value) if isinstance(value, int) else f"{value:.4g}"

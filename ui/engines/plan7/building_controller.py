@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from ... import formatting
+from ...desk.alignment_controller import AlignmentController
 from ...desk.app_context import AppContext, Controller
 from ...desk.form_controller import FormController
 from ...models.jobs import JobItem
@@ -22,6 +23,9 @@ class BuildingController(Controller):
     def __init__(self, app: AppContext, search: FormController) -> None:
         super().__init__(app)
         self._search = search
+        alignments = app.findChild(AlignmentController)
+        assert alignments is not None  # it stands below
+        self._alignments = alignments
         self._searches: set[str] = set()
         self._wanted = ""
         app.inspector.file_read.connect(self._go_on)
@@ -35,19 +39,38 @@ class BuildingController(Controller):
 
     def build(self, path: str, then_search: bool) -> None:
         """Build a profile from an alignment; then show its logo, or open the search sheet with it."""
-        source = self._app.workspace.sources[path]
-        folder = self._app.settings.data / "profiles"
+        stem = Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
+        self._build(path, stem, None, then_search)
+
+    def build_shown(self) -> None:
+        """Build a profile from the alignment in view."""
+        self._build_shown(False)
+
+    def search_with_shown(self) -> None:
+        """Build a profile from the alignment in view, and open the search sheet with it."""
+        self._build_shown(True)
+
+    def _build_shown(self, then_search: bool) -> None:
+        stem = self._alignments.stem
+        self._alignments.with_file(lambda path: self._build(path, stem, stem, then_search))
+
+    def _build(self, path: str, stem: str, name: str | None, then_search: bool) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            taken = {str(item.spec.get("output")) for item in self._app.queue.items}
+            output = self._app.settings.new_file("profiles", stem, ".hmm", taken)
         except OSError as error:
-            self._app.say("stop", f"The folder {folder} could not be made because: {error.strerror}.")
+            self._app.say("stop", f"The folder for profiles could not be made because: {error.strerror}.")
             return
-        output = _free_name(folder, path)
         if then_search:
             self._searches.add(output)
-        alphabet = source.alphabet if source.alphabet != "auto" else source.alphabet_found or "auto"
-        job = {"job": "hmmbuild", "alignment": path, "output": output, "name": None, "alphabet": alphabet}
-        self._app.queue.submit(f"Build a profile from {source.name}", job)
+        source = self._app.workspace.sources.get(path)
+        alphabet = "auto"
+        if source is not None and source.kind == "sequences":
+            alphabet = source.alphabet if source.alphabet != "auto" else source.alphabet_found or "auto"
+            name = None  # it may have one of its own
+        self._app.window.messages.clear_passed()
+        job = {"job": "hmmbuild", "alignment": path, "output": output, "name": name, "alphabet": alphabet}
+        self._app.queue.submit(f"Build a profile from {Path(path).name if name is None else name}", job)
 
     def _end(self, item: JobItem) -> None:
         """Open the profile that was built."""
@@ -80,13 +103,3 @@ class BuildingController(Controller):
             others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and not s.is_alignment]
             if others:
                 space.choose(others[-1])
-
-
-def _free_name(folder: Path, alignment: str) -> str:
-    """Return a path for the profile of an alignment that no file has."""
-    stem = re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(alignment).name)
-    stem = re.sub(r"[^\w.-]+", "_", Path(stem).stem).strip("._") or "profile"
-    path, number = folder / f"{stem}.hmm", 2
-    while path.exists():
-        path, number = folder / f"{stem}-{number}.hmm", number + 1
-    return str(path)

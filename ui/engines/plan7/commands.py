@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_alignment, no_devices, no_tab
+from ...desk.commands import Command, no_alignment, no_devices, no_rows, no_tab
 from .profile_controller import ProfileController
 
 
@@ -48,6 +48,12 @@ COMMANDS = (
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
             no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True, before="set_theme:light"),
+    Command("search.building.build_shown", "Build a profile from it", "Alignment", "", "hammer-wrench", no_rows,
+            "Makes a HMMER3 profile of the alignment in view, with pyhmmer, and shows its logo", separator=True,
+            before="devices.focus_devices"),
+    Command("search.building.search_with_shown", "Search with it…", "Alignment", "", "magnify", no_rows,
+            "Makes a HMMER3 profile of the alignment in view and opens the search sheet with it",
+            before="devices.focus_devices"),
     Command("search.calibrating.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
             no_calibration, "Fits the scores of random sequences, so that E-values are estimates",
             before="set_theme:light"),

@@ -1,0 +1,126 @@
+"""Guide trees of alignments: made by a worker, shown beside the rows, exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QFileDialog
+from shiboken6 import isValid
+
+from clalign.formats.newick import write_newick
+from clalign.formats.writers import whole_file
+from clalign.values.trees import Tree
+
+from .. import formatting
+from ..models.jobs import JobItem
+from ..models.tree_layout import KINDS, TreeLayout
+from .alignment_controller import AlignmentController
+from .app_context import AppContext, Controller
+
+if TYPE_CHECKING:
+    from ..views.rows_page import RowsPanel
+
+FILES = {
+    "Newick (*.nwk)": ".nwk",
+    "SVG, to be edited (*.svg)": ".svg",
+    "PDF (*.pdf)": ".pdf",
+    "PNG, as pixels (*.png)": ".png",
+    "Distances with tabulators (*.tsv)": ".tsv",
+    "Distances for PHYLIP (*.phy)": ".phy",
+}
+"""What a tree is exported as, and how the names of such files end."""
+
+
+class TreeController(Controller):
+    """Lets trees be made, and shows them.
+
+    Parameters
+    ----------
+    app : AppContext
+    alignments : AlignmentController
+    """
+
+    def __init__(self, app: AppContext, alignments: AlignmentController) -> None:
+        super().__init__(app)
+        self._alignments = alignments
+        self._waiting: list[tuple[JobItem, RowsPanel, tuple[str, ...]]] = []
+        app.queue.job_ended.connect(self._end)
+
+    def show(self, kind: str = "kimura", matrix: str = "") -> None:
+        """Let neighbors be joined by distances of a kind; with `matrix` only the distances are written there."""
+        panel, page = self._alignments.panel, self._app.page
+        if panel is None:
+            return
+        kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
+
+        def start(path: str) -> None:
+            if isValid(panel):
+                job = {"job": "tree", "alignment": path, "kind": kind, "matrix": matrix or None}
+                what = "Distances" if matrix else "Tree"
+                item = self._app.queue.submit(f"{what} of {self._alignments.stem}", job)
+                self._waiting.append((item, panel, kinds))
+
+        self._alignments.with_file(start)
+
+    def _end(self, item: JobItem) -> None:
+        found = next((entry for entry in self._waiting if entry[0] is item), None)
+        if found is None:
+            return
+        self._waiting.remove(found)
+        _, panel, kinds = found
+        if item.state != "done":
+            return
+        value = item.result
+        if value["matrix"]:
+            self._app.say("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
+        elif isValid(panel) and panel.view.n_rows == len(value["names"]):
+            tree = Tree(
+                tuple(value["names"]), np.array(value["parents"], np.int32), np.array(value["lengths"], np.float64)
+            )
+            self._show(panel, TreeLayout.of(tree, value["kind"]), kinds)
+
+    def _show(self, panel: RowsPanel, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
+        from ..views.tree_view import TreePane
+
+        pane = TreePane(layout, kinds)
+        pane.kind_asked.connect(self.show)
+        pane.export_asked.connect(lambda: self._ask_file(panel))
+        panel.panes.show_tree(pane)
+
+    def _ask_file(self, panel: RowsPanel) -> None:
+        proposed = str(Path.home() / f"{self._alignments.stem}.nwk")
+        path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export tree as", proposed, ";;".join(FILES))
+        if path:
+            known = Path(path).suffix.lower() in FILES.values()
+            self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")
+
+    def export(self, panel: RowsPanel, path: str) -> None:
+        """Write the tree, a picture of it, or its distances; the ending of the file name decides."""
+        pane = panel.panes.tree
+        if pane is None:
+            return
+        layout, node = pane.canvas.tree, pane.canvas.node
+        ending = Path(path).suffix.lower()
+        if ending in (".tsv", ".phy"):
+            self.show(layout.kind, path)
+        elif ending == ".nwk":
+
+            def write() -> None:
+                with whole_file(path) as stream:
+                    write_newick(layout.tree, stream)
+
+            self._app.write_file(path, "Tree (Newick)", write, self._app.files)
+        else:
+            self._save_picture(layout, node, path)
+
+    def _save_picture(self, layout: TreeLayout, node: int, path: str) -> None:
+        from ..views.pictures import save_picture
+        from ..views.tree_painter import TreePicture
+
+        title, font = f"{self._alignments.stem} – {layout.summary()}", QFont(QApplication.font())
+        self._app.write_file(
+            path, "Picture", lambda: save_picture(TreePicture(layout, title, node), path, font), self._app.files
+        )

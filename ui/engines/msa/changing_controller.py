@@ -1,0 +1,117 @@
+"""Changes of the alignment in view: sequences are added to it, or a block of its columns is aligned anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.engines.msa.changing import ChangeChoice
+from clalign.engines.msa.spec import AlignmentSpec
+
+from ... import formatting
+from ...desk.alignment_controller import AlignmentController
+from ...desk.app_context import AppContext, Controller
+from ...desk.source_controller import FILE_FILTER, SourceController
+from ...models.jobs import JobItem
+from ...models.rows_view import Selection
+
+
+class ChangingController(Controller):
+    """Starts changes and opens what came of them.
+
+    Parameters
+    ----------
+    app : AppContext
+    alignments : AlignmentController
+    sources : SourceController
+    """
+
+    def __init__(self, app: AppContext, alignments: AlignmentController, sources: SourceController) -> None:
+        super().__init__(app)
+        self._alignments, self._sources = alignments, sources
+        self._chosen: dict[str, range] = {}
+        app.queue.job_ended.connect(self._end)
+        alignments.shown.connect(self._select_again)
+
+    def choice(self) -> ChangeChoice:
+        """Return how residues are aligned: as in the run in view, else by default."""
+        spec = self._app.current_spec() if self._alignments.page is None else None
+        if isinstance(spec, AlignmentSpec):
+            names = [field.name for field in dataclasses.fields(ChangeChoice)]
+            values = {name: getattr(spec, name) for name in names}
+            return ChangeChoice(**{**values, "gap_factor": spec.used_gap_factor})
+        opened = self._app.workspace.sources.get(self._path())
+        return ChangeChoice() if opened is None else ChangeChoice(alphabet=_alphabet(opened.alphabet))
+
+    def _path(self) -> str:
+        pages = self._alignments.pages
+        return next((path for path, page in pages.items() if page is self._alignments.page), "")
+
+    def ask_file(self) -> None:
+        """Ask for sequences and add them to the alignment in view."""
+        path, _ = QFileDialog.getOpenFileName(self._app.window, "Add the sequences of a file", "", FILE_FILTER)
+        if path:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """Add the sequences of a file to the alignment in view."""
+        title = f"Add {Path(path).name} to {self._alignments.stem}"
+        name = f"{self._alignments.stem}-with-{Path(path).name.split('.')[0]}"
+        self._start(title, name, {"job": "add", "sequences": str(Path(path).absolute())})
+
+    def realign(self) -> None:
+        """Align the selected columns anew."""
+        panel = self._alignments.panel
+        if panel is not None and panel.view.selection is not None:
+            columns = panel.view.selection.columns
+            where = f"columns {formatting.count(columns.start + 1)} to {formatting.count(columns.stop)}"
+            title = f"Realign {where} of {self._alignments.stem}"
+            job = {"job": "realign", "first": columns.start, "last": columns.stop}
+            self._start(title, f"{self._alignments.stem}-realigned", job)
+
+    def _start(self, title: str, name: str, job: dict[str, Any]) -> None:
+        try:
+            taken = {str(item.spec.get("output")) for item in self._app.queue.items}
+            output = self._app.settings.new_file("alignments", name, ".sto", taken)
+        except OSError as error:
+            self._app.say("stop", f"The folder for alignments could not be made because: {error.strerror}.")
+            return
+        choice = dataclasses.asdict(self.choice())
+        more = {"output": output, "form": "stockholm", "device": self._app.workspace.device_id}
+
+        def start(alignment: str) -> None:
+            self._app.window.messages.clear_passed()
+            self._app.queue.submit(title, {**job, **choice, **more, "alignment": alignment})
+
+        self._alignments.with_file(start)
+
+    def _end(self, item: JobItem) -> None:
+        """Open what came of a change."""
+        if item.kind not in ("add", "realign") or item.state != "done":
+            return
+        value = item.result
+        n, width = formatting.plural(value["n_sequences"], "sequence"), formatting.plural(value["n_columns"], "column")
+        before = f"{formatting.count(value['n_rows'])} in {formatting.count(value['width'])}"
+        where = formatting.short_path(value["output"])
+        if item.kind == "add":
+            head = f"{formatting.plural(value['n_sequences'] - value['n_rows'], 'sequence')} added"
+        else:
+            first, last = item.spec["first"], item.spec["last"]
+            head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} aligned anew"
+            self._chosen[value["output"]] = range(first, last + value["n_columns"] - value["width"])
+        self._app.say("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
+        self._sources.open_paths([value["output"]])
+
+    def _select_again(self, path: str) -> None:
+        """Select the columns that were aligned anew."""
+        columns, panel = self._chosen.pop(path, None), self._alignments.panel
+        if columns is not None and panel is not None and columns.stop <= panel.view.n_columns:
+            panel.view.move_to(0, columns.start)
+            panel.view.select(Selection(range(panel.view.n_rows), columns))
+
+
+def _alphabet(name: str) -> Any:
+    return name if name in ("amino", "dna", "rna") else "auto"
