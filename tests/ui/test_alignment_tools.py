@@ -163,7 +163,7 @@ def test_a_tree_stands_beside_its_rows(
     assert panel.view.order.tolist() == pane.canvas.tree.order.tolist()
     canvas, layout = pane.canvas, pane.canvas.tree
     clade = layout.parent(0)
-    at = canvas.origin + QPointF(middle_of(canvas, clade), (layout.y[clade] + 0.5) * canvas.line)
+    at = canvas.corner + QPointF(middle_of(canvas, clade), (layout.y[clade] + 0.5) * canvas.line)
     QTest.mouseClick(canvas.viewport(), LEFT, pos=at.toPoint())
     assert canvas.node == clade
     chosen = panel.view.selection

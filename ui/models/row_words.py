@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
-from clalign.values.row_alignments import is_residue
+from clalign.values.row_alignments import RowAlignment, is_residue
 
 from .. import formatting
-from .row_colors import CODES, Composition
-
-if TYPE_CHECKING:
-    from .rows_view import RowsView
+from .row_colors import CODES, Coloring, Composition
+from .row_measures import Measures
 
 
-def describe(view: RowsView, place: int, column: int) -> list[str]:
+class Looked(Protocol):
+    """An alignment that is looked at, as far as words need it."""
+
+    alignment: RowAlignment
+    measures: Measures
+    nucleic: bool
+    n_known: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        ...
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all is known about the columns."""
+        ...
+
+    @property
+    def coloring(self) -> Coloring:
+        """How the cells are colored."""
+        ...
+
+    def row_at(self, place: int) -> int:
+        """Return the number in the file of a row that is shown."""
+        ...
+
+
+def describe(view: Looked, place: int, column: int) -> list[str]:
     """Return what is known about a cell: its row and residue, its column, and what its color says."""
     row = view.row_at(place)
     byte = int(view.alignment.cells[row, column])
@@ -28,7 +59,7 @@ def describe(view: RowsView, place: int, column: int) -> list[str]:
     return [*parts, said] if said else parts
 
 
-def column_words(view: RowsView, column: int, letter: str = "") -> str:
+def column_words(view: Looked, column: int, letter: str = "") -> str:
     """Return what is known about a column, and how common a letter is there."""
     text = f"column {formatting.count(column + 1)} of {formatting.count(view.n_columns)}"
     if column >= view.n_known:
@@ -45,7 +76,7 @@ def column_words(view: RowsView, column: int, letter: str = "") -> str:
     return f"{text}: {'; '.join(facts)}"
 
 
-def _color_words(view: RowsView, row: int, column: int, byte: int) -> str:
+def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
     chosen = view.coloring
     where = np.array([row]), np.array([column])
     if chosen.values is not None:
@@ -60,7 +91,7 @@ def _color_words(view: RowsView, row: int, column: int, byte: int) -> str:
     return f"{chosen.name}: {said}" if said else ""
 
 
-def summary(view: RowsView) -> str:
+def summary(view: Looked) -> str:
     """Return the size of the alignment in words."""
     rows, columns = formatting.plural(view.n_rows, "row"), formatting.plural(view.n_columns, "column")
     facts = [rows, columns, "nucleotides" if view.nucleic else "protein"]

@@ -64,7 +64,7 @@ class TreeCanvas(QAbstractScrollArea):
         )  # fmt: skip
 
     @property
-    def origin(self) -> QPointF:
+    def corner(self) -> QPointF:
         """Where the root's column and the edge above the first line are."""
         across, down = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
         return QPointF(EDGE - across, EDGE / 2 - down)
@@ -88,7 +88,7 @@ class TreeCanvas(QAbstractScrollArea):
 
     def shown_lines(self) -> range:
         """Return the lines in view."""
-        top = -self.origin.y()
+        top = -self.corner.y()
         first = max(0, int(top // self.line))
         return range(first, min(self.tree.n_leaves, math.ceil((top + self.viewport().height()) / self.line)))
 
@@ -101,7 +101,7 @@ class TreeCanvas(QAbstractScrollArea):
         style, below = self.style_, self.viewport().height() - SCALE
         painter.save()
         painter.setClipRect(QRectF(0, 0, self.viewport().width(), below))
-        paint_tree(painter, self.origin, self.tree, style, self.shown_lines())
+        paint_tree(painter, self.corner, self.tree, style, self.shown_lines())
         painter.restore()
         paint_scale(painter, QPointF(EDGE, below + SCALE / 2), self.tree, style)
         if self.hasFocus():
@@ -114,7 +114,7 @@ class TreeCanvas(QAbstractScrollArea):
 
     def node_at(self, at: QPointF) -> int:
         """Return the node at a place of the viewport, by its branch, its fork or its name; -1 for none."""
-        style, place = self.style_, at - self.origin
+        style, place = self.style_, at - self.corner
         across = style.across(self.tree)
         x, y = place.x() / across, place.y() / self.line - 0.5
         line = round(y)
@@ -193,7 +193,7 @@ class TreeCanvas(QAbstractScrollArea):
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
         """Make lines higher or lower around a place, by default the middle."""
         y = at.y() if at is not None else self.viewport().height() / 2
-        line = (y - self.origin.y()) / self.line
+        line = (y - self.corner.y()) / self.line
         larger = [size for size in LINES if size > self.line * 1.001]
         smaller = [size for size in LINES if size < self.line * 0.999]
         self.line = float((larger or [self.line])[0] if steps > 0 else (smaller or [self.line])[-1])
