@@ -118,16 +118,12 @@ void forward_pair(const hmm_pair_t *p, const hmm_factors_t *f, __global float *r
     const int row = p->m - (p->n_strips - 1) * p->strip_groups * TILE_ROWS, b = p->n / TILE_COLUMNS;
     __global const float *last = (__global const float *)(p->states + ((size_t)row * p->blocks + b) * N_STATES);
     last += p->n % TILE_COLUMNS;
-    float sum = 0.0f;
-    for (int s = 0; s < N_STATES; s++) sum += last[s * TILE_COLUMNS];
-    const float over_sum = sum > 0.0f ? 1.0f / sum : 0.0f;
-    for (int k = 0; k < 2; k++) {
-        __global const float *gaps = last + (1 + 2 * k) * TILE_COLUMNS;
-        results[ENDS + k] = k < SETS ? (gaps[0] + gaps[TILE_COLUMNS]) * over_sum : 0.0f;
+    float gaps[2] = {0.0f, 0.0f}, sum = last[0];
+    for (int k = 0; k < SETS; k++) {
+        gaps[k] = last[(1 + 2 * k) * TILE_COLUMNS] + last[(2 + 2 * k) * TILE_COLUMNS];
+        sum += gaps[k];
     }
-    results[END_MATCH] = last[0] * over_sum;
-    results[MANTISSA] = sum * f->end;
-    results[EXPONENT] = p->state_units[row / TILE_ROWS * p->blocks + b];
+    write_total(last[0], gaps, sum, f->end, p->state_units[row / TILE_ROWS * p->blocks + b], results);
 }
 
 /* A group of rows backwards, the one of so many in its strip; return how many posteriors are kept by now. */
@@ -144,7 +140,7 @@ CALL int backward_group(const hmm_pair_t *p, const hmm_factors_t *f, int group, 
     const int stride = p->blocks * N_STATES, exponent = (int)results[EXPONENT], is_last = group == p->n_groups - 1;
     __global const float8 *states = p->states + (size_t)place * TILE_ROWS * stride;
     __global const int *state_units = p->state_units + (size_t)place * p->blocks;
-    const float over_total = results[MANTISSA] > 0.0f ? 1.0f / results[MANTISSA] : 0.0f;
+    const float over_total = reciprocal_of(results[MANTISSA]);
     tile_row_t end;
     end.v = (float8)(0.0f);
     end.lane[p->n % TILE_COLUMNS] = f->end;
@@ -169,7 +165,7 @@ CALL int backward_group(const hmm_pair_t *p, const hmm_factors_t *f, int group, 
         p->units_back[b] = unit_after;
 #if COUNTS
 #pragma unroll
-        for (int r = 0; r < TILE_ROWS; r++) p->shares[letters[r] + b] += matches[r];
+        for (int r = 0; r < TILE_ROWS; r++) p->shares[letters[r] + b] += TO_WHOLES(matches[r], OF_MATCH);
 #else
         const float8 one = LARGER(matches[0], matches[1]), other = LARGER(matches[2], matches[3]);
         if (any_at_least(LARGER(one, other), least)) n_found = list_tile(p, matches, least, group, b, n_found, most);
@@ -178,33 +174,41 @@ CALL int backward_group(const hmm_pair_t *p, const hmm_factors_t *f, int group, 
     return n_found;
 }
 
-CALL float sum_of_lanes(float8 v)
+CALL long sum_of_lanes(int8 v)
 {
-    const float4 four = v.lo + v.hi;
-    const float2 two = four.lo + four.hi;
-    return two.x + two.y;
+    union { int8 v; int lane[8]; } u;
+    u.v = v;
+    long sum = 0;
+    for (int lane = 0; lane < 8; lane++) sum += u.lane[lane];
+    return sum;
 }
 
 /* Backward of all strips; return how many posteriors are kept. */
 int backward_pair(const hmm_pair_t *p, const hmm_factors_t *f, __global float *results, float least, int most)
 {
-    gap_sums_t sums;
+    long extends[SETS] = {0}, closes[SETS] = {0};
     int n_found = 0;
-    for (int k = 0; k < SETS; k++) sums.extends[k] = sums.closes[k] = (float8)(0.0f);
     for (int b = 0; b < p->blocks * N_KEPT; b++) p->kept_back[b] = (float8)(0.0f);
-    for (int j = 0; COUNTS && j < (p->n_letters + 2) * p->blocks; j++) p->shares[j] = (float8)(0.0f);
+    for (int j = 0; COUNTS && j < (p->n_letters + 2) * p->blocks; j++) p->shares[j] = (int8)(0);
     for (int s = p->n_strips - 1; s >= 0; s--) {
         if (s < p->n_strips - 1) {
             copy_above(p, s, 1);
             forward_strip(p, f, s, 1);
         }
         const int first = s * p->strip_groups;
-        for (int g = min(first + p->strip_groups, p->n_groups) - 1; g >= first; g--)
+        for (int g = min(first + p->strip_groups, p->n_groups) - 1; g >= first; g--) {
+            gap_sums_t sums;
+            for (int k = 0; k < SETS; k++) sums.extends[k] = sums.closes[k] = (halves_t){(int8)(0), (int8)(0)};
             n_found = backward_group(p, f, g, g - first, results, &sums, least, n_found, most);
+            for (int k = 0; k < SETS; k++) {
+                extends[k] += 65536 * sum_of_lanes(sums.extends[k].upper) + sum_of_lanes(sums.extends[k].lower);
+                closes[k] += 65536 * sum_of_lanes(sums.closes[k].upper) + sum_of_lanes(sums.closes[k].lower);
+            }
+        }
     }
     for (int k = 0; k < 2; k++) {
-        results[EXTENDS + k] = k < SETS ? sum_of_lanes(sums.extends[k]) : 0.0f;
-        results[CLOSES + k] = k < SETS ? sum_of_lanes(sums.closes[k]) : 0.0f;
+        results[EXTENDS + k] = k < SETS ? (float)extends[k] * (1.0f / OF_STEPS) : 0.0f;
+        results[CLOSES + k] = k < SETS ? (float)closes[k] * (1.0f / OF_STEPS) : 0.0f;
     }
     return n_found;
 }

@@ -8,9 +8,7 @@
 #define ROWS 4
 #endif
 
-#define UNIT_COLUMNS 4
 #define MOST_SCALE 160 /* numbers grow by no more than 2 to the power of 40 from one unit to the next */
-#define MOST_LETTERS 20
 #define ODDS_COLUMNS (MOST_LETTERS + 1)
 #define N_EDGES (2 + SETS)                  /* what goes from lane to lane: x and y_k, or z and v_k; the unit */
 #define N_STEP_WORDS (ROWS * N_STATES + 1)  /* what is kept of a lane's step: states, and the unit */
@@ -18,6 +16,10 @@
 #define TEAM_BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 
 typedef struct { float match, end, opens[SETS], extends[SETS], closes[SETS]; } lane_steps_t;
+
+/* D of the rows of a lane, as far as the block of columns goes that it is in: what went into it in the last column, the
+   sums of two of the last two columns, what came from the block before; then D of the next column. */
+typedef struct { float single[ROWS], pair[ROWS], pair_before[ROWS], entering[ROWS], next[ROWS]; } lane_chain_t;
 
 typedef struct {
     int m, width, n_strips, n_letters; /* width: columns, of which the first is before y; edges have one more */
@@ -91,44 +93,70 @@ CALL void leave_edges(const hmm_team_t *p, __global int *edges, int column, cons
     for (int e = 0; e < N_EDGES; e++) edges[e * (p->width + 1) + column] = handed[e];
 }
 
-/* What is in the last cell. */
-CALL void write_total(const hmm_team_t *p, const lane_steps_t *f, __global float *results)
+/* What Forward comes to. */
+CALL void write_last_cell(const hmm_team_t *p, const lane_steps_t *f, __global float *results)
 {
     const int row = p->m % (LANES * ROWS), lane = row / ROWS, r = row % ROWS;
     __global const float *last = p->states + (size_t)(p->width - 1 + lane) * LANES * N_STEP_WORDS + lane;
-    const float match = last[r * N_STATES * LANES];
-    float gaps[2] = {0.0f, 0.0f}, sum = match;
+    float gaps[2] = {0.0f, 0.0f}, sum = last[r * N_STATES * LANES];
 #pragma unroll
     for (int k = 0; k < SETS; k++) {
         gaps[k] = last[(r * N_STATES + 1 + 2 * k) * LANES] + last[(r * N_STATES + 2 + 2 * k) * LANES];
         sum += gaps[k];
     }
-    const float over_sum = sum > 0.0f ? 1.0f / sum : 0.0f;
-    for (int k = 0; k < 2; k++) {
-        results[ENDS + k] = gaps[k] * over_sum;
-        results[STARTS + k] = results[EXTENDS + k] = results[CLOSES + k] = 0.0f;
-    }
-    results[END_MATCH] = match * over_sum;
-    const float total = sum * f->end;
-    const int exponent = exponent_of(total);
-    results[MANTISSA] = total * power_of_2(-exponent);
-    results[EXPONENT] = exponent + ((__global const int *)last)[ROWS * N_STATES * LANES];
+    const int unit = ((__global const int *)last)[ROWS * N_STATES * LANES];
+    write_total(last[r * N_STATES * LANES], gaps, sum, f->end, unit, results);
+}
+
+CALL void clear_chains(lane_chain_t *chains)
+{
+#pragma unroll
+    for (int k = 0; k < SETS; k++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            chains[k].single[r] = chains[k].pair[r] = chains[k].pair_before[r] = 0.0f;
+            chains[k].entering[r] = chains[k].next[r] = 0.0f;
+        }
+}
+
+/* The sum s = v + e s of the column before, as `chain_ahead` of the other shape has it, of a lane in so many columns of a
+   block before this one. */
+CALL void go_on(lane_chain_t *d, int r, float v, float e, int n_before)
+{
+    const float e2 = e * e, power = (n_before & 1 ? e2 : e) * (n_before & 2 ? e2 : 1.0f);
+    const float pair = FUSED(n_before ? e : 0.0f, d->single[r], v);
+    const float sum = FUSED(n_before >= 2 ? e2 : 0.0f, d->pair_before[r], pair);
+    d->entering[r] = n_before ? d->entering[r] : d->next[r];
+    d->next[r] = FUSED(power, d->entering[r], sum);
+    d->single[r] = v;
+    d->pair_before[r] = d->pair[r];
+    d->pair[r] = pair;
 }
 
 /* What is added up, and found, while Backward goes on. */
 typedef struct {
-    float extends[SETS], closes[SETS];
-    __local float *shares; /* [ROWS][ODDS_COLUMNS][LANES]: matches of each row with each letter */
+    long extends[SETS], closes[SETS];
+    __local int *shares; /* [ROWS][ODDS_COLUMNS][LANES]: matches of each row with each letter */
     __local int *n_found;
     int most;
     float least;
 } back_sums_t;
 
+/* Steps of gaps within the rows of a column. */
+CALL void add_steps(const lane_steps_t *f, const float *extended, const float *closing, float scale, back_sums_t *sums)
+{
+#pragma unroll
+    for (int k = 0; k < SETS; k++) {
+        sums->extends[k] += TO_WHOLE(extended[k] * scale * f->extends[k], OF_STEPS);
+        sums->closes[k] += TO_WHOLE(closing[k] * scale * f->closes[k], OF_STEPS);
+    }
+}
+
 /* A posterior; `n_of_row` were found of its row before. */
 CALL void keep_match(const hmm_team_t *p, back_sums_t *sums, int i, int j, float value, int r, int *n_of_row)
 {
 #if COUNTS
-    sums->shares[(r * ODDS_COLUMNS + p->columns[j]) * LANES + p->lane] += value;
+    sums->shares[(r * ODDS_COLUMNS + p->columns[j]) * LANES + p->lane] += TO_WHOLE(value, OF_MATCH);
 #else
     if (!(value >= sums->least) || i == 0) return; /* nor what is no number */
     const int place = atomic_inc(sums->n_found);
@@ -144,15 +172,25 @@ CALL void keep_match(const hmm_team_t *p, back_sums_t *sums, int i, int j, float
 }
 
 /* Add what the rows of a strip matched to the matches of their letters; each lane has letters of y of its own. */
-CALL void add_shares(const hmm_team_t *p, __local float *shares, int strip, __local float *matches)
+CALL void add_shares(const hmm_team_t *p, __local const int *shares, int strip, __local long *matches)
 {
     for (int b = p->lane; b < p->n_letters; b += LANES)
         for (int row = 0; row < ROWS * LANES; row++) {
             const int lane = LANES - 1 - row / ROWS, letter = letter_of_row(p, strip * LANES * ROWS + row);
-            const float share = shares[(row % ROWS * ODDS_COLUMNS + b) * LANES + lane];
+            const int share = shares[(row % ROWS * ODDS_COLUMNS + b) * LANES + lane];
             if (letter < p->n_letters) matches[letter * p->n_letters + b] += share;
         }
     TEAM_BARRIER;
+}
+
+/* The sum over the lanes, in the first of them. */
+CALL long team_sum(const hmm_team_t *p, long v, __local long *scratch)
+{
+    TEAM_BARRIER;
+    scratch[p->lane] = v;
+    TEAM_BARRIER;
+    for (uint lane = 1; p->lane == 0 && lane < LANES; lane++) v += scratch[lane];
+    return v;
 }
 
 /* Set where the entries of each row end, from how many there are. */

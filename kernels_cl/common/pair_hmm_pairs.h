@@ -7,7 +7,8 @@ typedef union { float8 v; float lane[TILE_COLUMNS]; } tile_row_t;
 typedef struct {
     int m, n, blocks, strip_groups, n_groups, n_strips, n_letters;
     __global const uchar *x, *y, *places;
-    __global float8 *odds, *shares, *kept, *kept_back, *above, *states;
+    __global int8 *shares;
+    __global float8 *odds, *kept, *kept_back, *above, *states;
     __global int *units, *units_back, *above_units, *state_units;
     __global int *list, *row_ends; /* entries as they are found: row, column, value; where those of a row end */
 } hmm_pair_t;
@@ -17,8 +18,8 @@ CALL void lay_out(hmm_pair_t *p, __global float8 *scratch)
 {
     const size_t blocks = p->blocks, kept = N_KEPT * blocks, letters = p->n_letters + 2;
     p->odds = scratch;
-    p->shares = p->odds + letters * blocks;
-    p->kept = p->shares + (COUNTS ? letters * blocks : 0);
+    p->shares = (__global int8 *)(p->odds + letters * blocks);
+    p->kept = p->odds + (COUNTS ? 2 : 1) * letters * blocks;
     p->kept_back = p->kept + kept;
     p->above = p->kept_back + kept;
     p->states = p->above + kept * p->n_strips;
@@ -63,10 +64,11 @@ int list_tile(const hmm_pair_t *p, const float8 *matches, float least, int group
 CALL void write_matches(const hmm_pair_t *p, __global float *matches)
 {
     const int width = p->blocks * TILE_COLUMNS;
-    __global const float *row = (__global const float *)p->shares;
+    __global const int *row = (__global const int *)p->shares;
     for (int a = 0; a < p->n_letters; a++, row += width, matches += p->n_letters) {
-        for (int b = 0; b < p->n_letters; b++) matches[b] = 0.0f;
-        for (int j = 0; j < p->n; j++) matches[p->places[p->y[j]]] += row[j + 1];
+        long sums[MOST_LETTERS] = {0};
+        for (int j = 0; j < p->n; j++) sums[p->places[p->y[j]]] += row[j + 1];
+        for (int b = 0; b < p->n_letters; b++) matches[b] = (float)sums[b] * (1.0f / OF_MATCH);
     }
 }
 

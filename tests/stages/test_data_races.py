@@ -16,15 +16,21 @@ UNOPTIMIZED = {"msv_lanes", "viterbi_trace_lanes", "relay_lfs", "relay_ulfs"}
 """What the simulator's compiler otherwise makes an instruction of that the simulator does not know."""
 
 
-def run_on_simulator(case: str, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+ON_SIMULATOR = Path(__file__).with_name("on_simulator.py")
+
+
+def run_on_simulator(
+    case: str, folder: Path, script: Path = ON_SIMULATOR, **changes: str
+) -> subprocess.CompletedProcess[str]:
     (folder / "simulator.icd").write_text(f"{SIMULATOR_DRIVER}\n", encoding="ascii")
     options = "-cl-opt-disable" if case in {*UNOPTIMIZED, *TOGETHER} else ""
     environment = {
         **os.environ, "OCL_ICD_VENDORS": str(folder), "OCLGRIND_DATA_RACES": "1", "PYOPENCL_BUILD_OPTIONS": options,
         "CLALIGN_CACHE_DIR": str(folder / "cache"), **changes,
     }  # fmt: skip
-    words = [sys.executable, str(Path(__file__).with_name("on_simulator.py")), case]
-    return subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [sys.executable, str(script), case], capture_output=True, text=True, env=environment, check=False
+    )
 
 
 @pytest.mark.usefixtures("simulator")

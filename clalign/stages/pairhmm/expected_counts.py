@@ -20,7 +20,7 @@ from clalign.stages.pairhmm.pair_hmm import (
     start_kernel,
 )
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import ExpectedCounts, Numbers, PairHmms, transitions_of
+from clalign.values.pair_hmm import ExpectedCounts, Numbers, PairHmms
 
 
 class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
@@ -79,10 +79,8 @@ def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Nu
     As often as a path comes to a state it leaves it, and each residue is emitted once: some counts follow from others.
     """
     rows, n_sets = pairs.rows, counts.opens.shape[1]
-    steps = transitions_of(pairs.models.select(rows).gaps)
     extends, closes, ends, starts = (found[:, first : first + n_sets] for first in (EXTENDS, CLOSES, ENDS, STARTS))
-    counts.extends[rows] = extends * steps.extends
-    counts.closes[rows] = closes * steps.closes
+    counts.extends[rows], counts.closes[rows] = extends, closes
     counts.opens[rows] = counts.closes[rows] + ends - starts
     counts.matches[rows] = matches
     is_possible = found[:, MANTISSA, None] > 0
