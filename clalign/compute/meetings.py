@@ -168,6 +168,7 @@ class Rounds:
             If a group did not come.
         """
         words = self._session.download(self._words, BALLOT + 1, np.int32)
+        self._session.finish()  # nothing runs any more; the session lets go of what the kernels had
         if words[GAVE_UP]:
             raise apart(self._session.device, self.how, int(words[GAVE_UP]))
         return int(words[BALLOT]) & ~POLL_CLOSED if self.how.discovered else self.how.n_groups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
+from clalign.stages.pairwise.long_pair_regions import fill
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -141,3 +142,34 @@ def test_planted_fault_is_noticed(team_session: Session, shape: str, defines: di
     choice = LongPairChoice(Scoring(DNA, GAPS[0]))
     found: Any = team_session.run(LongPairStage(shape, SABOTAGE=1, **defines), batch, choice)
     assert found != LONG_PAIR.reference(batch, choice)
+
+
+class _Alive:
+    """Lives as long as the buffer that it belongs to."""
+
+    def __init__(self, count: list[int], n_bytes: int) -> None:
+        self._count, self._n_bytes = count, n_bytes
+        count[0] += n_bytes
+        count[1] = max(count)
+
+    def __del__(self) -> None:
+        self._count[0] -= self._n_bytes
+
+
+def test_parts_give_their_memory_back(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_pair_regions, "KEPT_BYTES", kept := 1 << 14)
+    count, allocate = [0, 0], session.allocate
+
+    def counted(n_bytes: int) -> Any:
+        buffer = allocate(n_bytes)
+        cast(Any, buffer).alive = _Alive(count, n_bytes)
+        return buffer
+
+    monkeypatch.setattr(session, "allocate", counted)
+    x, y = related(np.random.default_rng(3), 3000, "ACGT")
+    scoring = Scoring(DNA, GapCosts(5, 2))
+    region = LONG_PAIR.matrix(session, *(SequenceBatch.from_texts([t]).residues(0) for t in (x, y)), scoring)
+    fill(region, lambda cells: None)
+    of_whole, count[1] = count[1], 0
+    session.run(LONG_PAIR, pair(x, y), LongPairChoice(scoring))
+    assert count[1] < of_whole + 4 * kept
