@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -96,6 +95,13 @@ def build(
     KernelBuildError
         With the compiler's log.
     """
+    with tracing.span(f"build {name}", "building", **defines):
+        return _built(context, device_name, name, defines, more)
+
+
+def _built(
+    context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str]
+) -> cl.Program:
     source, words = assemble(name), [*options(defines), FLUSH, *more]
     place = binaries.place_of(context.devices[0], source, words)
     with tracing.span("look among kept programs", "building"):
@@ -104,16 +110,13 @@ def build(
         return kept
     program = cl.Program(context, source)
     try:
-        with warnings.catch_warnings(record=True) as remarks:
-            warnings.simplefilter("always", cl.CompilerWarning)
+        with binaries.remarks_logged(f"{name} on {device_name}"):
             with tracing.span("compile", "building"):
                 program.build(options=words)
             if not more:
                 program = _with_flushed_products(context, program, words)
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
-    for remark in remarks:
-        log.debug("%s on %s: %s", name, device_name, remark.message)
     if not more and defines.get("LANE_BACKEND") != 0:
         # PoCL compiles barriers for many seconds when it is asked for a binary, and takes its own anyway.
         binaries.keep(program, place)

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -25,9 +25,10 @@ from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
-from clalign.compute.opencl.kernels import build
+from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.transfers import DamagedCopy, Record, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
+from clalign.compute.rehearsal import ProgramChoice
 from clalign.compute.sessions import (
     Batch,
     Buffer,
@@ -58,9 +59,6 @@ _OUT_OF_MEMORY = {
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
 
-_COMPILER = threading.Lock()
-"""One thread compiles at a time: Python's warnings, which compilers give, are those of all threads."""
-
 CACHE_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
 
@@ -78,7 +76,7 @@ class OpenCLSession:
         self.check = check
         self._building = building
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
-        self._kernels: dict[tuple[Any, ...], cl.Kernel] = {}
+        self._kernels: dict[tuple[ProgramChoice, str], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, str, tuple[Any, ...]]] = []
         self._last: cl.Event | None = None  # of what the queue has been given
         self._seconds_of: dict[str, float] = {}
@@ -92,6 +90,7 @@ class OpenCLSession:
             handle = driver_device(device)
             with tracing.span("make a context", "start"):
                 self._context = cl.Context([handle])
+            self._programs = Programs(self._context, device.name)
             self._queue = self._new_queue()
             apart = has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
@@ -316,13 +315,16 @@ class OpenCLSession:
         self._launched.append((done, source, entry, arguments))
 
     def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
-        key = (source, entry, *sorted(defines.items()))
-        kernel = self._kernels.get(key)
+        choice = ProgramChoice.of(source, defines)
+        kernel = self._kernels.get((choice, entry))
         if kernel is None:
-            with self._translated(), self._told_of(), _COMPILER, tracing.span(f"build {source}", "building", **defines):
-                program = build(self._context, self.device.name, source, defines)
-                kernel = self._kernels[key] = cl.Kernel(program, entry)
+            with self._translated(), self._told_of(), tracing.span(f"need {source}", "building", **defines):
+                kernel = self._kernels[choice, entry] = cl.Kernel(self._programs.get(choice), entry)
         return kernel
+
+    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+        """Begin to build programs that will be needed, in this order, while the host does something else."""
+        self._programs.build_ahead(choices)
 
     @contextlib.contextmanager
     def _told_of(self) -> Iterator[None]:
@@ -472,3 +474,4 @@ class OpenCLSession:
         if self._is_owner:
             self._cache.clear()
             self._kernels.clear()
+            self._programs.close()

@@ -1,0 +1,140 @@
+"""A session on which stages are started only to see which programs they need, so that these can be built ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.compute.sessions import Argument, Buffer, Kept, Number, Shape
+from clalign.values.devices import Device
+from clalign.values.sequences import SequenceBatch
+
+Macros = tuple[tuple[str, object], ...]
+
+PROBE_RESIDUES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramChoice:
+    """A program: a file of kernels and the compile-time choices that it is built with, sorted by name."""
+
+    source: str
+    macros: Macros
+
+    @classmethod
+    def of(cls, source: str, defines: Mapping[str, object]) -> ProgramChoice:
+        """Return the program of a launch."""
+        return cls(source, tuple(sorted(defines.items())))
+
+    @property
+    def defines(self) -> dict[str, object]:
+        """The choices."""
+        return dict(self.macros)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoBuffer:
+    size: int
+
+
+class Rehearsal:
+    """A `KernelSession` that computes nothing. Stages may be started on it; what they return is not to be called.
+
+    Parameters
+    ----------
+    device : Device
+
+    Attributes
+    ----------
+    programs : dict
+        The programs that launches asked for, in the order in which they came, with the names of the kernels.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.programs: dict[ProgramChoice, set[str]] = {}
+        self._kept: dict[tuple[str, int], tuple[object, Any]] = {}
+
+    def launch(
+        self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
+        *arguments: Argument, offset: int = 0,
+    ) -> None:  # fmt: skip
+        """Take note of a kernel."""
+        self.programs.setdefault(ProgramChoice.of(source, defines), set()).add(entry)
+
+    def check(self) -> None:
+        """Never stop."""
+
+    def upload(self, array: npt.NDArray[Any]) -> Buffer:
+        """Return no buffer, as all that follow."""
+        return _NoBuffer(array.nbytes)
+
+    loaded = share = upload
+
+    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[Buffer]:
+        """Return no buffers."""
+        return [_NoBuffer(array.nbytes) for array in arrays]
+
+    def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
+        """Return no buffers."""
+        return _NoBuffer(batch.codes.nbytes), _NoBuffer(batch.offsets.nbytes)
+
+    def allocate(self, n_bytes: int) -> Buffer:
+        """Return no buffer."""
+        return _NoBuffer(n_bytes)
+
+    results = zeros = allocate
+
+    def scratch(self, name: str, n_bytes: int) -> Buffer:
+        """Return no buffer."""
+        return _NoBuffer(n_bytes)
+
+    def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
+        """Return zeros."""
+        return np.zeros(shape, dtype)
+
+    def fetch(
+        self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
+    ) -> Callable[[], npt.NDArray[Number]]:
+        """Return what gives zeros."""
+        return lambda: np.zeros(shape() if callable(shape) else shape, dtype)
+
+    def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
+        """Return what `make` builds, once for each key object."""
+        place = name, id(key)
+        if place not in self._kept:
+            self._kept[place] = key, make()
+        kept: Kept = self._kept[place][1]
+        return kept
+
+    def measured(self, name: str, measure: Callable[[], int]) -> int:
+        """Return 1: what would be measured is not known yet, and no program may depend on it."""
+        return 1
+
+    def demand(self, is_so: bool | np.bool_, what: str) -> None:
+        """Demand nothing."""
+
+    def finish(self) -> None:
+        """Do nothing."""
+
+    def second_queue(self) -> Self:
+        """Return this session."""
+        return self
+
+    def join(self, other: Self) -> None:
+        """Do nothing."""
+
+    def start(self, stage: Any, batch: Any, model: Any) -> Callable[[], Any]:
+        """Start a stage, as an engine does; its result is not to be asked for."""
+        found: Callable[[], Any] = stage.start(self, batch, model)
+        return found
+
+
+def probe_batch(n: int, length: int = PROBE_RESIDUES) -> SequenceBatch:
+    """Return sequences of letter code 0, to rehearse with."""
+    offsets = (np.arange(n + 1) * length).astype(np.int32)
+    return SequenceBatch(np.zeros(n * length, np.uint8), offsets, np.arange(n, dtype=np.int64))
