@@ -22,7 +22,8 @@ from typing import Any
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.kernels import build
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.compute.rehearsal import ProgramChoice, Rehearsal, probe_batch
+from clalign.compute.rehearsal import Rehearsal, probe_batch
+from clalign.compute.sessions import ProgramChoice
 from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec

@@ -71,9 +71,9 @@ class JobContext(Protocol):
         """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
 
 
-def building(context: JobContext, seconds: float, is_over: bool) -> None:
-    """Tell how long a driver has been compiling a kernel, or took in all."""
-    context.progress(BUILD, seconds, seconds if is_over else None, "s")
+def building(context: JobContext, done: int, total: int) -> None:
+    """Tell how many programs a driver has built of those that are needed; equal numbers if none is waited for now."""
+    context.progress(BUILD, done, total, "programs")
 
 
 class QuietContext:

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
-from clalign.jobs import Event
+from clalign.jobs import BUILD, Event
 
 PLAIN_SECONDS = 10.0
 BAR_SECONDS = 0.1
 BAR_WIDTH = 30
 
-STAGES = {"build": "Building kernels for this device, once",
+STAGES = {"build": "Preparing kernels for this device, once",
           "read": "Reading", "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs",
           "verify": "Checking", "ladder": "Measuring",
           "bench": "Measuring", "calibrate": "Calibrating", "tune": "Trying"}  # fmt: skip
@@ -165,7 +165,9 @@ def sentence(event: Event, seconds_left: float | None) -> str:
     """Return progress in words, as in ``Searching: 71 %, 94.2 GCUPS, 12 s left``."""
     value = event.value
     parts = []
-    if value["total"]:
+    if value["stage"] == BUILD:
+        parts.append(f"{value['done']} of {value['total']}")
+    elif value["total"]:
         parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
     else:
         parts.append(f"{value['done']:,.0f} {value['unit']}")

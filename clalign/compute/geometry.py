@@ -34,6 +34,15 @@ def lanes_group(device: Device, backend: Mapping[str, int], most: int) -> int:
     return backend["LANES"] if backend["LANE_BACKEND"] == 0 else min(most, device.max_work_group)
 
 
+def stepped(n: int) -> int:
+    """Return the next of 1, 2, 3, 4, 6, 8, 12, 16, 24 ...: the sizes that kernels are compiled for.
+
+    Models of all lengths share few programs then, at the price of work on nodes that are not there.
+    """
+    power = 1 << (n - 1).bit_length()
+    return power * 3 // 4 if n <= power * 3 // 4 and power > 2 else power
+
+
 def fits_local(device: Device, n_bytes: int) -> int:
     """Return whether a table fits local memory, as a macro."""
     return int(n_bytes <= LOCAL_SHARE * device.local_bytes)

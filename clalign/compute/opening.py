@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +10,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from clalign import tracing
+from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import (
     Building,
     Check,
@@ -27,6 +29,10 @@ PATIENCE_SECONDS = 5.0
 LISTEN_SECONDS = 0.1
 """While it waits for a driver a job asks this often whether it was told to stop."""
 
+log = logging.getLogger(__name__)
+
+Rehearse = Callable[[Rehearsal], None]
+
 Done = TypeVar("Done")
 
 
@@ -42,6 +48,7 @@ class Opening:
     def __init__(self, open_it: Callable[[], Session]) -> None:
         self._open_it = open_it
         self._session: Session | None = None
+        self._opened: Session | None = None
         self._error: BaseException | None = None
         # A driver that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="opens a device", daemon=True)
@@ -49,7 +56,7 @@ class Opening:
     def _run(self) -> None:
         try:
             with tracing.span("open a device", "start"):
-                self._session = self._open_it()
+                self._session = self._opened = self._open_it()
         except BaseException as error:
             self._error = error
 
@@ -64,6 +71,28 @@ class Opening:
         assert self._session is not None
         session, self._session = self._session, None
         return session
+
+    def foresee(self, rehearse: Rehearse) -> None:
+        """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
+
+        Parameters
+        ----------
+        rehearse : callable
+            Starts on a `Rehearsal` what will be started, in this order. That it fails is of no consequence.
+        """
+
+        def run() -> None:
+            self._thread.join()
+            session = self._opened
+            if session is None or session.device.kind == "reference":
+                return
+            try:
+                with tracing.span("see what programs are needed", "preparing"):
+                    rehearse(Rehearsal(session.device, lambda choice: session.build_ahead([choice])))
+            except Exception:
+                log.debug("what programs are needed could not be foreseen", exc_info=True)
+
+        threading.Thread(target=run, name="foresees programs", daemon=True).start()
 
     def work(self, do: Callable[[Session], Done], check: Check, tell: Callable[[str], None]) -> Done:
         """Do work with the open session; if the device fails, do it with a fresh one, and tell of that.

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Argument, Buffer, Kept, Number, Shape
+from clalign.compute.sessions import (
+    Argument,
+    Batch,
+    Buffer,
+    Kept,
+    Model,
+    Number,
+    ProgramChoice,
+    Result,
+    Shape,
+    Stage,
+)
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
 
-Macros = tuple[tuple[str, object], ...]
-
 PROBE_RESIDUES = 64
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramChoice:
-    """A program: a file of kernels and the compile-time choices that it is built with, sorted by name."""
-
-    source: str
-    macros: Macros
-
-    @classmethod
-    def of(cls, source: str, defines: Mapping[str, object]) -> ProgramChoice:
-        """Return the program of a launch."""
-        return cls(source, tuple(sorted(defines.items())))
-
-    @property
-    def defines(self) -> dict[str, object]:
-        """The choices."""
-        return dict(self.macros)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +39,8 @@ class Rehearsal:
     Parameters
     ----------
     device : Device
+    note : callable
+        Told of each program when a launch first asks for it.
 
     Attributes
     ----------
@@ -54,9 +48,12 @@ class Rehearsal:
         The programs that launches asked for, in the order in which they came, with the names of the kernels.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None) -> None:
         self.device = device
+        self._note = note
         self.programs: dict[ProgramChoice, set[str]] = {}
+        self.kernel_seconds = self.copy_seconds = 0.0
+        self.seconds_by_kernel: dict[str, float] = {}
         self._kept: dict[tuple[str, int], tuple[object, Any]] = {}
 
     def launch(
@@ -64,7 +61,11 @@ class Rehearsal:
         *arguments: Argument, offset: int = 0,
     ) -> None:  # fmt: skip
         """Take note of a kernel."""
-        self.programs.setdefault(ProgramChoice.of(source, defines), set()).add(entry)
+        choice = ProgramChoice.of(source, defines)
+        if choice not in self.programs:
+            self.programs[choice] = set()
+            self._note(choice)
+        self.programs[choice].add(entry)
 
     def check(self) -> None:
         """Never stop."""
@@ -121,6 +122,9 @@ class Rehearsal:
     def finish(self) -> None:
         """Do nothing."""
 
+    def flush(self) -> None:
+        """Do nothing."""
+
     def second_queue(self) -> Self:
         """Return this session."""
         return self
@@ -128,13 +132,31 @@ class Rehearsal:
     def join(self, other: Self) -> None:
         """Do nothing."""
 
-    def start(self, stage: Any, batch: Any, model: Any) -> Callable[[], Any]:
-        """Start a stage, as an engine does; its result is not to be asked for."""
-        found: Callable[[], Any] = stage.start(self, batch, model)
-        return found
+    def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
+        """Start a stage; what is returned is not to be called."""
+        return stage.start(self, batch, model)
+
+    def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
+        """Refuse: nothing is computed here."""
+        raise NotImplementedError(f"{stage.name} is only started, not run.")
+
+    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+        """Take note of programs."""
+        for choice in choices:
+            self.launch(choice.source, "", choice.defines, 0, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing."""
 
 
-def probe_batch(n: int, length: int = PROBE_RESIDUES) -> SequenceBatch:
-    """Return sequences of letter code 0, to rehearse with."""
-    offsets = (np.arange(n + 1) * length).astype(np.int32)
-    return SequenceBatch(np.zeros(n * length, np.uint8), offsets, np.arange(n, dtype=np.int64))
+def probe_batch(n: int, length: int = PROBE_RESIDUES, longest: int = PROBE_RESIDUES) -> SequenceBatch:
+    """Return sequences of letter code 0 to rehearse with, the first one of another length than the others."""
+    lengths = np.full(n, length, np.int64)
+    lengths[0] = longest
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return SequenceBatch(np.zeros(int(offsets[-1]), np.uint8), offsets, np.arange(n, dtype=np.int64))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -18,6 +19,25 @@ import numpy.typing as npt
 
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramChoice:
+    """A program: a file of kernels and the compile-time choices that it is built with, sorted by name."""
+
+    source: str
+    macros: tuple[tuple[str, object], ...]
+
+    @classmethod
+    def of(cls, source: str, defines: Mapping[str, object]) -> ProgramChoice:
+        """Return the program of a launch."""
+        return cls(source, tuple(sorted(defines.items())))
+
+    @property
+    def defines(self) -> dict[str, object]:
+        """The choices."""
+        return dict(self.macros)
+
 
 Batch = TypeVar("Batch")
 Model = TypeVar("Model")
@@ -30,8 +50,11 @@ Kept = TypeVar("Kept")
 
 Check = Callable[[], None]
 
-Building = Callable[[float, bool], None]
-"""Told, in a thread of its own, for how many seconds a compiler is at work, and in the end that this is over."""
+Building = Callable[[int, int], None]
+"""Told, in a thread of its own, how many of the programs that are known to be needed are built, and how many these are.
+
+That is told again and again while the host waits for a compiler; equal numbers mean that it waits no longer.
+"""
 
 Shape = int | tuple[int, ...]
 
@@ -40,7 +63,7 @@ def nothing_to_check() -> None:
     """Let a computation that nobody may stop go on."""
 
 
-def nobody_told(seconds: float, is_over: bool) -> None:
+def nobody_told(done: int, total: int) -> None:
     """Let a compiler work in silence."""
 
 
@@ -124,6 +147,9 @@ class Session(Protocol):
         callable
             Waits for the result and returns it. Call it once, in the thread that owns the session.
         """
+
+    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+        """Begin to build programs that will be needed, in this order; may be called by any thread."""
 
     def second_queue(self) -> Self:
         """Open a second command queue on the same device."""
@@ -225,6 +251,9 @@ class ReferenceSession:
                 self.seconds_by_kernel[stage.name] = spent
 
         return result
+
+    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+        """Do nothing: the reference has no programs."""
 
     def second_queue(self) -> Self:
         """Return this session: nothing of it runs before it is asked for."""

@@ -11,13 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import clalign
 from clalign import tracing
-from clalign.compute.opening import LISTEN_SECONDS, opening_of
+from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
@@ -59,6 +59,9 @@ class Task(Generic[SpecOf]):
         Inputs that are in memory already, by the field of the spec, which is ``-`` then.
     beside : tuple of str
         Words for further devices, which compute at the same time.
+    foresee : callable
+        Told what will be started on every device as soon as that is known (see `Opening.foresee`), so that programs
+        are built while the rest of the input is read.
     """
 
     run: RunFile
@@ -67,6 +70,7 @@ class Task(Generic[SpecOf]):
     context: JobContext
     given: Mapping[str, list[Any]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    foresee: Callable[[Rehearse], None] = lambda rehearse: None
 
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""
@@ -167,7 +171,7 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
             for words in devices
         ]
         with tracing.span("read the inputs", "reading"):
-            work = load(task)
+            work = load(replace(task, foresee=partial(_foresee, openings)))
         shift = _Shift(task, work, crew, len(openings))
         crew.work(openings, shift.serve)
     return {
@@ -179,6 +183,11 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
         **shift.summary(),
         **work.summary(),
     }
+
+
+def _foresee(openings: Iterable[Opening], rehearse: Rehearse) -> None:
+    for opening in openings:
+        opening.foresee(rehearse)
 
 
 class _Shift:

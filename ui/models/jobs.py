@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
-from clalign.jobs import Event
+from clalign.jobs import BUILD, Event
 
 from .. import formatting
 from ..worker_process import WorkerProcess
@@ -25,7 +25,7 @@ ACTIVE = ("waiting", "running", "paused", "stopping")
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may do."""
 
-STAGES = {"build": "Building kernels for this device; next time this step is skipped",
+STAGES = {"build": "Preparing kernels for this device once,",
           "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
@@ -156,7 +156,9 @@ def _waiting(item: JobItem) -> str:
 
 def _running(item: JobItem) -> str:
     parts = [STAGES.get(item.stage) or item.stage.capitalize() or "Starting"]
-    if item.total:
+    if item.stage == BUILD:
+        parts[0] += f" {item.done:.0f} of {item.total:.0f}"
+    elif item.total:
         parts[0] += f" {formatting.percent(item.fraction)}"
     if item.gcups:
         parts.append(formatting.rate(item.gcups))

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pyopencl as cl
 
 from clalign.compute.opencl.kernels import build
-from clalign.compute.rehearsal import ProgramChoice
+from clalign.compute.sessions import ProgramChoice
 
 MOST_BUILDERS = 8
 """Threads that build ahead; drivers that compile one program at a time leave them waiting, which costs little."""
@@ -31,12 +31,13 @@ class Programs:
         self._lock = threading.Lock()
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
         self._builders: ThreadPoolExecutor | None = None
+        self._is_closed = False
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not."""
         with self._lock:
             for choice in choices:
-                if choice in self._futures:
+                if self._is_closed or choice in self._futures:
                     continue
                 if self._builders is None:
                     self._builders = ThreadPoolExecutor(min(MOST_BUILDERS, os.cpu_count() or 1), "builder")
@@ -74,7 +75,9 @@ class Programs:
         return sum(future.done() for future in futures), len(futures)
 
     def close(self) -> None:
-        """Begin no more builds, and wait for those that are going on: drivers do not like to lose a device then."""
+        """Begin no more builds. Those that are going on hold the context until they are done; nobody waits for them."""
+        with self._lock:
+            self._is_closed = True
         if self._builders is not None:
-            self._builders.shutdown(cancel_futures=True)
+            self._builders.shutdown(wait=False, cancel_futures=True)
         self._futures.clear()

@@ -7,7 +7,6 @@ import copy
 import itertools
 import logging
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +27,6 @@ from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.transfers import DamagedCopy, Record, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
-from clalign.compute.rehearsal import ProgramChoice
 from clalign.compute.sessions import (
     Batch,
     Buffer,
@@ -37,6 +35,7 @@ from clalign.compute.sessions import (
     Kept,
     Model,
     Number,
+    ProgramChoice,
     Result,
     Shape,
     Stage,
@@ -329,15 +328,17 @@ class OpenCLSession:
     @contextlib.contextmanager
     def _told_of(self) -> Iterator[None]:
         """Tell that a kernel is being compiled, if it takes long, and when it is over: some drivers need minutes."""
-        is_done, began = threading.Event(), time.monotonic()
+        is_done = threading.Event()
 
         def tell() -> None:
             is_told = False
             while not is_done.wait(TELL_SECONDS):
-                self._building(time.monotonic() - began, False)
+                done, total = self._programs.counts
+                self._building(done, max(total, done + 1))
                 is_told = True
             if is_told:
-                self._building(time.monotonic() - began, True)
+                done, _ = self._programs.counts
+                self._building(done, done)
 
         if self._building is nobody_told:
             yield

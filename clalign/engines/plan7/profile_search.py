@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
@@ -12,6 +13,7 @@ from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
+from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
@@ -64,6 +66,7 @@ class ProfileWork:
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
+        task.foresee(partial(rehearse, profiles, spec))
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )

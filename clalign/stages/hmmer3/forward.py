@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core
+from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, stepped
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
@@ -74,14 +74,15 @@ def launch_lanes(
 ) -> None:
     """Enqueue the shape for GPUs."""
     device, defines = session.device, {**lane_backend(session.device), **choices}
-    lanes, nodes = defines["LANES"], -(-profile.length // defines["LANES"])
+    lanes = defines["LANES"]
+    nodes = stepped(-(-profile.length // lanes))
     is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
     group = lanes_group(device, defines, LANES_GROUP)
     defines = {"NODES": nodes, "GROUP": group, "LOCAL_TRANSITIONS": is_local, **defines}
     geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
     session.launch(
         "forward_lanes", "forward", defines, *geometry,
-        *head, session.zeros(4), *lanes_tables(session, profile, lanes), scores,
+        *head, session.zeros(4), *lanes_tables(session, profile, lanes, defines["NODES"]), scores,
     )  # fmt: skip
 
 

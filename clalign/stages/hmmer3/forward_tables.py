@@ -37,8 +37,10 @@ def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
     return padded.reshape(*table.shape[:-1], lanes, per_lane)
 
 
-def forward_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> tuple[Table, Table, Table]:
-    """Return the tables that the headers describe, with nodes folded to [lanes, per_lane].
+def forward_tables(
+    session: KernelSession, profile: LocalProfile, lanes: int, per_lane: int = 0
+) -> tuple[Table, Table, Table]:
+    """Return the tables that the headers describe, with nodes folded to [lanes, per_lane], by default as few as do.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def forward_tables(session: KernelSession, profile: LocalProfile, lanes: int) ->
     emissions : float32[N_CODES, lanes, per_lane]
     """
     columns, found = _columns(session, profile)
-    per_lane = -(-profile.length // lanes)
+    per_lane = per_lane or -(-profile.length // lanes)
     transitions = spread(columns, lanes, per_lane)
     products = np.cumprod(transitions[6].astype(np.float64), axis=1)
     before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
@@ -84,13 +86,13 @@ def striped_tables(session: KernelSession, profile: LocalProfile) -> Sequence[Bu
     return session.cached("striped forward", profile, make)
 
 
-def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> list[Buffer]:
-    """Return the tables of ``forward_lanes.cl`` on a device, made once a model."""
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> list[Buffer]:
+    """Return the tables of ``forward_lanes.cl`` on a device, for so many nodes a lane, made once a model."""
 
     def make() -> list[Buffer]:
-        transitions, delete_prefix, emissions = forward_tables(session, profile, lanes)
+        transitions, delete_prefix, emissions = forward_tables(session, profile, lanes, nodes)
         return [
             session.upload(a) for a in (transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1))
         ]
 
-    return session.cached(f"forward lanes {lanes}", profile, make)
+    return session.cached(f"forward lanes {lanes} {nodes}", profile, make)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core
+from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, stepped
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.ssv import bytes_of
@@ -103,7 +103,7 @@ def _launch_lanes(
     device = session.device
     defines = {**lane_backend(device), **choices}
     lanes = defines["LANES"]
-    nodes = -(-profile.length // lanes)
+    nodes = stepped(-(-profile.length // lanes))
     fours = -(-nodes // 4)
 
     def make() -> Buffer:

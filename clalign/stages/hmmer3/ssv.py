@@ -252,7 +252,7 @@ def _pair_table(
         n_words = n_strips * n_classes**2 * nodes // 2
         table = session.allocate(4 * n_words)
         session.launch(
-            "ssv_item", "pair_table", {"NODES": nodes, "CLASSES": n_classes}, *one_each(session.device, n_words),
+            "ssv_item", "pair_table", defines, *one_each(session.device, n_words),
             session.upload(biased_scores), np.uint32(n_words), table,
         )  # fmt: skip
         return table

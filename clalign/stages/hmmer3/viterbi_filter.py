@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import LOCAL_SHARE, Geometry, in_groups, lane_backend, lanes_group, one_a_core
+from clalign.compute.geometry import LOCAL_SHARE, Geometry, in_groups, lane_backend, lanes_group, one_a_core, stepped
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_tables import (
@@ -141,7 +141,8 @@ def launch_lanes(session: KernelSession, profile: LocalProfile, rows: _Rows, cho
     form = _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
     session.launch(
         "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(device, form, rows.chosen.most),
-        *rows.head, counters, again, pieces, spans, *lanes_tables(session, profile, form["LANES"]), rows.scores,
+        *rows.head, counters, again, pieces, spans, *lanes_tables(session, profile, form["LANES"], form["NODES"]),
+        rows.scores,
     )  # fmt: skip
 
 
@@ -153,8 +154,7 @@ def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
 
 def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, int]:
     """Return the macros of one of the two forms, given those that are settled."""
-    lanes = choices["LANES"]
-    nodes = -(-profile.length // lanes)
+    lanes, nodes = choices["LANES"], choices.get("NODES", nodes_of(profile.length, choices))
     needed = 16 * N_CODES * -(-nodes // 8) * lanes if choices.get("SKEWED") else 32 * nodes * lanes
     return {
         "NODES": nodes,
@@ -162,6 +162,21 @@ def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, 
         "LOCAL_TABLE": int(needed <= LOCAL_SHARE * device.local_bytes - 4 * lanes),
         **choices,
     }
+
+
+def nodes_of(length: int, choices: Choices) -> int:
+    """Return the nodes a lane of a form, in steps: few programs serve models of all lengths.
+
+    Two by two for two sequences, where most of the time goes; the other form sees few sequences, unless it takes all.
+    """
+    lanes = choices["LANES"]
+    least = -(-length // lanes)
+    if not choices.get("SKEWED"):
+        return stepped(least) if choices.get("ALL") else 1 << (least - 1).bit_length()
+    most = next(
+        (most // lanes for most, of, block in SHARING if of == lanes and block == choices.get("BLOCK")), MOST_PAIR_NODES
+    )
+    return min(least + least % 2, max(most, least))
 
 
 def _geometry(device: Device, form: Choices, n_turns: int) -> Geometry:
@@ -201,7 +216,7 @@ def _launch_skewed(
     )  # fmt: skip
     launch(
         "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
-        *skewed_tables(session, profile, pairs, form["LANES"]),
+        *skewed_tables(session, profile, pairs, form["LANES"], form["NODES"]),
         np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
     )  # fmt: skip
     launch(

@@ -110,11 +110,11 @@ def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, pl
     return session.cached(f"striped words {lanes} {plain}", profile, make)
 
 
-def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> list[Buffer]:
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, per_lane: int) -> list[Buffer]:
     """Return the tables of the form of ``viterbi_filter_lanes.cl`` that serves every model, made once a model."""
 
     def make() -> list[Buffer]:
-        scores, per_lane = words(session, profile), -(-profile.length // lanes)
+        scores = words(session, profile)
         steps, gains = striped_steps(scores, plain=True)
         reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
         first_of_next = gains[per_lane::per_lane]
@@ -123,7 +123,7 @@ def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int) -> l
         arrays = (spread(steps, lanes, per_lane).transpose(0, 2, 1).astype(np.int32), reach, emissions)
         return [session.upload(array) for array in arrays]
 
-    return session.cached(f"word lanes {lanes}", profile, make)
+    return session.cached(f"word lanes {lanes} {per_lane}", profile, make)
 
 
 LONGEST = 100_000
@@ -235,11 +235,13 @@ def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
     return session.cached("pairs", profile, lambda: pair_steps(words(session, profile)))
 
 
-def skewed_tables(session: KernelSession, profile: LocalProfile, pairs: PairSteps, lanes: int) -> list[Buffer]:
+def skewed_tables(
+    session: KernelSession, profile: LocalProfile, pairs: PairSteps, lanes: int, nodes: int
+) -> list[Buffer]:
     """Return the tables of the skewed form of ``viterbi_filter_lanes.cl`` on a device, made once a model."""
 
     def make() -> list[Buffer]:
-        m, nodes = profile.length, -(-profile.length // lanes)
+        m = profile.length
         eights = -(-nodes // 8)
         steps = np.full((lanes * nodes, 8), pairs.lowest, np.int64)
         steps[:, 3] = pairs.least
@@ -252,4 +254,4 @@ def skewed_tables(session: KernelSession, profile: LocalProfile, pairs: PairStep
         by_eights = packed.reshape(-1, lanes, eights, 8).transpose(0, 2, 1, 3)
         return [session.upload(twice.astype(np.uint32)), session.upload(by_eights)]
 
-    return session.cached(f"skewed words {lanes}", profile, make)
+    return session.cached(f"skewed words {lanes} {nodes}", profile, make)

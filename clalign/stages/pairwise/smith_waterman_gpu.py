@@ -340,9 +340,8 @@ def _pair_table(
             biased_scores[: len(profile), number] = profile[:, np.flatnonzero(classes == number)[0]]
         n_words = n_strips * (n_classes * (n_classes + 1) + 1) * rows // 2
         table = session.allocate(4 * n_words)
-        chosen = {name: defines[name] for name in ("ROWS", "CLASSES", "PRODUCTS", "COMPUTE_CAPABILITY")}
         session.launch(
-            "smith_waterman_item", "pair_table", chosen, *one_each(session.device, n_words),
+            "smith_waterman_item", "pair_table", defines, *one_each(session.device, n_words),
             session.upload(biased_scores), np.uint32(n_words), table,
         )  # fmt: skip
         return table
@@ -399,7 +398,8 @@ def _launch_lanes(
         defines["LANES"] = lanes_for(query.model.length, among, device.local_bytes, rows, at_once)
     defines |= choices
     lanes, rows = lanes_that_fit(device.local_bytes, defines["LANES"], rows, at_once)
-    n_strips, height = _strips(query.model.length, rows * lanes, 4 * lanes, STRIP_OVERHEAD * lanes)
+    step = (rows if wide else 4) * lanes  # few targets need 32 bits, so that one program does for all queries
+    n_strips, height = _strips(query.model.length, rows * lanes, step, STRIP_OVERHEAD * lanes)
     group = lanes_group(device, {**defines, "LANES": lanes}, tuning.group)
     defines = {"GROUP": group, **defines, "LANES": lanes, "ROWS": height // lanes}
     per_lanes = 8 * listed.longest if n_strips > 1 else 0

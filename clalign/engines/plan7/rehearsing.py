@@ -1,0 +1,43 @@
+"""Which programs the profiles of a library will need: few lengths stand for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clalign.compute.rehearsal import Rehearsal, probe_batch
+from clalign.engines.plan7.hmmer3_thresholds import filter_limits
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.stages.hmmer3.filters import FILTERS, FilterModel
+from clalign.stages.plan7.viterbi import VITERBI
+from clalign.values.local_profiles import to_local_profile
+from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
+
+MOST_REHEARSED = 256
+"""Lengths of a library that are looked at; what is needed besides is built when it is."""
+
+PROBES, LONG_PROBE = 1 << 13, 1 << 14
+"""Sequences to rehearse with, as many as a batch has, and the residues of a long one among them."""
+
+
+def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> None:
+    """Start on a session that computes nothing what a search with these profiles will start, in their order."""
+    limits, batch = filter_limits(spec), probe_batch(PROBES, longest=LONG_PROBE)
+    seen: set[tuple[str, str, int]] = set()
+    for hmm in profiles:
+        # Numbers of nodes of a lane or a vector are the same for both lengths.
+        key = hmm.origin, hmm.alphabet.name, (hmm.length + 1) // 2
+        if key in seen or len(seen) >= MOST_REHEARSED or not _is_searchable(hmm):
+            continue
+        seen.add(key)
+        if hmm.origin == "hmmer3":
+            FILTERS.start(session, batch, FilterModel(to_local_profile(hmm, spec.compute_composition), limits))
+        else:
+            VITERBI.start(session, batch, to_integer_profile(hmm))
+
+
+def _is_searchable(hmm: Hmm) -> bool:
+    """Return whether a profile has the statistics that its search needs."""
+    settings = hmm.settings
+    if not isinstance(settings, Hmmer3Settings):
+        return True
+    return settings.msv is not None and settings.viterbi is not None and settings.forward is not None

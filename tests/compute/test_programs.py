@@ -1,0 +1,176 @@
+"""Programs that are built ahead, and rehearsals that tell which these are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clalign.compute.opencl import programs as opencl_programs
+from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.session import OpenCLSession
+from clalign.compute.rehearsal import Rehearsal, probe_batch
+from clalign.compute.sessions import ProgramChoice
+from clalign.databases.profile_library import load_library
+from clalign.engines.plan7.rehearsing import rehearse
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import KernelBuildError
+from clalign.formats.matrices import load_matrix
+from clalign.stages.hmmer3.filters import FILTERS, FilterModel
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.values.devices import Device
+from clalign.values.filters import FilterLimits
+from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
+from clalign.values.sequences import Sequence
+from clalign.values.synthetic import random_batch, random_local_profile
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+TEXT = """
+__kernel void first(__global int *out) { out[get_global_id(0)] = CHOICE; }
+__kernel void second(__global int *out) { out[get_global_id(0)] = CHOICE + 1; }
+"""
+
+CARD = Device(
+    "7:0", "NVIDIA Card", "gpu", vendor="NVIDIA Corporation", platform="NVIDIA CUDA", compute_capability=90,
+    n_compute_units=132, memory_bytes=2**36, max_buffer_bytes=2**34, local_bytes=49152, max_work_group=1024,
+)  # fmt: skip
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
+    monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: name)
+    with OpenCLSession(pick_device("cpu")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, str]]:
+    """The choices that were built, and the names of the threads that did."""
+    found: list[tuple[object, str]] = []
+    build = opencl_programs.build
+
+    def noted(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
+        found.append((defines.get("CHOICE"), threading.current_thread().name))
+        return build(context, device_name, source, defines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opencl_programs, "build", noted)
+    return found
+
+
+def computed(session: OpenCLSession, entry: str, choice: int) -> int:
+    out = session.zeros(4)
+    session.launch(TEXT, entry, {"CHOICE": choice}, 1, 1, out)
+    return int(session.download(out, 1, np.int32)[0])
+
+
+def test_all_kernels_of_a_file_are_of_one_program(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
+    assert [computed(session, entry, 5) for entry in ("first", "second", "first")] == [5, 6, 5]
+    with session.second_queue() as other:
+        assert computed(other, "second", 5) == 6
+    assert [choice for choice, _ in built] == [5]
+    assert computed(session, "first", 6) == 6
+    assert len(built) == 2
+
+
+def test_programs_are_built_ahead_in_order(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
+    session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": n}) for n in (3, 4)])
+    session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": n}) for n in (4, 3, 7)])
+    assert [computed(session, "first", n) for n in (3, 4, 7)] == [3, 4, 7]
+    assert sorted(choice for choice, _ in built) == [3, 4, 7]  # type: ignore[type-var]
+    assert session._programs.counts == (3, 3)
+
+
+def test_what_is_needed_now_is_built_before_what_waits(
+    session: OpenCLSession, built: list[tuple[object, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opencl_programs, "MOST_BUILDERS", 1)
+    held, build = threading.Event(), opencl_programs.build
+
+    def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
+        if defines["CHOICE"] == 1:
+            assert held.wait(60)
+        return build(context, device_name, source, defines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opencl_programs, "build", slow)
+    session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": n}) for n in (1, 2)])
+    assert computed(session, "first", 2) == 2
+    assert session._programs.counts == (1, 2)
+    held.set()
+    assert computed(session, "first", 1) == 1
+    assert [(choice, name.startswith("builder")) for choice, name in built] == [(2, False), (1, True)]
+
+
+def test_an_error_is_told_when_the_program_is_needed(session: OpenCLSession) -> None:
+    session.build_ahead([ProgramChoice.of("__kernel void none( {", {})])
+    assert computed(session, "first", 1) == 1
+    for _ in range(2):
+        with pytest.raises(KernelBuildError):
+            session.launch("__kernel void none( {", "none", {}, 1, 1)
+
+
+def test_nothing_is_built_ahead_for_a_session_that_is_closed(built: list[tuple[object, str]]) -> None:
+    with OpenCLSession(pick_device("cpu")) as session:
+        pass
+    session.build_ahead([ProgramChoice.of("ssv_vector", {})])
+    assert not built
+
+
+def test_a_rehearsal_tells_what_filters_need() -> None:
+    rng = np.random.default_rng(3)
+    device = pick_device("cpu")
+    lengths = (20, 130, 300)
+    profiles = [random_local_profile(rng, n) for n in lengths]
+    noted: list[ProgramChoice] = []
+    rehearsal = Rehearsal(device, noted.append)
+    for profile in profiles:
+        FILTERS.start(rehearsal, probe_batch(4, longest=200), FilterModel(profile, FilterLimits()))
+    assert noted == list(rehearsal.programs)
+    with OpenCLSession(device) as session:
+        session.build_ahead(noted)
+        for profile in profiles:
+            session.run(FILTERS, random_batch(rng, profile, 6, 40), FilterModel(profile, FilterLimits()))
+        assert {choice for choice, _ in session._kernels} == set(noted)
+        assert {(choice, entry) for choice in noted for entry in rehearsal.programs[choice]} == set(session._kernels)
+
+
+def test_lengths_of_profiles_share_programs_on_cards() -> None:
+    """Fifty models as long as families of proteins need few programs, fifty others hardly more."""
+    rng = np.random.default_rng(8)
+    needed = Rehearsal(CARD)
+    counts = []
+    for _ in range(2):
+        for length in np.clip(rng.lognormal(4.9, 0.6, 50), 30, 640).astype(int).tolist():
+            profile = random_local_profile(rng, length)
+            FILTERS.start(needed, probe_batch(2), FilterModel(profile, FilterLimits()))
+        counts.append(len(needed.programs))
+    assert counts[0] <= 50
+    assert counts[1] - counts[0] <= 10
+
+
+def test_queries_share_programs_on_cards() -> None:
+    rng = np.random.default_rng(9)
+    needed, batch = Rehearsal(CARD), probe_batch(2**12, 300, 5000)
+    scoring = Scoring(load_matrix("BLOSUM62"), GapCosts(11, 1))
+    for length in (144, 189, 222, 375, 464, 657, 850, 1000):
+        query = Sequence("query", "", rng.integers(0, 20, length).astype(np.uint8))
+        SMITH_WATERMAN.start(needed, batch, PairwiseQuery(query, scoring))
+    assert len(needed.programs) <= 14
+
+
+def test_a_library_is_rehearsed_whatever_it_holds() -> None:
+    models, _ = load_library(str(EXAMPLES / "rrm_1_hmmer3.hmm"))
+    older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
+    without = replace(models[0], settings=replace(models[0].settings, msv=None))  # type: ignore[type-var]
+    sources = []
+    for given in (models, older, [without], []):
+        rehearsal = Rehearsal(CARD)
+        rehearse(given, SearchSpec("a", "b"), rehearsal)
+        sources.append({choice.source for choice in rehearsal.programs})
+    assert {"ssv_item", "forward_lanes"} <= sources[0]
+    assert {"viterbi_item", "viterbi_lanes"} <= sources[1]
+    assert sources[2:] == [set(), set()]
