@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,8 +16,10 @@ from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
-from clalign.stages.pairwise.long_pair_regions import fill
+from clalign.stages.pairwise.long_pair_regions import Filled, fill
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.alphabets import encode
+from clalign.values.devices import Device
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import MODES, GapCosts, Mode, Scoring, SubstitutionMatrix
@@ -120,6 +123,7 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
 def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a group does not come, what the others left is not gone on with: anti-diagonals are launched one by one."""
     methods: list[str] = []
+    cells: list[int] = []
     finish = Rounds.finish
 
     def told(rounds: Rounds) -> int:
@@ -131,9 +135,131 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
     monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 0))  # none waits for another
     batch = pair(*related(np.random.default_rng(5), 3000, "ACGT"))
     scoring = Scoring(DNA, GAPS[0])
-    found: PairAlignment = session.run(LONG_PAIR, batch, LongPairChoice(scoring))
+    found: PairAlignment = session.run(LONG_PAIR, batch, LongPairChoice(scoring, cells.append))
     assert methods == [long_pair_regions.METHOD, "launch"]
     assert found == session.run(SMITH_WATERMAN_TRACE, batch, scoring)[0]
+
+
+def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that give up in the middle of the first pass, and again of each other one, are not left to wait again."""
+    methods: list[str] = []
+    n_cells = {}
+    finish = Rounds.finish
+    batch = pair(*related(np.random.default_rng(5), 1500, "ACGT"))
+
+    def sometimes(rounds: Rounds) -> int:
+        methods.append(rounds.how.method)
+        if rounds.how.method != "launch" and rounds.first > 4:
+            raise meetings.apart(session.device, rounds.how, 1)
+        return finish(rounds)
+
+    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("LEAST_COLUMNS", 16), ("FILLED_ROWS", 4),
+                        ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3)):  # fmt: skip
+        monkeypatch.setattr(long_pair_regions, name, value)
+    found = {}
+    for which in ("all come", "some come late"):
+        told: list[int] = []
+        found[which] = session.run(LONG_PAIR, batch, LongPairChoice(Scoring(DNA, GAPS[0]), told.append))
+        n_cells[which] = sum(told)
+        assert min(told) > 0
+        monkeypatch.setattr(Rounds, "finish", sometimes)
+    assert n_cells["some come late"] == n_cells["all come"]
+    assert found["some come late"] == found["all come"]
+    assert methods.count("launch") > 10
+    assert "launch" not in methods[: methods.index("launch")]
+    assert set(methods[methods.index("launch") :]) == {"launch"}
+
+
+class Sizes:
+    """A card of 16 GB that computes nothing: it knows the sizes of its buffers, and how much they were together."""
+
+    def __init__(self) -> None:
+        self.device = Device("0:0", "card", "gpu", memory_bytes=16 * 2**30, max_buffer_bytes=4 * 2**30)
+        self.now = self.most = 0
+
+    def allocate(self, n_bytes: int) -> Size:
+        return Size(self, n_bytes)
+
+    results = zeros = allocate
+
+    def upload(self, array: npt.NDArray[Any]) -> Size:
+        return Size(self, array.nbytes)
+
+
+class Size:
+    """A buffer that is nothing but large."""
+
+    def __init__(self, all_of_them: Sizes, size: int) -> None:
+        assert 0 < size <= all_of_them.device.max_buffer_bytes
+        self.size, self._all = size, all_of_them
+        self._all.now += size
+        self._all.most = max(self._all.most, self._all.now)
+
+    def __del__(self) -> None:
+        self._all.now -= self.size
+
+
+def assert_plan_holds(filled: Filled) -> None:
+    """What the kernel is told fits its numbers, and every cell lies in one tile, whose edges lie in their buffers."""
+    m, n = filled.region.m, filled.region.n
+    assert (filled.n_strips - 1) * filled.strip < m <= filled.n_strips * filled.strip
+    assert (filled.n_tiles - 1) * filled.columns < n <= filled.n_tiles * filled.columns
+    assert (
+        sum(filled.n_tiles_on(diagonal) for diagonal in range(filled.n_diagonals)) == filled.n_strips * filled.n_tiles
+    )
+    kept = {part.name: part for part in filled.parts(filled.n_diagonals)}
+    for part in kept.values():
+        assert part.n_bytes <= part.buffer.size
+        assert len(part.known) * part.width < 2**31  # of edges, which are counted in 32 bits on a device
+    assert len(kept["kept_rows"].known) == (m - 1) // filled.rows_every
+    assert len(kept["kept_columns"].known) == (n - 1) // filled.columns_every
+    assert set(kept["kept_rows"].known) <= {n + 1}
+    assert set(kept["kept_columns"].known) <= {m + 1}
+
+
+@pytest.mark.parametrize("way", ["diagonal", "early", "upwards", "along"])
+@pytest.mark.parametrize(("m", "n"), [(5_000_000, 5_000_000), (5_000_000, 3), (1, 5_000_000), (20_000_000, 6_000_001)])
+def test_plan_of_millions(m: int, n: int, way: str) -> None:
+    """All but the cells of 5 million by 5 million residues: counts, tiles, kept edges, memory, the way back."""
+    session: Any = Sizes()
+    rng = np.random.default_rng(1)
+    codes = [encode("ACGT")[rng.integers(0, 4, length, np.uint8)] for length in (m, n)]
+    whole = LongPairStage("lanes").matrix(session, *codes, Scoring(DNA, GapCosts(7, 2)))
+    top = Filled.begun(whole)
+    assert_plan_holds(top)
+    portions = list(long_pair_regions._portions(top, 0, top.strip * top.columns))
+    assert [first for first, _, _ in portions] == [0, *(last for _, last, _ in portions[:-1])]
+    assert portions[-1][1] == top.n_diagonals
+    told = sum(cells for *_, cells in portions)
+    assert m * n <= told <= (m + top.strip) * (n + top.columns)
+    assert told > 2**32 or m * n < 2**32
+    again, deepest = 0, 0
+
+    def back(filled: Filled, i: int, j: int, depth: int) -> None:
+        """Fill again what a path passes that ends in a cell, without its cells; leave the region at its edges."""
+        nonlocal again, deepest
+        deepest = max(deepest, depth)
+        while i and j and not filled.region.is_small:
+            part = filled.part(i, j)
+            assert (part.m, part.n) <= (filled.rows_every, filled.columns_every)
+            assert part.top.at < 2**31
+            assert part.left.at < 2**31
+            again += part.m * part.n
+            inner = Filled.begun(part)
+            assert_plan_holds(inner)
+            back(inner, part.m, part.n, depth + 1)
+            least = min(part.m, part.n)
+            steps = {"diagonal": (least, least), "early": (least, least // 3 or 1), "upwards": (part.m, 1),
+                     "along": (1, part.n)}[way]  # fmt: skip
+            i, j = i - steps[0], j - steps[1]
+
+    back(top, m, n, 0)
+    assert session.most < (2e9 if m + n <= 10_000_000 else 4e9)
+    assert deepest <= 3
+    assert again <= 0.2 * m * n or m * n < 2**32
+    for n_diagonals in (0, 1, top.n_diagonals // 2, top.n_diagonals):
+        known = sum(part.n_bytes for part in top.parts(n_diagonals))
+        assert known < 110 * (m + n) + 1000  # of what is kept in a run
 
 
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)

@@ -156,6 +156,8 @@ class Region:
         Rows and columns of the matrix before it.
     m, n : int
         Its own.
+    is_part : bool
+        Whether edges of what it is a part of take memory beside its own.
     """
 
     pair: Sequences
@@ -165,6 +167,7 @@ class Region:
     n: int
     top: Edge
     left: Edge
+    is_part: bool = False
 
     @classmethod
     def whole(
@@ -180,10 +183,8 @@ class Region:
         """Whether the edges of all tiles can be kept whose cells are held on the way back."""
         rows = TRACED_ROWS * self.pair.n_lanes
         n_edges = self.m // rows * (self.n + 1) + self.n // TRACED_COLUMNS * (self.m + 1)
-        device = self.pair.session.device
-        return EDGE_BYTES * n_edges <= min(
-            KEPT_BYTES, device.memory_bytes // KEPT_SHARE, device.max_buffer_bytes or KEPT_BYTES
-        )
+        device, most = self.pair.session.device, KEPT_BYTES // 2 if self.is_part else KEPT_BYTES
+        return EDGE_BYTES * n_edges <= min(most, device.memory_bytes // KEPT_SHARE, device.max_buffer_bytes or most)
 
 
 def _border(length: int, pair: Sequences) -> Cells:
@@ -210,6 +211,8 @@ class Filled:
         Edges of the tiles that were filled last.
     n_strips, n_tiles, strip, columns : int
         Tiles from top to bottom and from left to right, and the rows and columns of each.
+    method : str
+        How groups meet: where they did not all run at once, none is to wait again on the way back.
     """
 
     region: Region
@@ -228,6 +231,7 @@ class Filled:
     n_tiles: int
     strip: int
     columns: int
+    method: str = METHOD
 
     @classmethod
     def begun(cls, region: Region) -> Filled:
@@ -341,7 +345,9 @@ class Filled:
             if b
             else replace(region.left, at=region.left.at + row)
         )
-        return Region(region.pair, region.row + row, region.column + column, i - row, j - column, top, left)
+        return Region(
+            region.pair, region.row + row, region.column + column, i - row, j - column, top, left, is_part=True
+        )
 
 
 @dataclass
@@ -399,13 +405,28 @@ class Watch:
 
 
 def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | None = None) -> Filled:
-    """Fill a region, and keep edges."""
+    """Fill a region, and keep edges; each cell is told of once, also if groups did not come and it is filled again."""
+    told = 0
+
+    def advance(done: int) -> None:
+        nonlocal told
+        if done > told:
+            tell(done - told)
+            told = done
+
     watch = watch or Watch(NothingKept())
-    pair, (filled, begin) = region.pair, watch.begin(Filled.begun(region))
+    filled, is_whole = _filled(region, watch, advance, method or METHOD)
+    return filled if is_whole else _filled(region, watch, advance, "launch")[0]
+
+
+def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[Filled, bool]:
+    """Fill a region; return it, and whether all groups came: of those that did not some have gone on, and some not."""
+    pair, (filled, begin) = region.pair, watch.begin(replace(Filled.begun(region), method=method))
     session, tile_cells = pair.session, filled.strip * filled.columns
-    tell(sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells)
+    done = sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells
+    advance(done)
     kernel = filling(filled)
-    how = Meetings(min(filled.n_strips, filled.n_tiles), pair.group, method or METHOD)
+    how = Meetings(min(filled.n_strips, filled.n_tiles), pair.group, method)
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
     for first, last, n_cells in _portions(filled, begin, tile_cells):
@@ -414,12 +435,13 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
         rounds.start()
         try:
             rounds.finish()
-        except GroupsApart:  # some have gone on, and some have not
-            return fill(region, tell, watch, "launch")
+        except GroupsApart:
+            return filled, False
         watch.paused(filled, last)
         session.check()
-        tell(n_cells)
-    return filled
+        done += n_cells
+        advance(done)
+    return filled, True
 
 
 def filling(filled: Filled) -> MeetingKernel:
@@ -453,7 +475,7 @@ def follow(filled: Filled, path: Path, tell: Tell) -> Path:
         return _traced(filled, path)
     while path.i and path.j and not path.ends:
         part = filled.part(path.i, path.j)
-        inner = follow(fill(part, tell), Path(part.m, part.n, path.gap), tell)
+        inner = follow(fill(part, tell, method=filled.method), Path(part.m, part.n, path.gap), tell)
         row, column = path.i - part.m, path.j - part.n
         path = Path(row + inner.i, column + inner.j, inner.gap, inner.ends, inner.letters + path.letters)
     return path
