@@ -261,7 +261,8 @@ def continuation(path: Path) -> str:
         report = run.fact("database", {})
         total = report.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
-        return f"The results{done} are safe in {path}. Continue with: clalign resume {path}"
+        begun = " and part of what comes next" if run.unfinished.has_any else ""
+        return f"The results{done}{begun} are safe in {path}. Continue with: clalign resume {path}"
     return ""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clalign.cli import main
+from clalign.engines.pairwise import explain
 from clalign.engines.pairwise.report_text import explanation_lines as pair_lines
 from clalign.engines.plan7.explanation_text import explanation_lines
 from clalign.errors import ExitCode
@@ -141,6 +142,41 @@ def test_the_other_strand_is_explained_as_it_was_scored(tmp_path: Path, capsys: 
     assert [(c["query_at"], c["target_at"]) for c in value["columns"]] == [(24 - i, 25 + i) for i in range(24)]
     assert "".join(c["query"] for c in value["columns"]) == back
     assert "its reverse complement is aligned" in "\n".join(pair_lines(value))
+
+
+@pytest.mark.parametrize("strand", [1, -1])
+def test_many_columns_are_taken_together(
+    strand: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = ONE + OTHER[::-1] + ONE[::-1] + OTHER
+    other = long[:30] + "ACG" + long[30:50] + long[53:]
+    query = other if strand > 0 else other.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    run = pairwise_run(tmp_path, f">q\n{query}\n", f">t\n{long}\n", "--gap-first", "2", "--gap-next", "1")
+    each = explained(capsys, run, "t")
+    monkeypatch.setattr(explain, "MOST_COLUMNS", 40)
+    monkeypatch.setattr(explain, "STRETCHES", 7)
+    value = explained(capsys, run, "t")
+    columns, stretches = each["columns"], value["stretches"]
+    assert (value["columns"], each["stretches"]) == ([], [])
+    assert value | {"columns": columns, "stretches": []} == each
+    assert 4 < len(stretches) <= 7
+    assert [row["first"] for row in stretches] == [1, *(row["last"] + 1 for row in stretches[:-1])]
+    assert stretches[-1]["last"] == value["n_columns"] == len(columns)
+    for row in stretches:
+        some = columns[row["first"] - 1 : row["last"]]
+        assert row["score"] == sum(column["score"] for column in some)
+        assert row["sum"] == some[-1]["sum"]
+        assert row["n_pairs"] == sum("-" not in (column["query"], column["target"]) for column in some)
+        assert row["n_identical"] == sum(column["query"] == column["target"] for column in some)
+        assert some[-1]["query_at"] in (None, row["query_at"])
+        assert some[-1]["target_at"] in (None, row["target_at"])
+    lines = list(pair_lines(value))
+    assert lines.count("") == list(pair_lines(each)).count("")
+    assert f"Of {len(columns)} columns" in "\n".join(lines)
+    assert [line for line in lines if line.startswith("Score:")] == [
+        line for line in pair_lines(each) if line.startswith("Score:")
+    ]
+    assert "for 6 residues in gaps" in "\n".join(lines)
 
 
 @pytest.mark.parametrize(

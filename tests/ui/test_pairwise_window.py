@@ -195,7 +195,7 @@ def test_the_alignment_has_room_in_a_small_window(
     two_blocks = (titles + 2 * 5 - 1) * view.lines.height
     qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
     assert card.dots.canvas.frame.width() > 0.5 * card.dots.width()
-    qtbot.waitUntil(lambda: "bases" in card.dots._window, timeout=10000)
+    qtbot.waitUntil(lambda: "bases" in card.dots._words(), timeout=10000)
 
 
 def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
@@ -20,8 +21,17 @@ from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import DECODE
 from clalign.values.devices import Device
 from clalign.values.karlin_altschul import Statistics
-from clalign.values.pair_alignments import PairAlignment, aligned_columns
+from clalign.values.pair_alignments import AlignedColumns, PairAlignment, aligned_columns
 from clalign.values.scoring import PairwiseQuery
+
+MOST_COLUMNS = 10_000
+"""Columns that are shown one by one; more are taken together."""
+
+STRETCHES = 500
+"""In so many parts at most."""
+
+Numbers = npt.NDArray[np.int64]
+Column = dict[str, Any]
 
 
 def explain_pair(
@@ -46,7 +56,10 @@ def explain_pair(
     dict
         ``query``, ``query_length``, ``target``, ``length``, ``strand``, ``mode``, ``matrix``, ``gap_first`` and
         ``gap_next``; ``columns``, each with ``query_at`` and ``target_at`` (from 1, None in a gap), ``query`` and
-        ``target`` (letters or ``-``), ``score`` and ``sum``; ``score``, ``statistics`` (as in the query's card, with
+        ``target`` (letters or ``-``), ``score`` and ``sum``; of more than `MOST_COLUMNS` there is none but
+        ``stretches``, each with ``first`` and ``last`` (columns from 1), ``query_at`` and ``target_at`` (where the
+        last one is), ``n_pairs``, ``n_identical``, ``score`` and ``sum``; ``n_columns``, ``n_pairs``,
+        ``pairs_score`` and ``gaps_cost`` of all; ``score``, ``statistics`` (as in the query's card, with
         the lambda of this pair, or None), ``statistics_words``, ``factor`` (what its composition multiplies lambda
         by, or None), ``bits`` and ``evalue`` (None without statistics), ``n_residues`` and
         ``n_sequences`` of the database, and ``verdict``.
@@ -77,7 +90,7 @@ def explain_pair(
         "query": card["name"], "query_length": card["length"], "target": name, "length": len(residues),
         "strand": STRANDS[strand], "mode": scoring.mode, "matrix": scoring.matrix.name,
         "gap_first": scoring.gaps.first, "gap_next": scoring.gaps.next,
-        "columns": _columns(alignment, query, residues, strand), "score": raw,
+        **_columns(alignment, query, residues, strand), "score": raw,
         "statistics": statistics.to_dict() if statistics else None, "statistics_words": card["statistics_words"],
         "factor": factor if search.is_adjusted else None,
         "bits": statistics.bits(raw) if statistics else None,
@@ -93,28 +106,60 @@ def _aligned(session: Session, query: PairwiseQuery, target: Any, name: str) -> 
     return alignment
 
 
-def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand: int) -> list[dict[str, Any]]:
-    """Return the columns with what each scores; on the minus strand letters are those of the reverse complement."""
+def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand: int) -> dict[str, Any]:
+    """Return what the columns score; on the minus strand letters are those of the reverse complement."""
     codes, scoring = query.sequence.codes, query.scoring
     aligned = aligned_columns(alignment, codes, target)
-    query_at, target_at = alignment.query_range[0], alignment.target_range[0]
-    before, total, columns = "M", 0, []
-    for place, kind in enumerate(alignment.path):
-        a, b = int(aligned.query[place]), int(aligned.target[place])
-        if kind == "M":
-            score = int(scoring.matrix.scores[a, b])
-        else:
-            score = -(scoring.gaps.next if kind == before else scoring.gaps.first)
-        query_at, target_at = query_at + (kind != "D"), target_at + (kind != "I")
-        before, total = kind, total + score
-        columns.append({
-            "query_at": None if kind == "D" else query_at if strand > 0 else len(codes) + 1 - query_at,
-            "query": "-" if kind == "D" else chr(DECODE[a]),
-            "target_at": None if kind == "I" else target_at,
-            "target": "-" if kind == "I" else chr(DECODE[b]),
+    pairs = aligned.pairs
+    follows = np.concatenate([[False], aligned.kinds[1:] == aligned.kinds[:-1]])[: len(pairs)]
+    costs = np.where(follows, scoring.gaps.next, scoring.gaps.first)
+    scores = np.where(pairs, scoring.matrix.scores[aligned.query, aligned.target].astype(np.int64), -costs)
+    query_at = alignment.query_range[0] + np.cumsum(aligned.kinds != ord("D"))
+    if strand < 0:
+        query_at = len(codes) + 1 - query_at
+    target_at = alignment.target_range[0] + np.cumsum(aligned.kinds != ord("I"))
+    taken = aligned, scores, query_at, target_at
+    is_short = len(pairs) <= MOST_COLUMNS
+    return {
+        "columns": _each_column(*taken) if is_short else [],
+        "stretches": [] if is_short else _stretches(aligned.identical(scoring), *taken),
+        "n_columns": len(pairs), "n_pairs": int(pairs.sum()), "pairs_score": int(scores[pairs].sum()),
+        "gaps_cost": -int(scores[~pairs].sum()),
+    }  # fmt: skip
+
+
+def _each_column(aligned: AlignedColumns, scores: Numbers, query_at: Numbers, target_at: Numbers) -> list[Column]:
+    rows = zip(
+        aligned.kinds.tolist(), query_at.tolist(), DECODE[aligned.query].tolist(), target_at.tolist(),
+        DECODE[aligned.target].tolist(), scores.tolist(), scores.cumsum().tolist(), strict=True,
+    )  # fmt: skip
+    return [
+        {
+            "query_at": None if kind == ord("D") else at, "query": "-" if kind == ord("D") else chr(letter),
+            "target_at": None if kind == ord("I") else other_at, "target": "-" if kind == ord("I") else chr(other),
             "score": score, "sum": total,
-        })  # fmt: skip
-    return columns
+        }
+        for kind, at, letter, other_at, other, score, total in rows
+    ]  # fmt: skip
+
+
+def _stretches(
+    identical: npt.NDArray[np.bool_], aligned: AlignedColumns, scores: Numbers, query_at: Numbers, target_at: Numbers
+) -> list[Column]:
+    """Return columns taken together, as many each time."""
+    step = -(-len(scores) // STRETCHES)
+    begins = np.arange(0, len(scores), step)
+    ends = np.append(begins[1:], len(scores)) - 1
+    sums = [np.add.reduceat(what.astype(np.int64), begins) for what in (scores, aligned.pairs, identical)]
+    rows = zip(begins, ends, *sums, scores.cumsum()[ends], strict=True)
+    return [
+        {
+            "first": int(first) + 1, "last": int(last) + 1, "query_at": int(query_at[last]),
+            "target_at": int(target_at[last]), "n_pairs": int(n_pairs), "n_identical": int(n_identical),
+            "score": int(score), "sum": int(total),
+        }
+        for first, last, score, n_pairs, n_identical, total in rows
+    ]  # fmt: skip
 
 
 def _verdict(

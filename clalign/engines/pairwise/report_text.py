@@ -199,6 +199,10 @@ def totals(
             yield f"Computed again in {n_bits} bits, because narrower numbers overflowed: {count:,}."
 
 
+STRETCH_WIDTHS = (17, 9, 9, 9, 8, 8, 9)
+"""Of the columns of a table of columns taken together."""
+
+
 def explanation_lines(value: dict[str, Any]) -> Iterator[str]:
     """Yield how the score of two sequences comes about; see `clalign.engines.pairwise.explain.explain_pair`."""
     strand = "" if value["strand"] == "plus" else ", on the minus strand: its reverse complement is aligned"
@@ -207,12 +211,9 @@ def explanation_lines(value: dict[str, Any]) -> Iterator[str]:
     gaps = f", gaps {value['gap_first']} for the first residue, {value['gap_next']} for each further one"
     yield f"Scoring:  {value['matrix']}{gaps if value['mode'] != 'ungapped' else ''}; {MODES[value['mode']]}"
     yield ""
-    yield f"{'Column':>7s} {'Query':>10s} {'Target':>10s} {'Score':>6s} {'Sum':>7s}"
-    for number, column in enumerate(value["columns"], 1):
-        query, target = (_place(column[f"{whose}_at"], column[whose]) for whose in ("query", "target"))
-        yield f"{number:>7d} {query:>10s} {target:>10s} {column['score']:>6d} {column['sum']:>7d}"
+    yield from _stretch_lines(value) if value["stretches"] else _column_lines(value)
     yield ""
-    yield f"Score:    {value['score']} = {_parts(value['columns'])}"
+    yield f"Score:    {value['score']} = {_parts(value)}"
     yield from _arithmetic(value) if value["statistics"] else ()
     yield value["statistics_words"]
     yield ""
@@ -223,13 +224,36 @@ def _place(at: int | None, letter: str) -> str:
     return f"{'' if at is None else at} {letter}"
 
 
-def _parts(columns: list[dict[str, Any]]) -> str:
+def _column_lines(value: dict[str, Any]) -> Iterator[str]:
+    yield f"{'Column':>7s} {'Query':>10s} {'Target':>10s} {'Score':>6s} {'Sum':>7s}"
+    for number, column in enumerate(value["columns"], 1):
+        query, target = (_place(column[f"{whose}_at"], column[whose]) for whose in ("query", "target"))
+        yield f"{number:>7d} {query:>10s} {target:>10s} {column['score']:>6d} {column['sum']:>7d}"
+
+
+def _stretch_lines(value: dict[str, Any]) -> Iterator[str]:
+    """Yield lines of columns taken together."""
+    stretches = value["stretches"]
+    n = stretches[0]["last"]
+    yield f"Of {value['n_columns']:,} columns, too many to be shown one by one, {n:,} are taken together each time;"
+    yield "query and target are where the last one of them is."
+    heads = ("Columns", "Query", "Target", "Identical", "In gaps", "Score", "Sum")
+    yield " ".join(f"{head:>{width}s}" for head, width in zip(heads, STRETCH_WIDTHS, strict=True))
+    for row in stretches:
+        n = row["last"] - row["first"] + 1
+        cells = (
+            f"{row['first']}-{row['last']}", row["query_at"], row["target_at"], f"{row['n_identical'] / n:.1%}",
+            n - row["n_pairs"], row["score"], row["sum"],
+        )  # fmt: skip
+        yield " ".join(f"{cell:>{width}}" for cell, width in zip(cells, STRETCH_WIDTHS, strict=True))
+
+
+def _parts(value: dict[str, Any]) -> str:
     """Return what the pairs of residues of an alignment score, and what its gaps cost."""
-    pairs = [column["score"] for column in columns if "-" not in (column["query"], column["target"])]
-    in_gaps = len(columns) - len(pairs)
-    text = f"{sum(pairs)} for {len(pairs)} pairs of residues"
-    cost = sum(pairs) - sum(column["score"] for column in columns)
-    return f"{text} - {cost} for {in_gaps} residue{'' if in_gaps == 1 else 's'} in gaps" if in_gaps else text
+    in_gaps = value["n_columns"] - value["n_pairs"]
+    text = f"{value['pairs_score']} for {value['n_pairs']} pairs of residues"
+    more = f" - {value['gaps_cost']} for {in_gaps} residue{'' if in_gaps == 1 else 's'} in gaps"
+    return text + more if in_gaps else text
 
 
 def _arithmetic(value: dict[str, Any]) -> Iterator[str]:

@@ -38,7 +38,7 @@ PAIR_COLUMNS = shown(HITS, {
     "query_from_to": (None, 110, False),
     "target_from_to": (None, 110, False),
     "n_columns": (None, 70, False),
-    "strand": (None, 48, False),
+    "strand": (None, 58, False),
     "cigar": (None, 160, False),
     "ranking": (None, 70, False),
     "profile": (CELLS["profile"][0], 130, False),

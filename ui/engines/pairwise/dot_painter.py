@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
@@ -12,7 +15,7 @@ from ... import formatting, theme
 from ...models.figures import linear_ticks
 from .dot_plot import LEVELS, DotPlot, seen_of
 
-LEFT, TOP, RIGHT, BOTTOM = 66.0, 8.0, 14.0, 40.0
+LEFT, TOP, RIGHT, BOTTOM = 84.0, 8.0, 14.0, 40.0
 """Room for the axes."""
 
 MOST_SKEW = 4.0
@@ -23,6 +26,15 @@ LEAST_RATIO = 0.25
 
 USUAL_LEVEL = 60
 """Dots that are paler are left out at first: chance makes too many of them."""
+
+FEW_DOTS = 0.003
+"""Share of an image; if no more are there, as of long sequences, they are drawn larger, or they would not be seen."""
+
+COARSE_PIXELS = 1.5
+"""Dots that take more pixels are made anew, smaller, of what is in view."""
+
+SHORT_PATH = 7.0
+"""Pixels of a path around which there is a ring of this radius."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +76,14 @@ class DotImage:
     ----------
     per_row, per_column : float
         Residues in a pixel.
+    place : QRectF
+        Residues that have dots: of the target to the right, of the query downwards.
     """
 
     image: QImage
     per_row: float
     per_column: float
+    place: QRectF
 
 
 def shrinking(plot: DotPlot, frame: QRectF, shown: QRectF) -> tuple[int, int]:
@@ -88,38 +103,64 @@ def dot_image(plot: DotPlot, style: DotStyle, shrink: tuple[int, int] = (1, 1)) 
     room = np.zeros((rows * down, -(-columns // 4) * 4 * across), np.uint8)
     room[: plot.dots.shape[0], : plot.dots.shape[1]] = plot.dots
     pooled = np.ascontiguousarray(room.reshape(rows, down, -1, across).max(axis=(1, 3)))
+    if (pooled >= style.least).mean() < FEW_DOTS:
+        pooled = _grown(pooled)
     image = QImage(pooled.data, columns, rows, pooled.shape[1], QImage.Format.Format_Indexed8).copy()
     table = []
     for level in range(LEVELS + 1):
         share = 0.0 if level < style.least else 0.3 + 0.7 * (level - style.least) / max(1, LEVELS - style.least)
         table.append(theme.blend(style.colors.accent, style.colors.surface, share).rgb())
     image.setColorTable(table)
-    return DotImage(image, plot.per_row * down, plot.per_column * across)
+    height, width = plot.dots.shape[0] * plot.per_row, plot.dots.shape[1] * plot.per_column
+    place = QRectF(plot.first_column, plot.first_row, width, height)
+    return DotImage(image, plot.per_row * down, plot.per_column * across, place)
+
+
+def _grown(dots: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return dots that take their neighbors' places, too."""
+    grown = dots.copy()
+    for ours, theirs in ((np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:])):
+        np.maximum(grown[ours], dots[theirs], out=grown[ours])
+        np.maximum(grown[:, ours], dots[:, theirs], out=grown[:, ours])
+    return grown
+
+
+def is_coarse(plot: DotPlot, frame: QRectF, shown: QRectF) -> bool:
+    """Return whether a dot takes several pixels of the screen, though the sequences would give more of them."""
+    if plot.dots is None or plot.closer is None or max(plot.per_row, plot.per_column) <= 1:
+        return False
+    pixels = frame.width() * plot.per_column / shown.width(), frame.height() * plot.per_row / shown.height()
+    return max(pixels) > COARSE_PIXELS
+
+
+def part_around(plot: DotPlot, shown: QRectF) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the first and last residues of query and target of what is shown and some way around it."""
+    around = shown.adjusted(*(sign * side / 4 for sign in (-1, 1) for side in (shown.width(), shown.height())))
+    around = around & whole(plot)
+    return (int(around.top()), math.ceil(around.bottom())), (int(around.left()), math.ceil(around.right()))
 
 
 def paint_dots(
-    painter: QPainter, area: QRectF, plot: DotPlot, image: DotImage | None, shown: QRectF, style: DotStyle
+    painter: QPainter,
+    area: QRectF,
+    plot: DotPlot,
+    images: Sequence[DotImage | None],
+    shown: QRectF,
+    style: DotStyle,
 ) -> QRectF:
-    """Draw the part of a plot that is shown; returns where its dots are."""
+    """Draw the part of a plot that is shown, later images over earlier ones; returns where its dots are."""
     colors, frame = style.colors, frame_of(area, shown)
     painter.save()
     painter.fillRect(frame, QColor(colors.surface))
-    if image is not None:
-        source = QRectF(
-            shown.left() / image.per_column, shown.top() / image.per_row, shown.width() / image.per_column,
-            shown.height() / image.per_row,
-        )  # fmt: skip
-        painter.drawImage(frame, image.image, source)
     painter.setClipRect(frame)
+    for image in images:
+        if image is not None:
+            _paint_image(painter, image, frame, shown)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     half_a_pixel = min(shown.width() / frame.width(), shown.height() / frame.height()) / 2
     for path in plot.paths:
         seen = seen_of(path, (shown.top(), shown.bottom()), (shown.left(), shown.right()), half_a_pixel)
-        line = [_point(query, target, frame, shown) for query, target in seen.tolist()]
-        painter.setPen(QPen(QColor(colors.surface), 4))
-        painter.drawPolyline(QPolygonF(line))
-        painter.setPen(QPen(QColor(colors.caution), 2))
-        painter.drawPolyline(QPolygonF(line))
+        _paint_path(painter, [_point(query, target, frame, shown) for query, target in seen.tolist()], colors)
     if style.mark is not None:
         place = _point(*style.mark, frame, shown)
         painter.setPen(QPen(QColor(colors.text), 1))
@@ -128,6 +169,34 @@ def paint_dots(
     painter.restore()
     _paint_axes(painter, frame, plot, shown, colors)
     return frame
+
+
+def _paint_image(painter: QPainter, image: DotImage, frame: QRectF, shown: QRectF) -> None:
+    """Draw dots where they belong."""
+    place = image.place & shown
+    if place.isEmpty():
+        return
+    source = QRectF(
+        (place.left() - image.place.left()) / image.per_column, (place.top() - image.place.top()) / image.per_row,
+        place.width() / image.per_column, place.height() / image.per_row,
+    )  # fmt: skip
+    corners = (_point(place.top(), place.left(), frame, shown), _point(place.bottom(), place.right(), frame, shown))
+    painter.drawImage(QRectF(*corners), image.image, source)
+
+
+def _paint_path(painter: QPainter, line: list[QPointF], colors: theme.Tokens) -> None:
+    """Draw a path; around a short one a ring, or it would not be found."""
+    if not line:
+        return
+    bounds = QRectF(line[0], line[-1]).normalized()
+    if max(bounds.width(), bounds.height()) < SHORT_PATH:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for color, width in ((colors.surface, 4), (colors.caution, 2)):
+            painter.setPen(QPen(QColor(color), width))
+            painter.drawEllipse(bounds.center(), SHORT_PATH, SHORT_PATH)
+    for color, width in ((colors.surface, 4), (colors.caution, 2)):
+        painter.setPen(QPen(QColor(color), width))
+        painter.drawPolyline(QPolygonF(line))
 
 
 def _point(query: float, target: float, frame: QRectF, shown: QRectF) -> QPointF:
@@ -152,7 +221,7 @@ def _paint_axes(painter: QPainter, frame: QRectF, plot: DotPlot, shown: QRectF, 
     for value in linear_ticks(max(1.0, shown.top()), shown.bottom(), ticks[1]):
         y = _point(value, 0, frame, shown).y()
         painter.drawLine(QPointF(frame.left() - 3, y), QPointF(frame.left(), y))
-        painter.drawText(QRectF(frame.left() - 62, y - line / 2, 56, line), right, formatting.count(value))
+        painter.drawText(QRectF(frame.left() - 70, y - line / 2, 64, line), right, formatting.count(value))
     below = QRectF(frame.left(), frame.bottom() + 6 + line, frame.width(), line)
     name = metrics.elidedText(plot.target_name, Qt.TextElideMode.ElideMiddle, int(frame.width()))
     painter.drawText(below, middle, name)

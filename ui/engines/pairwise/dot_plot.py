@@ -23,6 +23,8 @@ from clalign.values.hits import Domain, Hit
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
 
+from .dot_words import LONGEST_WINDOW, WORST_SHARE, windows_around
+
 WINDOWS = {False: 11, True: 15}
 """Residues that are compared at once: of proteins, of nucleic acids."""
 
@@ -33,7 +35,8 @@ MANY_PLACES = 1 << 20
 """Of longer targets words are no longer than 2: the scores of all words of 3 would take gigabytes."""
 
 MOST_CELLS = 1 << 25
-"""Windows that are compared at most; of longer sequences only every n-th one of the query is."""
+"""Windows that are compared at most; of longer sequences only every n-th one of the query is, or, where rows of dots
+would be left out, those around words that both have."""
 
 MOST_DOTS = 1024
 """Dots along either side at most."""
@@ -43,6 +46,9 @@ BLOCK_CELLS = 1 << 19
 
 LEVELS = 255
 """Of a dot; the strongest one is as alike as the query is to itself."""
+
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,11 @@ class DotPlot:
         Why there are no dots.
     alphabet : str
         Of both sequences.
+    first_row, first_column : int
+        Residues of query and target before the first dot.
+    closer : callable or None
+        Returns this plot with the dots of a part alone: from the first and the last residue of query and target, and
+        what is called often.
     """
 
     query_name: str
@@ -82,6 +93,9 @@ class DotPlot:
     window: int = 0
     problem: str = ""
     alphabet: str = "amino"
+    first_row: int = 0
+    first_column: int = 0
+    closer: Callable[[Span, Span, Callable[[], None]], DotPlot] | None = None
 
     def says(self, query: int, target: int) -> str:
         """Return the words for a place, residues counted from 0; empty beside the plot."""
@@ -208,16 +222,72 @@ def dotted(
     strands : list of uint8[length]
         The query, and its reverse complement where that counts.
     """
-    window = max(1, min(window, len(query), len(target)))
+    found = replace(bare, query=query.text, target=target.text)
+
+    def of_part(rows: Span, columns: Span, check: Callable[[], None]) -> DotPlot:
+        """Compare a part of the sequences; of the other strand that which is opposite to it."""
+        ours, theirs = strands[0][slice(*rows)], target.codes[slice(*columns)]
+        opposite = [codes[len(codes) - rows[1] : len(codes) - rows[0]] for codes in strands[1:]]
+        part = _part(found, [ours, *opposite], theirs, matrix, window, check)
+        return replace(part, first_row=rows[0], first_column=columns[0], closer=of_part)
+
+    return of_part((0, len(query)), (0, len(target)), (context or QuietContext()).check)
+
+
+def _part(
+    bare: DotPlot,
+    strands: list[npt.NDArray[np.uint8]],
+    target: npt.NDArray[np.uint8],
+    matrix: SubstitutionMatrix,
+    window: int,
+    check: Callable[[], None],
+) -> DotPlot:
+    """Return a plot with the dots of all of some residues."""
+    query = strands[0]
     per_row, per_column = (max(1.0, n / MOST_DOTS) for n in (len(query), len(target)))
     dots = np.zeros((int(np.ceil(len(query) / per_row)), int(np.ceil(len(target) / per_column))), np.uint8)
-    if dots.size:
-        check = (context or QuietContext()).check
-        for which, codes in enumerate(strands):
-            _add_dots(dots, codes, target.codes, matrix, window, (per_row, per_column), which == 1, check)
-    return replace(
-        bare, query=query.text, target=target.text, dots=dots, per_row=per_row, per_column=per_column, window=window
-    )
+    are_long = matrix.is_nucleic and len(query) * len(target) / MOST_CELLS > per_row / 2
+    if are_long:
+        window = _long_window(matrix, query, target, per_row * per_column)
+    window = max(1, min(window, len(query), len(target)))
+    for which, codes in enumerate(strands if dots.size else []):
+        add = _add_dots_of_words if are_long else _add_dots
+        add(dots, codes, target, matrix, window, (per_row, per_column), which == 1, check)
+    return replace(bare, dots=dots, per_row=per_row, per_column=per_column, window=window)
+
+
+def _long_window(
+    matrix: SubstitutionMatrix, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], per_dot: float
+) -> int:
+    """Return how many residues tell what is alike from chance, where very many windows fall into a dot."""
+    window = WINDOWS[True]
+    while window < LONGEST_WINDOW:
+        usual, full = _scale(matrix.scores.astype(np.int16), query, target, window, per_dot)
+        if usual <= WORST_SHARE * full:
+            break
+        window += 5
+    return window
+
+
+def _add_dots_of_words(
+    dots: npt.NDArray[np.uint8],
+    query: npt.NDArray[np.uint8],
+    target: npt.NDArray[np.uint8],
+    matrix: SubstitutionMatrix,
+    window: int,
+    per_dot: tuple[float, float],
+    backwards: bool,
+    check: Callable[[], None],
+) -> None:
+    """Mark windows around words that both sequences have, as `_add_dots` does all windows."""
+    scores = matrix.scores.astype(np.int16)
+    usual, full = _scale(scores, query, target, window, per_dot[0] * per_dot[1])
+    for rows, columns, sums in windows_around(scores, query, target, window, check):
+        levels = np.clip((sums - usual) * (LEVELS / (full - usual)), 0, LEVELS).astype(np.uint8)
+        are_seen = levels > 0
+        places = len(query) - 1 - rows[are_seen] if backwards else rows[are_seen]
+        at = (places / per_dot[0]).astype(np.int64), (columns[are_seen] / per_dot[1]).astype(np.int64)
+        np.maximum.at(dots, at, levels[are_seen])
 
 
 def _add_dots(

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from ... import formatting, theme
 from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...views.parts import ElidedLabel, IconButton, button, label, row
-from .dot_painter import USUAL_LEVEL, DotImage, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
+from .dot_painter import (
+    USUAL_LEVEL,
+    DotImage,
+    DotStyle,
+    dot_image,
+    frame_of,
+    is_coarse,
+    paint_dots,
+    part_around,
+    shrinking,
+    whole,
+)
 from .dot_plot import LEVELS, DotPlot
 
 ZOOM = 1.3
@@ -18,6 +29,9 @@ LEAST_SHOWN = 12.0
 
 LOW_RATIO = 2.0
 """Of width and height: from there on the tools are beside the plot."""
+
+REST_MILLISECONDS = 200
+"""A view that has not moved for so long is looked at closer."""
 
 CLICK_PIXELS = 4
 """A pointer that moved less between press and release has clicked."""
@@ -31,15 +45,19 @@ class DotCanvas(QWidget):
 
     column_chosen = Signal(int, int)
     hovered = Signal(str)
+    closer_asked = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
         self.plot: DotPlot | None = None
+        self.part: DotPlot | None = None
+        self._wanted: object = None
         self.least = USUAL_LEVEL
         self.mark: tuple[float, float] | None = None
         self.shown = QRectF(0, 0, 1, 1)
-        self._image: DotImage | None = None
-        self._shrunk: tuple[int, int] | None = None
+        self._images: dict[bool, tuple[tuple[int, int], DotImage | None]] = {}
+        self._resting = QTimer(self, singleShot=True, interval=REST_MILLISECONDS)
+        self._resting.timeout.connect(self._ask_closer)
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self.setMouseTracking(True)
@@ -54,12 +72,39 @@ class DotCanvas(QWidget):
 
     def show_plot(self, plot: DotPlot | None) -> None:
         """Show another plot, or the same one with its dots."""
-        before, self.plot = self.plot, plot
+        before, self.plot, self.part, self._wanted = self.plot, plot, None, None
         same = before is not None and plot is not None and before.paths is plot.paths
         if plot is not None and not same:
             self.shown, self.mark = whole(plot), None
             self.setAccessibleName(f"Dot plot of {plot.query_name} and {plot.target_name}")
         self._draw_dots()
+
+    def show_part(self, part: DotPlot) -> None:
+        """Show smaller dots of a part of the plot."""
+        self.part = part
+        self._draw_dots()
+
+    def _ask_closer(self) -> None:
+        """Ask for smaller dots of what is in view, unless they are there."""
+        plot, part = self.plot, self.part
+        if plot is None or not self.isVisible() or not is_coarse(plot, self.frame, self.shown):
+            return
+        wanted = part_around(plot, self.shown)
+        if wanted != self._wanted and (
+            part is None or self.seen is not part or is_coarse(part, self.frame, self.shown)
+        ):
+            self._wanted = wanted
+            self.closer_asked.emit(wanted)
+
+    @property
+    def seen(self) -> DotPlot | None:
+        """Whose dots are in view: those of a part if it has all that is."""
+        part = self.part
+        if part is None or part.dots is None or self.plot is None or not is_coarse(self.plot, self.frame, self.shown):
+            return self.plot
+        height, width = part.dots.shape[0] * part.per_row, part.dots.shape[1] * part.per_column
+        place = QRectF(part.first_column - 1, part.first_row - 1, width + 2, height + 2)
+        return part if place.contains(self.shown) else self.plot
 
     def set_least(self, least: int) -> None:
         """Leave out paler dots."""
@@ -100,16 +145,17 @@ class DotCanvas(QWidget):
         return DotStyle(theme.current(), self.least, self.mark)
 
     def _draw_dots(self) -> None:
-        self._image = self._shrunk = None
+        self._images.clear()
         self.update()
 
-    def _fit_image(self) -> None:
-        """Make the image anew if other dots fall together at this zoom."""
-        if self.plot is None:
-            return
-        shrink = shrinking(self.plot, self.frame, self.shown)
-        if shrink != self._shrunk:
-            self._image, self._shrunk = dot_image(self.plot, self._style(), shrink), shrink
+    def _image(self, plot: DotPlot | None) -> DotImage | None:
+        """Return the dots of the plot or of its part, made anew if others fall together at this zoom."""
+        if plot is None:
+            return None
+        shrink, which = shrinking(plot, self.frame, self.shown), plot is self.part
+        if which not in self._images or self._images[which][0] != shrink:
+            self._images[which] = shrink, dot_image(plot, self._style(), shrink)
+        return self._images[which][1]
 
     @property
     def frame(self) -> QRectF:
@@ -126,9 +172,12 @@ class DotCanvas(QWidget):
         """Draw the plot."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(theme.current().surface))
-        self._fit_image()
         if self.plot is not None:
-            paint_dots(painter, QRectF(self.rect()), self.plot, self._image, self.shown, self._style())
+            images = [self._image(self.plot)]
+            if is_coarse(self.plot, self.frame, self.shown):
+                images.append(self._image(self.part))
+                self._resting.start()
+            paint_dots(painter, QRectF(self.rect()), self.plot, images, self.shown, self._style())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin a click, or a move."""
@@ -208,7 +257,6 @@ class DotPlotView(QWidget):
         self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
         self.locate_button.hide()
         self.canvas.hovered.connect(self._say)
-        self._window = ""
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 2, 8, 6)
         box.setSpacing(4)
@@ -249,13 +297,24 @@ class DotPlotView(QWidget):
         self.problem.setText(without_ways(problem))
         self.problem.setVisible(bool(problem))
         self.locate_button.setVisible(can_be_located(problem))
-        self._window = ""
-        if plot is not None and plot.dots is not None:
-            size = formatting.length(plot.window, plot.alphabet)
-            self._window = f"Windows of {size}, scored with the matrix. A click goes to the column."
-        elif plot is not None and not plot.problem:
-            self._window = "The two sequences are being compared…"
         self._say("")
 
+    def show_part(self, part: DotPlot) -> None:
+        """Show smaller dots of what is in view."""
+        self.canvas.show_part(part)
+        self._say("")
+
+    def _words(self) -> str:
+        """Return what the dots are."""
+        plot = self.canvas.seen
+        if plot is None or plot.problem:
+            return ""
+        if plot.dots is None:
+            return "The two sequences are being compared…"
+        size = formatting.length(plot.window, plot.alphabet)
+        if not (plot.dots >= USUAL_LEVEL).any():
+            return f"No windows of {size} are more alike than chance lets expect."
+        return f"Windows of {size}, scored with the matrix. A click goes to the column."
+
     def _say(self, text: str) -> None:
-        self.place.setText(text or self._window)
+        self.place.setText(text or self._words())

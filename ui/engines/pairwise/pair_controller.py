@@ -126,6 +126,7 @@ class PairController(FormController):
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
         card.dots_asked.connect(lambda: self._fill_dots(page, card))
+        card.dots.canvas.closer_asked.connect(lambda part: self._fill_part(page, card, part))
         card.dots.locate_asked.connect(lambda: self.locating.ask(str(page.run.path)))
         card.alignment_picture_asked.connect(self.save_alignment)
         card.dots_picture_asked.connect(self.save_dots)
@@ -159,19 +160,39 @@ class PairController(FormController):
         files = self._app.files
         files.ask_long((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
+    def _fill_part(self, page: PairPage, card: PairCard, part: tuple[Any, Any]) -> None:
+        """Compare what is in view of the two sequences once more, in smaller dots."""
+        plot = card.dots.canvas.plot
+        closer = plot.closer if plot is not None else None
+        if closer is None:
+            return
+
+        def take(answer: DotPlot | Exception) -> None:
+            if isValid(card) and card.dots.canvas.plot is plot and not isinstance(answer, Exception):
+                card.dots.show_part(answer)
+
+        key = (str(page.run.path), "closer dots")
+        self._app.files.forget(key)
+        self._app.files.ask_long(key, lambda context: closer(*part, context.check), take)
+
     # --- pictures ---
 
     def save_alignment(self) -> None:
         """Save the alignment of the hit in view as a picture."""
         from .page import PairPage
-        from .pictures import AlignmentPicture
+        from .pictures import AlignmentPicture, too_long
 
         page = self._app.page
         if not isinstance(page, PairPage) or page.run.hit is None:
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
-        self._save(f"{hit.name}-alignment", lambda: AlignmentPicture(hit, card, is_nucleic, scheme))
+        path = self._picture_path(f"{hit.name}-alignment")
+        why_not = too_long(hit, path) if path else ""
+        if why_not:
+            self._app.say("stop", why_not)
+        elif path:
+            self.write_picture(lambda: AlignmentPicture(hit, card, is_nucleic, scheme), path)
 
     def save_dots(self) -> None:
         """Save the dot plot of the hit in view as a picture, as far as it is in view."""
@@ -185,18 +206,21 @@ class PairController(FormController):
         if canvas.plot is None:
             return
         plot, least, shown = canvas.plot, canvas.least, canvas.shown
-        self._save(f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))
+        path = self._picture_path(f"{page.run.hit.name}-dots")
+        if path:
+            self.write_picture(lambda: DotPicture(plot, least, shown), path)
 
-    def _save(self, name: str, make: Callable[[], Picture]) -> None:
+    def _picture_path(self, name: str) -> str:
+        """Return where to save a picture, with the ending of its kind; empty if nowhere."""
+        from ...views.pictures import FORMATS
+
         proposed = str(Path.home() / f"{name.replace('/', '_').replace('|', '_')}.svg")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save picture as", proposed, PICTURE_FILTER)
-        if path:
-            self.write_picture(make, path)
+        return path if not path or Path(path).suffix.lower() in FORMATS else f"{path}.svg"
 
     def write_picture(self, make: Callable[[], Picture], path: str) -> None:
         """Write a picture; the ending of the file name decides the format."""
-        from ...views.pictures import FORMATS, save_picture
+        from ...views.pictures import save_picture
 
-        path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
         font = QFont(QApplication.font())
         self._app.write_file(path, "Picture", lambda: save_picture(make(), path, font), self._app.files)

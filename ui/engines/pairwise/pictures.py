@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter
 
+from clalign.compute.sessions import nothing_to_check
 from clalign.values.hits import Hit
 
-from ... import theme
+from ... import formatting, theme
 from ...models.alignment_layout import Line
 from ...views.alignment_painter import NUMBERS, LinePainter
-from .dot_painter import BOTTOM, TOP, DotStyle, dot_image, frame_of, paint_dots, shrinking, whole
+from .dot_painter import (
+    BOTTOM,
+    TOP,
+    DotStyle,
+    dot_image,
+    frame_of,
+    is_coarse,
+    paint_dots,
+    part_around,
+    shrinking,
+    whole,
+)
 from .dot_plot import DotPlot
 from .layout import PairLines
 
@@ -24,6 +37,21 @@ NAME_LETTERS = 24
 LETTER_POINTS = 9
 
 DOT_PLOT_SIDE = 620.0
+
+MOST_IN_ONE = 20_000
+"""Columns of an alignment that a picture without pages can hold so that it can be opened and read."""
+
+
+def too_long(hit: Hit, path: str) -> str:
+    """Return why the alignments of a hit would make no picture of this kind; empty if they do."""
+    n_columns = sum(len(domain.states) for domain in hit.domains)
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if n_columns <= MOST_IN_ONE or kind == "pdf":
+        return ""
+    return (
+        f"{formatting.count(n_columns)} columns are too many for a picture without pages: nobody could open or read it."
+        " Save it as PDF, which has pages, or copy the alignment as text."
+    )
 
 
 def blocks_of(lines: Iterable[Line]) -> list[list[Line]]:
@@ -86,5 +114,8 @@ class DotPicture:
         painter.setPen(QColor(theme.LIGHT.text))
         painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
         area = QRectF(EDGE, EDGE + HEAD, DOT_PLOT_SIDE, DOT_PLOT_SIDE)
-        image = dot_image(self._plot, self._style, shrinking(self._plot, self._frame, self._shown))
-        paint_dots(painter, area, self._plot, image, self._shown, self._style)
+        plots = [self._plot]
+        if self._plot.closer is not None and is_coarse(self._plot, self._frame, self._shown):
+            plots.append(self._plot.closer(*part_around(self._plot, self._shown), nothing_to_check))
+        images = [dot_image(plot, self._style, shrinking(plot, self._frame, self._shown)) for plot in plots]
+        paint_dots(painter, area, self._plot, images, self._shown, self._style)
