@@ -161,7 +161,7 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
         told: list[int] = []
         found[which] = session.run(LONG_PAIR, batch, LongPairChoice(Scoring(DNA, GAPS[0]), told.append))
         n_cells[which] = sum(told)
-        assert min(told) > 0
+        assert min(told) >= 0
         monkeypatch.setattr(Rounds, "finish", sometimes)
     assert n_cells["some come late"] == n_cells["all come"]
     assert found["some come late"] == found["all come"]

@@ -410,9 +410,8 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
 
     def advance(done: int) -> None:
         nonlocal told
-        if done > told:
-            tell(done - told)
-            told = done
+        tell(max(0, done - told))
+        told = max(told, done)
 
     watch = watch or Watch(NothingKept())
     filled, is_whole = _filled(region, watch, advance, method or METHOD)
