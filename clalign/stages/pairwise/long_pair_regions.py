@@ -415,7 +415,10 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
 
     watch = watch or Watch(NothingKept())
     filled, is_whole = _filled(region, watch, advance, method or METHOD)
-    return filled if is_whole else _filled(region, watch, advance, "launch")[0]
+    if not is_whole:
+        del filled  # its edges take as much memory as those of the next one
+        filled = _filled(region, watch, advance, "launch")[0]
+    return filled
 
 
 def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[Filled, bool]:
