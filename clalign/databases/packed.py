@@ -17,7 +17,7 @@ from clalign.formats.blocks import Block
 from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
 from clalign.formats.tally import SHOWN_LINES
 from clalign.values.alphabets import Alphabet
-from clalign.values.sequences import SequenceDatabase
+from clalign.values.sequences import SequenceDatabase, longest_first
 
 VERSION = 2
 """Changes whenever the rows of all files are counted otherwise than before, for runs name them."""
@@ -210,7 +210,7 @@ class PackedWriter:
             self._pieces = [b"".join(self._pieces)]
         data = self._pieces[0]
         starts = self._starts[first : first + len(lengths)]
-        rows = np.argsort(-lengths, kind="stable")
+        rows = longest_first(lengths)
         sizes = lengths.tolist()
         texts = [self._texts[first + i] for i in rows.tolist()]
         base = self.lengths.n

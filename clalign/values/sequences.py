@@ -16,6 +16,16 @@ _VISIBLE = dict.fromkeys((*range(32), 127), "?")
 """Control characters of a header would act on terminals and break tables."""
 
 
+def longest_first(lengths: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Return the order of lengths (int64[n]) from the longest on; equal ones stay in order.
+
+    Of 16 bits numpy sorts by digits, ten times as fast as otherwise.
+    """
+    if len(lengths) and lengths.max() < 1 << 16:
+        return np.argsort((0xFFFF - lengths).astype(np.uint16), kind="stable")
+    return np.argsort(-lengths, kind="stable")
+
+
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """One sequence.

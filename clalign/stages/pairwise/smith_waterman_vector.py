@@ -15,7 +15,7 @@ from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.values.alphabets import N_CODES
 from clalign.values.hits import PairScores, Scores
 from clalign.values.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
-from clalign.values.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch, longest_first
 
 Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
@@ -89,7 +89,7 @@ def _order(session: KernelSession, batch: SequenceBatch) -> tuple[Buffer, Buffer
     """Return the rows that are not empty, the longest first, and how many they are, on a device."""
 
     def make() -> tuple[Buffer, Buffer]:
-        order = np.argsort(-batch.lengths, kind="stable").astype(np.int32)
+        order = longest_first(batch.lengths).astype(np.int32)
         order = order[: np.count_nonzero(batch.lengths)]
         return session.upload(order), session.upload(np.array([len(order)], np.uint32))
 

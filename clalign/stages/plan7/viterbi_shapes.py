@@ -23,7 +23,7 @@ from clalign.stages.plan7.viterbi_tables import (
 from clalign.stages.plan7.viterbi_tuning import ViterbiTuning
 from clalign.values.alphabets import N_CODES
 from clalign.values.profiles import IMPOSSIBLE, IntegerProfile
-from clalign.values.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch, longest_first
 
 Values = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int32]
@@ -250,7 +250,7 @@ def strip_layout(session: KernelSession, batch: SequenceBatch, n_items: int) -> 
         is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
         order: Rows = np.arange(len(batch), dtype=np.int32)
         if not is_sorted:
-            order = np.argsort(-lengths, kind="stable").astype(np.int32)
+            order = longest_first(lengths).astype(np.int32)
         n_long, n_filled = int((lengths > limit).sum()), int((lengths > 0).sum())
         short = order[n_long:n_filled]
         of_short = np.ascontiguousarray(lengths[short], np.int32)
