@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QFileDialog
 
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.pairwise import dot_painter, layout
@@ -133,3 +134,21 @@ def test_a_long_alignment_opens_in_the_window(
     assert card.dots.canvas.frame != QRectF()
     bar = card.alignment.verticalScrollBar()
     assert 0 < bar.value() < bar.maximum()
+
+
+def test_a_picture_of_a_million_columns_is_refused_and_said_why(
+    qtbot: Any, window: MainWindow, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.controller.sources.open_paths([str(run)])
+    page = window.controller.page
+    assert isinstance(page, PairPage)
+    qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
+    page.hits.table.choose_row(0)
+    page.show_tab("alignment")
+    qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard), timeout=30000)
+    path = tmp_path / "picture.svg"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    page.hit.alignment_picture_asked.emit()
+    (message,) = window.messages.messages
+    assert "Save it as PDF" in message.text
+    assert not path.exists()

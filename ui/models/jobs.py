@@ -202,7 +202,8 @@ def _lost(item: JobItem) -> str:
         return "The worker ended without an answer."
     return (
         "The worker ended without an answer; a driver that stopped is the usual cause. "
-        f"Your results up to {formatting.percent(item.fraction if item.stage == 'search' else 0)} are safe."
+        f"Your results up to about {formatting.percent(item.fraction if item.stage == 'search' else 0)} are safe; what"
+        " was not stored yet is computed again when you continue."
     )
 
 
