@@ -34,6 +34,7 @@ WRITTEN = {
     "domtblout": "domain",
     "gui": "merge",
     "probs": "posterior",
+    "params": "pair",
 }
 
 

@@ -22,6 +22,10 @@ def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
         "--gui", action="store_true",
         help="write merges and posterior probabilities, too, beside the first file: SEQS.gui and SEQS.probs",
     )  # fmt: skip
+    groups[ALIGNING].add_argument(
+        "--write-params", action="store_true",
+        help="write likelihood and learned gap parameters of each pair, too, beside the first file: SEQS.params",
+    )  # fmt: skip
 
 
 def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
@@ -34,9 +38,11 @@ def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
     """
     main = "stockholm" if given.stockholm else "fasta"
     files = tuple((main if name == "text" else name, path) for name, path in files)
-    if given.gui and inputs[0] == "-":
-        raise OptionError("--gui writes beside the first file, but that is standard input.", "Give it as a file.")
-    return (*files, *((name, f"{inputs[0]}.{name}") for name in ("gui", "probs") if given.gui))
+    asked = {"gui": given.gui, "probs": given.gui, "params": given.write_params}
+    if any(asked.values()) and inputs[0] == "-":
+        flag = "--gui" if given.gui else "--write-params"
+        raise OptionError(f"{flag} writes beside the first file, but that is standard input.", "Give it as a file.")
+    return (*files, *((name, f"{inputs[0]}.{name}") for name, is_asked in asked.items() if is_asked))
 
 
 def files(given: Mapping[str, Any]) -> dict[str, str]:
@@ -62,6 +68,7 @@ COMMANDS = {
             Output("clustal", "--clustal", "write the alignment as Clustal"),
             Output("gui", "--gui", "write the merges that made it, as FSA's viewer replays them"),
             Output("probs", "--probs", "write the posterior probabilities of all pairs, as FSA does"),
+            Output("params", "--params", "write likelihood and learned gap parameters of each pair as a table"),
         ),
         has_hits=False,
         keeps_words=True,

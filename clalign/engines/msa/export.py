@@ -13,6 +13,7 @@ from clalign.engines.msa.reading import (
     alignment_of,
     annealing_of,
     column_accuracies,
+    each_pair_facts,
     given_of,
     posteriors_of,
 )
@@ -77,6 +78,11 @@ def write_probabilities(source: AlignmentSource, stream: TextIO) -> int:
     return len(posteriors)
 
 
+def write_parameters(source: AlignmentSource, stream: TextIO) -> int:
+    """Write what was learned of each pair; nothing where posteriors were read."""
+    return writers.write_parameters(source.given.names, each_pair_facts(source.run, source.given), stream)
+
+
 WRITERS: dict[str, Writer] = {
     "text": write_fasta,
     "fasta": write_fasta,
@@ -84,6 +90,7 @@ WRITERS: dict[str, Writer] = {
     "clustal": write_clustal,
     "gui": write_merges,
     "probs": write_probabilities,
+    "params": write_parameters,
 }
 
 EXPORTS = (
@@ -92,5 +99,6 @@ EXPORTS = (
     Export("clustal", "Clustal", ".aln"),
     Export("gui", "Merges, as FSA's viewer replays them", ".gui"),
     Export("probs", "Posterior probabilities of all pairs", ".probs"),
+    Export("params", "Gap parameters of all pairs", ".tsv"),
 )
 """As people are offered them."""

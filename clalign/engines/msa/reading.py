@@ -266,19 +266,31 @@ def pair_facts(run: RunFile, given: AlignmentInput, i: int, j: int) -> PairFacts
     number = blocks.number(i, j)
     if number is None:
         return None
-    block = blocks.of_pair(number)
-    first, last = blocks.span(block)
-    n, n_sets = last - first, 1 if run.spec(AlignmentSpec).has_one_gap_set else 2
-    for _, likelihoods, gaps in run.own_pieces(POSTERIORS.name, pairs_phase(run), ["likelihoods", "gaps"], block):
-        likelihood = float(unpack_array(likelihoods, "<f8", n, run.path)[number - first])
+    wanted = min(i, j), max(i, j)
+    known = _facts_of_pairs(run, blocks, blocks.of_pair(number))
+    return next((facts for *pair, facts in known if (*pair,) == wanted), None)
+
+
+def each_pair_facts(run: RunFile, given: AlignmentInput) -> Iterator[tuple[int, int, PairFacts]]:
+    """Yield the numbers of two sequences, and what is known of them, of all pairs that are compared, in their order."""
+    return _facts_of_pairs(run, blocks_of_run(run, len(given)))
+
+
+def _facts_of_pairs(run: RunFile, blocks: Blocks, block: int | None = None) -> Iterator[tuple[int, int, PairFacts]]:
+    """Yield what is known of the pairs of each block, or of one."""
+    n_sets, columns = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, ["likelihoods", "gaps"]
+    for number, packed, gaps in run.own_pieces(POSTERIORS.name, pairs_phase(run), columns, block):
+        if number >= len(blocks.ends):
+            raise DamagedRun(run.path, "posteriors of pairs that there are none of")
+        first, last = blocks.span(number)
+        n = last - first
+        likelihoods = unpack_array(packed, "<f8", n, run.path).tolist()
         numbers: Numbers = unpack_some(gaps, "<f8", 2 * n_sets * n, run.path)
-        if not len(numbers):
-            return PairFacts(likelihood, None)
-        if len(numbers) != 2 * n_sets * n:
+        if len(numbers) not in (0, 2 * n_sets * n):
             raise DamagedRun(run.path, "gap parameters of other pairs")
-        opens, extends = numbers.reshape(n, 2, n_sets)[number - first]
-        return PairFacts(likelihood, GapParameters.of(opens, extends))
-    return None
+        learned = numbers.reshape(-1, 2, n_sets)
+        for row, (i, j) in enumerate(blocks.pairs[first:last].tolist()):
+            yield i, j, PairFacts(likelihoods[row], GapParameters.of(*learned[row]) if len(learned) else None)
 
 
 def annealing_of(run: RunFile, given: AlignmentInput) -> AlignedSequences:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import TextIO
 
 import numpy as np
 
 from clalign.engines.msa.inputs import AlignmentInput
+from clalign.engines.msa.reading import PairFacts
 from clalign.engines.msa.reliability import Singles
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 
@@ -32,6 +34,24 @@ def write_stockholm(
     for name, row in zip(given.names, alignment.rows(given.letters), strict=True):
         stream.write(f"{name:{width}}{row.decode('latin-1')}\n")
     stream.write(f"{KEY:{width}}{digits}\n//\n")
+
+
+def write_parameters(names: tuple[str, ...], pairs: Iterable[tuple[int, int, PairFacts]], stream: TextIO) -> int:
+    """Write what was learned of each pair as a table with tabs, with the digits that FSA prints; return the lines.
+
+    Pairs of which nothing was computed, as one sequence is empty, are left out.
+    """
+    stream.write("first\tsecond\tlog_likelihood\tgap_open1\tgap_extend1\tgap_open2\tgap_extend2\n")
+    n_lines = 0
+    for i, j, facts in pairs:
+        if facts.gaps is None or not np.isfinite(facts.log_likelihood):
+            continue
+        numbers = np.zeros((2, 2))
+        numbers[: facts.gaps.n_sets] = np.stack([facts.gaps.opens, facts.gaps.extends], axis=1)
+        words = (f"{number:g}" for number in (facts.log_likelihood, *numbers.ravel().tolist()))
+        stream.write("\t".join([names[i], names[j], *words]) + "\n")
+        n_lines += 1
+    return n_lines
 
 
 def write_merges(merges: ColumnMerges, stream: TextIO) -> None:

@@ -53,6 +53,16 @@ GLOBIN_ROWS = [
     "EFISECIIQVLQSKHPGDFGADAQGAMNKALELFRKDMASNYKELGFQG",
 ]
 
+LEARNED: dict[tuple[str, ...], list[list[float]]] = {
+    (): [
+        [0.0180178, 0.6187225, 0.0072496, 0.8484928],
+        [0.0035651, 0.9089674, 0.0117785, 0.9312015],
+        [0.0142315, 0.5632519, 0.0078005, 0.9680006],
+    ],
+    ("--noindel2",): [[0.0247471, 0.7048257], [0.0152550, 0.9183525], [0.0219503, 0.7886293]],
+}
+"""Gap parameters that FSA learns of each pair of globins."""
+
 FOUR = """>a
 MKVLATGHEWQRIPNDFCYSTAAGKL
 >b
@@ -184,7 +194,7 @@ def test_nothing_but_empty_sequences(fast_device: Device, tmp_path: Path, text: 
     words = ["--alphabet", "amino", "--run", str(tmp_path / "x.clalign"), "-o", str(tmp_path / "x.afa")]
     assert align(fast_device, *words, str(tmp_path / "x.fa")) == ExitCode.DONE
     assert (tmp_path / "x.afa").read_text() == "\n\n".join(text.split()) + "\n\n"
-    for flag in ("--stockholm", "--clustal", "--gui", "--probs", "-o"):
+    for flag in ("--stockholm", "--clustal", "--gui", "--probs", "--params", "-o"):
         assert main(["export", str(tmp_path / "x.clalign"), flag, str(tmp_path / "out")]) == ExitCode.DONE
 
 
@@ -219,6 +229,23 @@ def test_a_run_is_exported_in_every_form(fast_device: Device, tmp_path: Path) ->
         path = tmp_path / form
         assert main(["export", str(tmp_path / "x.clalign"), flag, str(path)]) == ExitCode.DONE
         assert [row.text.decode() for row in read_alignment(str(path))] == rows
+
+
+@pytest.mark.parametrize("words", [(), ("--noindel2",)])
+def test_what_was_learned_is_written(fast_device: Device, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Of globins as FSA 1.15.9 learns it."""
+    run = tmp_path / "x.clalign"
+    aligned(fast_device, tmp_path, GLOBINS, "--write-params", "--run", str(run), *words)
+    written = (tmp_path / "x.fa.params").read_text()
+    lines = [line.split("\t") for line in written.splitlines()]
+    assert lines[0][:4] == ["first", "second", "log_likelihood", "gap_open1"]
+    assert [line[:2] for line in lines[1:]] == [["HBA", "HBB"], ["HBA", "MYG"], ["HBB", "MYG"]]
+    found = [[float(number) for number in line[3:]] for line in lines[1:]]
+    for numbers, expected in zip(found, LEARNED[words], strict=True):
+        assert numbers == pytest.approx([*expected, 0, 0][:4], rel=1e-4)
+    assert float(lines[1][2]) / 289 == pytest.approx(-2.502596 if words else -2.502879, abs=1e-5)
+    assert main(["export", str(run), "--params", str(tmp_path / "again")]) == ExitCode.DONE
+    assert (tmp_path / "again").read_text() == written
 
 
 def test_several_files_are_joined(fast_device: Device, tmp_path: Path) -> None:

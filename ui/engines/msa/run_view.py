@@ -35,6 +35,7 @@ EXPORT_FORMS = (
     ("stockholm", "Stockholm with the expected accuracy", ".sto"),
     ("gui", "Merges of columns, as FSA's viewer replays them", ".gui"),
     ("probs", "Posterior probabilities", ".probs"),
+    ("params", "Gap parameters of pairs", ".tsv"),
 )
 """Id, words and file ending of each export."""
 
