@@ -385,10 +385,12 @@ def _computed(
     name: str, inputs: tuple[Any, ...], run: PathLike | None, context: JobContext | None, options: dict[str, Any]
 ) -> Results:
     """Do what a sub-command does, in a run of its own or in one that is kept."""
-    from clalign.compute.opencl.choice import pick_device
+    from clalign.compute.opencl.choice import pick_device, pick_devices
 
     engine = engine_with(name)
     assert engine is not None
+    if "device" in options:
+        options = {**options, "device": _device_words(options["device"])}
     _known(options, engine.spec, name)
     with contextlib.ExitStack() as undone:
         folder = Scratch()
@@ -408,9 +410,15 @@ def _computed(
         if run is None:
             file.make_temporary()
         if file.state != "done":
-            engine.compute(Task(file, spec, pick_device, context or QuietContext(), given))
+            engine.compute(Task(file, spec, pick_device, context or QuietContext(), given, pick_devices))
         undone.pop_all()
     return Results(file, folder)
+
+
+def _device_words(value: Any) -> str:
+    """Return the words for a device, words or a `Device`, or for a list of these."""
+    several = value if isinstance(value, list | tuple) else [value]
+    return ",".join(one.id if isinstance(one, Device) else str(one) for one in several)
 
 
 def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:

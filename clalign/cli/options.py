@@ -84,7 +84,8 @@ def add_device_option(parser: CommandParser, default: str | None = None) -> argp
         "--device",
         metavar="D",
         default=default,
-        help="what to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference"
+        help="what to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference; a search or"
+        " an alignment also on several: 0:0,0:1, gpus or all; others take the first"
         " [the variable CLALIGN_DEVICE, else auto]",
     )
     return group

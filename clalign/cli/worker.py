@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -35,6 +36,9 @@ from clalign.values.devices import Device
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
+    from clalign.execution.job import Task
+    from clalign.runs.run_file import RunFile
+    from clalign.values.specs import Spec
 
 BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
@@ -160,6 +164,14 @@ def _job_named(name: str) -> Callable[[dict[str, Any], Job], dict[str, Any]]:
     return JOBS[name] if engine is None else partial(_compute, engine)
 
 
+def _task(file: RunFile, spec: Spec, job: Job) -> Task[Any]:
+    """Return a run to be computed, on one device or several."""
+    from clalign.compute.opencl.choice import pick_devices
+    from clalign.execution.job import Task
+
+    return Task(file, spec, _picker(job), job, pick_devices=partial(pick_devices, tell=job.warn))
+
+
 def _picker(job: Job) -> Callable[[str], Device]:
     """Return what picks the device for the user's words, and tells the job if that takes long."""
     from clalign.compute.opencl.choice import pick_device
@@ -169,7 +181,7 @@ def _picker(job: Job) -> Callable[[str], Device]:
 
 def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
     with tracing.span("load modules", "start"):
-        from clalign.execution.job import Task
+        importlib.import_module("clalign.execution.job")
         from clalign.runs.run_file import create_run
 
     spec = engine.spec.from_dict(request["spec"])
@@ -180,12 +192,11 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
     with made as file:
         if request.get("temporary"):
             file.make_temporary()
-        return engine.compute(Task(file, spec, _picker(job), job))
+        return engine.compute(_task(file, spec, job))
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.engines.engine import engine_of, spec_of
-    from clalign.execution.job import Task
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
@@ -201,7 +212,7 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
             return {**file.fact("finished"), "was_complete": True}
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
-        return engine_of(file).compute(Task(file, spec, _picker(job), job))
+        return engine_of(file).compute(_task(file, spec, job))
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Crew:
         for thread in threads:
             thread.start()
         try:
-            while self._n_working:
+            while self._n_working and not self._is_complete:
                 self._context.check()
                 with suppress(Empty):
                     self._calls.get(timeout=LISTEN_SECONDS)()
@@ -79,6 +79,13 @@ class Crew:
             until = time.monotonic() + LEAVE_SECONDS
             for thread in threads:
                 thread.join(max(0.0, until - time.monotonic()))
+        self._hear_the_last()
+
+    def _hear_the_last(self) -> None:
+        """Take note of what those say that end after everything is stored."""
+        with suppress(Empty):
+            while True:
+                self._calls.get(timeout=0)()
 
     def _attend(self, opening: Opening, serve: Serve) -> None:
         """Work with one device, in a thread of its own."""
@@ -97,7 +104,9 @@ class Crew:
         self._n_working -= 1
         if error is None:
             self._is_complete = True  # who has nothing left to do knows that everything is stored
-        elif isinstance(error, DeviceError) and self._is_complete:
+        elif self._is_complete and isinstance(error, Cancelled):
+            pass  # what it was at the others have done
+        elif self._is_complete and isinstance(error, DeviceError):
             self._warn(f"{error.message} The other devices have done without it.")
         elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The other devices go on with what it had.")

@@ -47,6 +47,7 @@ class _Tracing(Generic[Batch]):
     seconds: float
     packed: Future[tuple[PackedScores, Kept]]
     wait: Callable[[], tuple[Hit, ...]]
+    is_hosted: bool
 
 
 class Executor(Generic[Batch]):
@@ -62,9 +63,13 @@ class Executor(Generic[Batch]):
     writer : Writer
         Called by way of `tell` only; its planner gives the units.
     tell : callable
+    gives_way : bool
+        Whether it waits while others have the processor, which is its device, do something for them.
     """
 
-    def __init__(self, session: Session, host: Host, run: RunFile, writer: Writer[Batch], tell: Told) -> None:
+    def __init__(
+        self, session: Session, host: Host, run: RunFile, writer: Writer[Batch], tell: Told, gives_way: bool = False
+    ) -> None:
         self.session = session
         self.host = host
         self.run = run
@@ -72,6 +77,8 @@ class Executor(Generic[Batch]):
         self.writer = writer
         self.tell = tell
         self.cutter = self.planner.plan.cutter_for(session.device)
+        self.planner.join(self.cutter, gives_way)
+        self._n_lent = 0
         self._held: list[Unit[Batch]] = []
         self._in_hand: Batch | None = None
         self._waited_since = 0.0
@@ -91,7 +98,9 @@ class Executor(Generic[Batch]):
                     text = f"{name} has too little free memory; going on with smaller batches."
                     self.tell(partial(self.writer.context.warn, text))
                 finally:
-                    self.planner.give_back(self._held)
+                    self.planner.lend(-self._n_lent)
+                    self._n_lent = 0
+                    self.planner.give_back(self._held, self.cutter)
                     self.tell(partial(self.writer.forget, tuple(self._held)))
                     self._held = []
 
@@ -142,8 +151,15 @@ class Executor(Generic[Batch]):
         self.cutter.measure(cells, seconds)
         packed = packer.submit(_packed, scored)
         with tracing.span("start hits", "launching", query=job.unit.query.number):
-            hits = search.start_hits(self.host.session_for(tracer) if scored.suits_host else tracer, scored)
-        return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits)
+            session = self.host.session_for(tracer) if scored.suits_host else tracer
+            self._lend(session is not tracer)
+            hits = search.start_hits(session, scored)
+        return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits, session is not tracer)
+
+    def _lend(self, n: int) -> None:
+        if n:
+            self._n_lent += n
+            self.planner.lend(n)
 
     def _deliver(self, job: _Tracing[Batch]) -> None:
         """Wait for the hits of a unit and have everything stored."""
@@ -151,20 +167,25 @@ class Executor(Generic[Batch]):
         unit, scored = job.unit, job.scored
         with tracing.span("make hits", "hits", query=unit.query.number):
             hits = job.wait()
+        self._lend(-job.is_hosted)
         result = BatchResult(
             unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
             self.session.device.name, *job.packed.result(),
         )  # fmt: skip
         self._held.remove(unit)
-        self.tell(partial(self.writer.store, unit, scored, result))
+        self.planner.delivered(unit, self.cutter, job.cells)
+        self.tell(partial(self.writer.store, unit, scored, result, self.session.device))
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
         self._in_hand = None
         query, plan = unit.query, self.planner.plan
         session = tracer if plan.phases is None else self.host.session_for(tracer)
+        self._lend(session is not tracer)
         with tracing.span("conclude", "hits", query=query.number):
             storing = plan.concluded(self.run, query.number, query.search, session)
+        self._lend(-(session is not tracer))
         self._held.remove(unit)
+        self.planner.delivered(unit, self.cutter, 0.0)
         self.tell(partial(self.writer.conclude, unit, storing))
 
 

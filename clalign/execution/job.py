@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,7 +32,7 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device
+from clalign.values.devices import Device, names_several, told_apart
 from clalign.values.specs import Spec
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
@@ -57,6 +58,8 @@ class Task(Generic[SpecOf]):
         Told of the progress, and asked whether to stop.
     given : mapping of str to list
         Inputs that are in memory already, by the field of the spec, which is ``-`` then.
+    pick_devices : callable, optional
+        Returns the devices for words that mean several, and what is to be said of others.
     beside : tuple of str
         Words for further devices, which compute at the same time.
     foresee : callable
@@ -69,6 +72,7 @@ class Task(Generic[SpecOf]):
     pick_device: Callable[[str], Device]
     context: JobContext
     given: Mapping[str, list[Any]] = field(default_factory=dict)
+    pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
     beside: tuple[str, ...] = ()
     foresee: Callable[[Rehearse], None] = lambda rehearse: None
 
@@ -164,12 +168,9 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
 def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
     started, run = time.monotonic(), task.run
     crew = Crew(run, task.context, task.warn)
-    devices = (task.spec.to_dict()["device"], *task.beside)
+    picks = _picks(task)
     with ExitStack() as stack:
-        openings = [
-            stack.enter_context(opening_of(partial(task.pick_device, words), task.context, crew.check))
-            for words in devices
-        ]
+        openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=partial(_foresee, openings)))
         shift = _Shift(task, work, crew, len(openings))
@@ -185,6 +186,26 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
     }
 
 
+def _picks(task: Task[Any]) -> list[Callable[[], Device]]:
+    """Return what picks each of the devices that are asked for."""
+    words = task.spec.to_dict()["device"]
+    if task.pick_devices is None or not names_several(words):
+        return [partial(task.pick_device, word) for word in (words, *task.beside)]
+    pool = ThreadPoolExecutor(1, "picks devices")  # drivers may take their time
+    picking = pool.submit(task.pick_devices, words)
+    pool.shutdown(wait=False)
+    while not wait([picking], LISTEN_SECONDS).done:
+        task.context.check()
+    found, texts = picking.result()
+    for text in texts:
+        task.warn(text)
+    return [partial(_given, device) for device in found]
+
+
+def _given(device: Device) -> Device:
+    return device
+
+
 def _foresee(openings: Iterable[Opening], rehearse: Rehearse) -> None:
     for opening in openings:
         opening.foresee(rehearse)
@@ -197,7 +218,6 @@ class _Shift:
         self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
         self._writer: Writer[Any] | None = None
         self._beginning = threading.Event()
-        self._devices: dict[str, None] = {}
         self._hosts: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
 
@@ -208,29 +228,38 @@ class _Shift:
             self._crew.check()
         writer = self._writer
         assert writer is not None
-        with Host(session.device, self._task.pick_device, self._crew.check, writer.planner.plan.has_host) as host:
-            Executor(session, host, run, writer, tell).compute()
-            seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
-            name = host.session.device.name if host.session else None
-        tell(partial(self._end, session.device.name, name, seconds))
+        has_host = writer.planner.plan.has_host
+        with Host(session.device, self._task.pick_device, self._crew.check, has_host) as host:
+            try:
+                Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
+            finally:
+                seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
+                tell(partial(self._end, host.session.device.name if host.session else None, seconds))
 
     def _begin(self, device: Device) -> None:
-        if self._writer is not None:
-            return
+        if self._writer is None:
+            self._writer = self._begun(device)
+        shares = self._writer.shares
+        if device.id not in shares:
+            self._writer.share_of(device)
+            devices = [share.device for share in shares.values()]
+            both = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares)}
+            self._task.run.set_facts(device={**devices[0].to_dict(), **both})
+        self._beginning.set()
+
+    def _begun(self, device: Device) -> Writer[Any]:
+        """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
         with tracing.span("describe the queries", "preparing"):
             facts = work.store()
         run.set_facts(
-            spec=task.spec.to_dict(), database=work.report.to_dict(), device=device.to_dict(), packing=PACKING,
-            versions=versions(), **facts,
-        )  # fmt: skip
-        for text in _cautions(run, work, device):
+            spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts
+        )
+        for text in _cautions(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
-        self._writer = Writer(run, Planner(work.plan(), self._n_devices), task.context)
-        self._beginning.set()
+        return Writer(run, Planner(work.plan(), self._n_devices), task.context)
 
-    def _end(self, device: str, host: str | None, seconds: Mapping[str, float]) -> None:
-        self._devices[device] = None
+    def _end(self, host: str | None, seconds: Mapping[str, float]) -> None:
         if host is not None:
             self._hosts[host] = None
         self._seconds.update(seconds)
@@ -239,21 +268,23 @@ class _Shift:
         """Return what is known of the speed."""
         writer = self._writer
         assert writer is not None
+        parts = writer.parts()
         return {
             "cells": writer.done_cells,
             "device_seconds": writer.device_seconds,
             "gcups": writer.gcups,
-            "device": ", ".join(self._devices),
+            "device": ", ".join(part["name"] for part in parts if part["cells"] or not writer.done_cells),
             "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
             "domain_device": ", ".join(self._hosts) or None,
+            **({"devices": parts} if self._n_devices > 1 else {}),
         }
 
 
-def _cautions(run: RunFile, work: Work, device: Device) -> Iterator[str]:
+def _cautions(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
     if run.fact("seen_digest") not in (None, work.report.digest):
         yield CHANGED_TEXT
     yield from work.cautions()
-    if device.kind == "reference":
+    if device is not None and device.kind == "reference":
         yield SLOW_TEXT
 
 

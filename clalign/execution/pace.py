@@ -77,10 +77,10 @@ class Pace:
         cells = max(self.rate * BATCH_SECONDS * self.patience, MIN_CELLS)
         return max(1, min(int(cells / self.model_length), self.residue_limit))
 
-    def end(self, first: int, last: int) -> int:
-        """Return where a batch ends that begins at row `first`."""
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        """Return where a batch ends that begins at row `first`; it has a share of what it may have."""
         self._cutter.resize(self.residues)
-        return batch_end(self.database, first, last, self._cutter.n_residues)
+        return batch_end(self.database, first, last, max(1, int(share * self._cutter.n_residues)))
 
     def batch(self, first: int, last: int) -> SequenceBatch:
         """Return the rows that were cut last."""

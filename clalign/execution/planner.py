@@ -1,21 +1,33 @@
-"""The planner: what a run lacks is cut into units when an executor asks for one, and handed out again if it fails."""
+"""The planner: what a run lacks is cut into units when an executor asks for one, and handed out again if it fails.
+
+In the end the units are smaller, and who has nothing to do is given what another one is late with as well: the first
+result is stored.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic
 
 from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
+from clalign.execution.hands import END_SECONDS, Hand, Hands
 from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
 MOST_OUT = 8
 """Units for each executor that are not stored yet: more would only fill the memory."""
+
+SMALLEST_SHARE = 0.25
+"""In the end units are made smaller, down to this share of what they were."""
+
+LOOK_SECONDS = 0.02
+"""Who has nothing to do looks this often whether another one is late."""
 
 
 class Planner(Generic[Batch]):
@@ -25,16 +37,30 @@ class Planner(Generic[Batch]):
     ----------
     plan : Plan
     n_executors : int
+    clock : callable
+        Returns the time in seconds.
     """
 
-    def __init__(self, plan: Plan[Batch], n_executors: int = 1) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+        self.plan, self.n_executors = plan, n_executors
         self._numbers = iter(plan.queries)
         self._open: list[Query[Batch]] = []  # of which nobody has some rows
         self._ends: deque[Query[Batch]] = deque()
-        self._n_out, self._most_out = 0, MOST_OUT * n_executors
+        self._hands, self._most_out = Hands(clock), MOST_OUT * n_executors
+        self._ended, self._n_lent = 0.0, 0
         self._is_through = False  # all queries were opened
         self._changed = threading.Condition()
+
+    def join(self, cutter: Cutter[Batch], gives_way: bool) -> None:
+        """Take note of an executor, and whether it waits while others have lent themselves its device."""
+        with self._changed:
+            self._hands.of(cutter).gives_way = gives_way
+
+    def lend(self, n: int) -> None:
+        """Take note that something more, or less, is computed with the processor for those that have a card."""
+        with self._changed:
+            self._n_lent += n
+            self._changed.notify_all()
 
     def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
         """Return the next unit for an executor; None if there is none just now.
@@ -52,25 +78,59 @@ class Planner(Generic[Batch]):
             try:
                 self._prepare(unit.query, run)
             except BaseException:
-                self.give_back([unit])
+                self.give_back([unit], cutter)
                 raise
         return unit
 
     def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
-        query = self._chosen(run, cutter) if not self._ends and self._n_out < self._most_out else None
-        if self._ends:
-            self._n_out += 1
-            return Unit(self._ends.popleft())
-        if query is None:
+        hand = self._hands.of(cutter)
+        if hand.gives_way and self._n_lent:
             return None
+        unit = self._end(hand) or self._cut(run, cutter, hand)
+        if unit is None and not hand.units:
+            unit = self._overdue(run, cutter, hand)
+        if unit is not None:
+            self._hands.give(unit, hand)
+        return unit
+
+    def _overdue(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
+        def fits(unit: Unit[Batch]) -> bool:
+            return unit.is_end or cutter.end(unit.first, unit.last) == unit.last
+
+        unit = self._hands.overdue(hand, fits)
+        if unit is None or fits(unit):
+            return unit
+        self._hands.take_away(unit)
+        self._reopen(unit)
+        return self._cut(run, cutter, hand)
+
+    def _end(self, hand: Hand) -> Unit[Batch] | None:
+        if not self._ends:
+            return None
+        if self._hands.leaves_ends(hand) and self._hands.clock() - self._ended < END_SECONDS:
+            return None
+        return Unit(self._ends.popleft())
+
+    def _cut(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
+        query = self._chosen(run, cutter) if len(self._hands) < self._most_out else None
+        if query is None:
+            return self._end(hand)  # that may have come to light by looking for a query
         query.owner = cutter
         first, last = query.ranges[0]
         end = cutter.end(first, last)
+        share = self._share(hand, end - first)
+        end = end if share == 1.0 else cutter.end(first, last, share)
         query.ranges[:1] = [(end, last)] if end < last else []
         if not query.ranges:
             self._open.remove(query)
-        self._n_out += 1
         return Unit(query, first, end)
+
+    def _share(self, hand: Hand, n_rows: int) -> float:
+        """Return what share of so many rows is enough: near the end half of what is due to an executor."""
+        if self.n_executors == 1 or not self._is_through:
+            return 1.0
+        rest = sum(last - first for query in self._open for first, last in query.ranges)
+        return min(1.0, max(SMALLEST_SHARE, rest * self._hands.share(hand) / 2 / n_rows))
 
     def _prepare(self, query: Query[Batch], run: RunFile) -> None:
         """Make the search of a query if it has none; that takes a while, in which others take units all the same."""
@@ -98,7 +158,7 @@ class Planner(Generic[Batch]):
         One that needs those before it is not opened while anything of them is to be stored.
         """
         n_rows = self.plan.n_rows
-        if self.plan.phases is not None and (self._n_out or self._open):
+        if self.plan.phases is not None and (self._hands or self._open):
             return None
         for number in self._numbers:
             ranges = list(gaps(run.finished(number), n_rows))
@@ -109,7 +169,7 @@ class Planner(Generic[Batch]):
             n_hits = 0 if is_new else run.n_hits(None if number == ALL else number)
             query = Query[Batch](number, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
             if not ranges:
-                self._ends.append(query)
+                self._add_end(query)
                 return None
             self._open.append(query)
             return query
@@ -123,33 +183,55 @@ class Planner(Generic[Batch]):
         """
         with self._changed:
             is_left = bool(self._ends or self._open or not self._is_through)
-            if not is_left and not self._n_out:
+            n_out = len(self._hands)
+            if not is_left and not n_out:
                 return False
-            if not is_left or self._n_out >= self._most_out or (self.plan.phases is not None and self._n_out):
-                self._changed.wait(LISTEN_SECONDS)
+            is_between = self.plan.phases is not None and n_out > 0
+            if not is_left or self._ends or self._n_lent or n_out >= self._most_out or is_between:
+                self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else LOOK_SECONDS)
             return True
+
+    def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
+        """Take note that an executor has computed a unit, which will be stored unless it is already."""
+        with self._changed:
+            hand = self._hands.of(cutter)
+            hand.deliver(unit, cells, self._hands.clock())
+
+    def is_wanted(self, unit: Unit[Batch]) -> bool:
+        """Return whether a unit is still to be stored: another executor may have been faster."""
+        with self._changed:
+            return unit in self._hands
 
     def stored(self, unit: Unit[Batch]) -> None:
         """Take note that a unit is stored, and see to the end of its query after the last one."""
         query = unit.query
         with self._changed:
-            self._n_out -= 1
+            self._hands.remove(unit)
             query.n_left -= unit.last - unit.first
             if not query.n_left and not unit.is_end:
-                self._ends.append(query)
+                self._add_end(query)
             self._changed.notify_all()
 
-    def give_back(self, units: Iterable[Unit[Batch]]) -> None:
-        """Take back units that were not computed."""
+    def _add_end(self, query: Query[Batch]) -> None:
+        self._ends.append(query)
+        self._ended = self._hands.clock()
+
+    def give_back(self, units: Iterable[Unit[Batch]], cutter: Cutter[Batch]) -> None:
+        """Take back units that an executor has not computed; it begins anew, or not at all."""
         with self._changed:
+            hand = self._hands.of(cutter)
+            units = self._hands.let_go(units, hand)
+            hand.forget()
             for unit in units:
-                self._n_out -= 1
-                query = unit.query
-                if unit.is_end:
-                    self._ends.appendleft(query)
-                    continue
-                query.owner, query.lacks_search = None, True
-                query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
-                if query not in self._open:
-                    self._open.append(query)
+                self._reopen(unit)
             self._changed.notify_all()
+
+    def _reopen(self, unit: Unit[Batch]) -> None:
+        query = unit.query
+        if unit.is_end:
+            self._ends.appendleft(query)
+            return
+        query.owner, query.lacks_search = None, True
+        query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
+        if query not in self._open:
+            self._open.append(query)

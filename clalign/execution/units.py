@@ -79,8 +79,11 @@ class Search(Protocol[Batch_contra, Details]):
 class Cutter(Protocol[Batch]):
     """Cuts the rows for one device, as many as suit it."""
 
-    def end(self, first: int, last: int) -> int:
-        """Return where a unit ends that begins at row `first`: at row `last` or before."""
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        """Return where a unit ends that begins at row `first`: at row `last` or before.
+
+        It has a share of what suits the device.
+        """
 
     def batch(self, first: int, last: int) -> Batch:
         """Return the rows of a unit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic
 
 from clalign import tracing
@@ -10,11 +11,28 @@ from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Query, Scored, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.run_file import BatchResult, RunFile
+from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
+
+
+@dataclass(slots=True)
+class Share:
+    """What one device has done of a job, as far as it is stored."""
+
+    device: Device
+    cells: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def gcups(self) -> float:
+        """10^9 cells a second, while it computed."""
+        return self.cells / self.seconds / 1e9 if self.seconds else 0.0
 
 
 class Writer(Generic[Batch]):
     """Writes what executors have computed; works in the thread that opened the run.
+
+    Of a unit that two of them have computed the first result counts.
 
     Parameters
     ----------
@@ -28,6 +46,8 @@ class Writer(Generic[Batch]):
     ----------
     done_cells, device_seconds : float
         Of the whole run, earlier workers included.
+    shares : dict of str to Share
+        Of the devices of this job, by their ids.
     """
 
     def __init__(self, run: RunFile, planner: Planner[Batch], context: JobContext) -> None:
@@ -36,11 +56,14 @@ class Writer(Generic[Batch]):
         self.context = context
         self.done_cells, self.device_seconds = run.work_done()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
+        self.shares: dict[str, Share] = {}
         self._midway: dict[Unit[Batch], tuple[float, float]] = {}
 
     @property
     def gcups(self) -> float:
-        """10^9 cells a second, over the whole run, units that are not done included."""
+        """10^9 cells a second, over the whole run, units that are not done included; of several devices together."""
+        if len(self.shares) > 1:
+            return sum(share.gcups for share in self.shares.values())
         done, spent = self._begun
         return (self.done_cells + done) / max(self.device_seconds + spent, 1e-9) / 1e9
 
@@ -54,13 +77,33 @@ class Writer(Generic[Batch]):
         plan, (done, _) = self.planner.plan, self._begun
         if plan.phases is None:
             done += self.done_cells
-            self.context.progress("search", done, plan.n_cells, "cells", gcups=self.gcups, profile=number)
+            facts = {"gcups": self.gcups, **self._devices(), "profile": number}
+            self.context.progress("search", done, plan.n_cells, "cells", **facts)
         else:
             phase, done = plan.phases[number], done + self._cells_of[number]
-            self.context.progress(phase.stage, done, phase.n_cells, "cells", gcups=self.gcups, **phase.facts)
+            facts = {"gcups": self.gcups, **self._devices(), **phase.facts}
+            self.context.progress(phase.stage, done, phase.n_cells, "cells", **facts)
+
+    def share_of(self, device: Device) -> Share:
+        """Return what a device has done; from now on it is told of."""
+        return self.shares.setdefault(device.id, Share(device))
+
+    def parts(self) -> list[dict[str, Any]]:
+        """Return of each device ``name``, ``id``, ``gcups``, ``cells`` and its ``share`` of all that was done."""
+        known = [share for _, share in sorted(self.shares.items())]
+        total = sum(one.cells for one in known) or 1.0
+        return [
+            {"name": name, "id": one.device.id, "gcups": one.gcups, "cells": one.cells, "share": one.cells / total}
+            for name, one in zip(told_apart([one.device for one in known]), known, strict=True)
+        ]
+
+    def _devices(self) -> dict[str, Any]:
+        return {"devices": self.parts()} if self.planner.n_executors > 1 else {}
 
     def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
         """Tell of cells of a unit that is not done, and of the seconds that they took."""
+        if not self.planner.is_wanted(unit):
+            return
         self._midway[unit] = cells, seconds
         self._progress(unit.query.number)
 
@@ -71,20 +114,25 @@ class Writer(Generic[Batch]):
 
     def keep(self, unit: Unit[Batch], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Keep what is needed to go on with a unit."""
-        self.run.unfinished.keep(table, unit.query.number, unit.first, rows)
+        if self.planner.is_wanted(unit):
+            self.run.unfinished.keep(table, unit.query.number, unit.first, rows)
 
     def forget(self, units: Iterable[Unit[Batch]]) -> None:
         """Take note that units are not being computed any more."""
         for unit in units:
             self._midway.pop(unit, None)
 
-    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult) -> None:
-        """Store what was found in a unit."""
+    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult, device: Device) -> None:
+        """Store what a device found in a unit, unless another one was faster."""
+        if not self.planner.is_wanted(unit):
+            return
         with tracing.span("store a batch", "storing", query=unit.query.number, hits=len(result.hits)):
             self.run.add_batch(result, scored.hits_of)
         self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
+        share = self.share_of(device)
+        share.cells, share.seconds = share.cells + result.cells, share.seconds + result.seconds
         query, plan = unit.query, self.planner.plan
         query.n_hits += len(result.hits) + len(scored.hits_of)
         if query.best is not None:
@@ -99,6 +147,8 @@ class Writer(Generic[Batch]):
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Store what was computed at the end of a query, and its best target, for one that reports nothing."""
         query = unit.query
+        if not self.planner.is_wanted(unit):
+            return
         with tracing.span("store the end of a query", "storing", query=query.number):
             storing(self.run)
             best = query.best or self._best_of(query)

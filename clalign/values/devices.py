@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -99,8 +101,74 @@ REFERENCE = Device(
 )
 
 
+GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
+    "gpus": ("graphics card", ("gpu", "accelerator")),
+    "all": ("OpenCL device", ("gpu", "accelerator", "cpu")),
+}
+"""Words for several devices, what each of them is, and of which kinds."""
+
+
+def names_several(wish: str) -> bool:
+    """Return whether a user's words may mean several devices."""
+    return "," in wish or wish.strip() in GROUPS
+
+
+def told_apart(devices: Sequence[Device]) -> list[str]:
+    """Return the names of devices, with the ids of those that have the same one."""
+    names = Counter(device.name for device in devices)
+    return [f"{one.name} ({one.id})" if names[one.name] > 1 else one.name for one in devices]
+
+
+def choose_devices(wish: str, devices: list[Device]) -> tuple[list[Device], list[str]]:
+    """Return the devices that a user's words mean, and what is to be said of those that cannot be used.
+
+    Parameters
+    ----------
+    wish : str
+        Words for one device (see `choose_device`), several of these with commas between them, ``gpus`` or ``all``,
+        which the reference is no part of.
+    devices : list of Device
+        All devices, judged.
+
+    Returns
+    -------
+    list of Device
+        Each once, in the order in which they are named, or the fastest first.
+    list of str
+
+    Raises
+    ------
+    DeviceNotFound
+        If some words fit none, or several, or if nothing of what they mean can be used.
+    """
+    if not names_several(wish):
+        return [choose_device(wish, devices)], []
+    found: dict[str, Device] = {}
+    for word in filter(None, map(str.strip, wish.split(","))):
+        found.update({device.id: device for device in _meant(word, devices)})
+    usable = [device for device in found.values() if device.is_usable]
+    if not usable:
+        hints = [f"{device.name} ({device.id}): {device.problem or device.health}." for device in found.values()]
+        raise DeviceNotFound(f'Nothing that "{wish}" means can be used.', " ".join([*hints, "See: clalign devices"]))
+    lost = [f"{one.name} ({one.id}) is left out: {one.health}." for one in found.values() if not one.is_usable]
+    return usable, lost
+
+
+def _meant(word: str, devices: list[Device]) -> list[Device]:
+    if word not in GROUPS:
+        return [_fitting(word, devices)]
+    what, kinds = GROUPS[word]
+    found: dict[str, Device] = {}
+    for device in _ranked(devices):
+        if device.kind in kinds:  # several drivers may offer the same card, or the processor: it counts once
+            found.setdefault("processor" if device.kind == "cpu" else device.bus or device.id, device)
+    if not found:
+        raise DeviceNotFound(f"There is no {what}.", f"There are: {_names(devices)}. See: clalign devices")
+    return list(found.values())
+
+
 def choose_device(wish: str, devices: list[Device]) -> Device:
-    """Return the device that a user's words mean.
+    """Return the device that a user's words mean; the first, if they mean several.
 
     Parameters
     ----------
@@ -115,19 +183,31 @@ def choose_device(wish: str, devices: list[Device]) -> Device:
     DeviceNotFound
         If none fits, if what fits is not usable, or if a name fits several.
     """
-    ranked = sorted(devices, key=lambda d: (d.is_usable, _RANK[d.kind], d.gcups), reverse=True)
+    if names_several(wish):
+        return choose_devices(wish, devices)[0][0]
+    found = _fitting(wish, devices)
+    return found if wish in ("auto", "") else _usable(found)
+
+
+def _ranked(devices: list[Device]) -> list[Device]:
+    return sorted(devices, key=lambda d: (d.is_usable, _RANK[d.kind], d.gcups), reverse=True)
+
+
+def _fitting(wish: str, devices: list[Device]) -> Device:
+    """Return the device that words fit, usable or not."""
+    ranked = _ranked(devices)
     if wish in ("auto", ""):
         return ranked[0]
     exact = [device for device in devices if device.id == wish]
     if exact:
-        return _usable(exact[0])
+        return exact[0]
     if wish in _RANK:
         matching = [device for device in ranked if device.kind == wish]
     else:
         matching = _named(wish, ranked)
     if not matching:
         raise DeviceNotFound(f'No device fits "{wish}".', f"There are: {_names(devices)}. See: clalign devices")
-    return _usable(matching[0])
+    return matching[0]
 
 
 _RANK = {"gpu": 3, "accelerator": 2, "cpu": 1, "reference": 0}

@@ -20,7 +20,7 @@ from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.formats.checksums import checked_json
-from clalign.values.devices import REFERENCE, Device, choose_device
+from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
 
 CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
 TWIN = replace(CARD, id="0:1", bus="04:00.0", gcups=80.0)
@@ -47,6 +47,40 @@ def test_choice_by_words(wish: str, expected: Device) -> None:
 def test_choice_that_cannot_be_made(wish: str, text: str) -> None:
     with pytest.raises(DeviceNotFound, match=text) as found:
         choose_device(wish, EVERY)
+    assert found.value.exit_code == ExitCode.NO_DEVICE
+
+
+SECOND_DRIVER = replace(CARD, id="3:0", platform="Rusticl", gcups=40.0)
+SECOND_HOST = replace(HOST, id="4:0", gcups=2.0)
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [("0:1,0:0", [TWIN, CARD]), ("gpus", [CARD, TWIN]), ("all", [CARD, TWIN, HOST]), ("gpus, cpu", [CARD, TWIN, HOST]),
+     ("gpu,0:0,cpu,", [CARD, HOST]), ("reference,4:0", [REFERENCE, SECOND_HOST]), ("gpu", [CARD])],
+)  # fmt: skip
+def test_choice_of_several(wish: str, expected: list[Device]) -> None:
+    """Each once, also where a second driver offers the same card or processor; the one for one job is the first."""
+    usable = [one for one in [*EVERY, SECOND_DRIVER, SECOND_HOST] if one is not BAD]
+    assert choose_devices(wish, usable) == (expected, [])
+    assert choose_device(wish, usable) == expected[0]
+
+
+def test_what_cannot_be_used_is_left_out_and_told() -> None:
+    found, (text,) = choose_devices("2:0,0:1", EVERY)
+    assert found == [TWIN]
+    assert text == "Broken card (2:0) is left out: self-test failed."
+    assert choose_devices("gpus", EVERY) == ([CARD, TWIN], [text])
+
+
+@pytest.mark.parametrize(
+    ("wish", "devices", "text"),
+    [("0:0,0:7", EVERY, "No device fits"), ("2:0,2:0", EVERY, "can be used"), ("gpus", [HOST], "There is no"),
+     ("all", [BAD, REFERENCE], "can be used"), ("radeon,cpu", EVERY, "several"), (",", EVERY, "can be used")],
+)  # fmt: skip
+def test_choice_of_several_that_cannot_be_made(wish: str, devices: list[Device], text: str) -> None:
+    with pytest.raises(DeviceNotFound, match=text) as found:
+        choose_devices(wish, devices)
     assert found.value.exit_code == ExitCode.NO_DEVICE
 
 

@@ -39,8 +39,11 @@ LIBRARIES = {
 }
 ENGINES = ("hmmer2", "hmmer3", "sw", "fitted", "pairs")
 WAIT = 60.0
-VARYING = r"Date: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*"
-"""What an export says of the hour, the speed, and the arithmetic of a device."""
+VARYING = (
+    r"Date: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
+    r"|# Device .*"
+)
+"""What an export says of the hour, the speed, the devices, and their arithmetic."""
 
 
 def spec_of(engine: str, folder: Path) -> Spec:
@@ -113,7 +116,7 @@ class Devices:
         """Return a device that is known by the words."""
         words = self.first if words == "auto" else words
         device = REFERENCE if words.startswith("reference") else self.real
-        return replace(device, name="A device", driver=words)
+        return replace(device, id=words, name="A device", driver=words)
 
     def open(self, device: Device, check: Callable[[], None], building: Any) -> Session:
         words = device.driver

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from clalign.execution.units import Plan, Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
+from clalign.values.devices import REFERENCE
 from clalign.values.hits import Scores
 
 
@@ -48,13 +51,19 @@ class Step:
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def end(self, first: int, last: int) -> int:
-        return min(first + self.n, last)
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        return min(first + max(1, int(share * self.n)), last)
 
 
-def planner_of(n_queries: int, n_rows: int, n_executors: int = 1) -> Planner[Any]:
+n_twice = [0]
+"""Units that were given twice in all examples."""
+
+
+def planner_of(
+    n_queries: int, n_rows: int, n_executors: int = 1, clock: Callable[[], float] = time.monotonic
+) -> Planner[Any]:
     plan = Plan[Any](range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None)
-    return Planner(plan, n_executors)
+    return Planner(plan, n_executors, clock)
 
 
 @given(
@@ -65,21 +74,31 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     edges = sorted(cut for cut in cuts if cut < n_rows)
     done = list(zip(edges[::2], edges[1::2], strict=False))
     run: Any = Begun({0: done, 1: [(0, n_rows)] if n_rows else []}, {1} if n_rows else set())
-    planner, cutters = planner_of(n_queries, n_rows, len(sizes)), [Step(n) for n in sizes]
+    clock = [0.0]
+    planner, cutters = planner_of(n_queries, n_rows, len(sizes), lambda: clock[0]), [Step(n) for n in sizes]
     rows, ends = Counter[tuple[int, int]](), Counter[int]()
-    held: list[Unit[Any]] = []
+    held: list[tuple[Unit[Any], Any]] = []
     n_failures = 9
     while True:
-        unit = planner.take(run, chance.choice(cutters)) if len(held) < 6 else None
+        clock[0] += chance.choice([0.0, 0.1, 20.0])
+        cutter = chance.choice(cutters)
+        unit = planner.take(run, cutter) if len(held) < 6 else None
         if unit is not None:
-            held.append(unit)
-        elif not held:
+            assert (unit, cutter) not in held, "nobody has the same unit twice"
+            held.append((unit, cutter))
+            n_twice[0] += [one for one, _ in held].count(unit) > 1
+        elif not held and not planner.wait():
             break
         if held and (unit is None or chance.random() < 0.6):
-            unit = held.pop(chance.randrange(len(held)))
+            unit, cutter = held.pop(chance.randrange(len(held)))
             if n_failures and chance.random() < 0.3:
                 n_failures -= 1
-                planner.give_back([unit])
+                back = [unit, *(one for one, holder in held if holder is cutter)]
+                held = [pair for pair in held if pair[1] is not cutter]
+                planner.give_back(back, cutter)
+                continue
+            planner.delivered(unit, cutter, 1.0)
+            if not planner.is_wanted(unit):
                 continue
             if unit.is_end:
                 assert unit.query.n_left == 0, "all rows come before the end"
@@ -92,6 +111,11 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     wanted -= {(1, row) for row in range(n_rows)}
     assert rows == Counter(wanted)
     assert ends == Counter(number for number in range(n_queries) if not (number == 1 and n_rows))
+
+
+def test_units_were_given_twice() -> None:
+    test_every_row_is_stored_once()
+    assert n_twice[0] > 10
 
 
 def taken_by(planner: Planner[Any], run: Any, cutter: Any) -> Unit[Any]:
@@ -108,13 +132,13 @@ def test_each_has_a_query_of_its_own_as_long_as_there_are_some() -> None:
     for cutter in (one, two, one, two, two):
         unit = taken_by(planner, run, cutter)
         taken.append((unit.query.number, unit.first, unit.last))
-    assert taken == [(0, 0, 2), (1, 0, 3), (0, 2, 4), (1, 3, 6), (0, 4, 6)]
+    assert taken == [(0, 0, 2), (1, 0, 3), (0, 2, 4), (1, 3, 6), (0, 4, 5)], "the last ones are smaller"
 
 
 def test_what_comes_back_is_first_and_cut_as_it_suits_who_asks() -> None:
     run: Any = Begun({}, set())
     planner, large, small = planner_of(1, 12), Step(6), Step(2)
-    planner.give_back([taken_by(planner, run, large)])
+    planner.give_back([taken_by(planner, run, large)], large)
     again = [taken_by(planner, run, small) for _ in range(3)]
     assert [(unit.first, unit.last) for unit in again] == [(0, 2), (2, 4), (4, 6)]
 
@@ -136,7 +160,8 @@ def test_the_writer_counts_what_is_done() -> None:
     writer = Writer(run, planner, QuietContext())
     for unit in reversed([taken_by(planner, run, cutter), taken_by(planner, run, cutter)]):
         scores = Scores(np.arange(unit.first, unit.last), np.array([7, 7], np.int32))
-        writer.store(unit, Scored(scores, None), BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device"))
+        result = BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device")
+        writer.store(unit, Scored(scores, None), result, REFERENCE)
         assert unit.query.best == (7, unit.first), "of equal ones the first"
     assert (writer.done_cells, writer.gcups) == (2e6, pytest.approx(2e-3))
     assert unit.query.n_left == 0
@@ -149,7 +174,7 @@ def test_a_search_is_made_anew_once_rows_come_back() -> None:
     unit = taken_by(planner, run, cutter)
     first = unit.query.search
     assert taken_by(planner, run, cutter).query.search is first
-    planner.give_back([unit])
+    planner.give_back([unit], cutter)
     again = taken_by(planner, run, cutter)
     assert (again.first, again.last) == (unit.first, unit.last)
     assert again.query.search is not first

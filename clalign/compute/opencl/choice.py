@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clalign.values.devices import REFERENCE, Device, choose_device
+from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
 
 
 def say_nothing(text: str) -> None:
@@ -29,10 +29,20 @@ def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
     Where all drivers and devices are known from before they are listed in this process, which is a
     worker that may be lost; otherwise in a child process.
     """
-    if wish == "reference":
-        return REFERENCE
+    return REFERENCE if wish == "reference" else choose_device(wish, _listed(tell))
+
+
+def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
+    """Return the devices that a user's words mean, and what is to be said of others.
+
+    See `clalign.values.devices.choose_devices`.
+    """
+    return ([REFERENCE], []) if wish == "reference" else choose_devices(wish, _listed(tell))
+
+
+def _listed(tell: Callable[[str], None]) -> list[Device]:
     try:
         from clalign.compute.opencl.discover import familiar_devices
     except ImportError:
-        return choose_device(wish, [REFERENCE])
-    return choose_device(wish, familiar_devices() or all_devices(tell=tell))
+        return [REFERENCE]
+    return familiar_devices() or all_devices(tell=tell)

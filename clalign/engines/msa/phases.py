@@ -83,10 +83,10 @@ class BlockCutter:
         cells = np.cumsum(np.concatenate([[0], cells_of(batch)])).astype(np.int64)
         return cls(blocks.ends, cells, CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS)
 
-    def end(self, first: int, last: int) -> int:
-        """Return where a unit ends that begins with a pair."""
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        """Return where a unit ends that begins with a pair; it has a share of the cells that it may have."""
         inside = self.ends[(self.ends > first) & (self.ends <= last)]
-        fitting = inside[self.cells[inside] - self.cells[first] <= self.wanted]
+        fitting = inside[self.cells[inside] - self.cells[first] <= share * self.wanted]
         return int(fitting[-1] if len(fitting) else inside[0])
 
     def batch(self, first: int, last: int) -> Span:

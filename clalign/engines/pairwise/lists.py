@@ -77,10 +77,12 @@ class PairCutter:
     device_kind: str
     most: int
 
-    def end(self, first: int, last: int) -> int:
-        """Return where the pairs end that take a device about the time of a batch."""
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        """Return where the pairs end that take a device about the time of a batch, or a share of these."""
         if self.are_long[first]:
             return first + 1
+        if share < 1.0:
+            last = max(first + 1, first + int(share * (self.end(first, last) - first)))
         last = min(last, first + self.most)
         long_ones = np.flatnonzero(self.are_long[first:last])
         last = first + int(long_ones[0]) if len(long_ones) else last

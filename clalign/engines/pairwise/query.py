@@ -51,10 +51,10 @@ class QuerySearch:
         Known before, or fitted at the end.
     finds_early : bool
         Whether hits are found batch by batch.
-    best : int32[n] or float64[n]
-        The highest scores so far, at most `spec.top` of them: what scores less is no hit. With an adjustment to the
-        composition they are multiplied by its factors. What is lost where several threads add to them would only have
-        kept more from becoming hits, of which the first are chosen at the end.
+    best : (int64[n], int32[n] or float64[n])
+        Rows and the highest scores so far, at most `spec.top` of them: what scores less is no hit. With an adjustment
+        to the composition they are multiplied by its factors. What is lost where several threads add to them would
+        only have kept more from becoming hits, of which the first are chosen at the end.
     """
 
     queries: tuple[PairwiseQuery, ...]
@@ -63,7 +63,9 @@ class QuerySearch:
     spec: PairwiseSpec
     statistics: Statistics | None
     finds_early: bool
-    best: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int32))
+    best: tuple[npt.NDArray[np.int64], npt.NDArray[Any]] = field(
+        default_factory=lambda: (np.empty(0, np.int64), np.empty(0, np.int32))
+    )
 
     @property
     def length(self) -> int:
@@ -109,7 +111,10 @@ class QuerySearch:
     def note(self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Keep the highest of the scores (int32[n]) of database rows; return which of them may be hits."""
         positions, counted = self._passing(rows, values, max(self.least_raw, self._least_kept))
-        self.best = highest(np.concatenate([self.best, counted]), self.spec.top)
+        known_rows, known = self.best  # rows may come twice, from two devices
+        is_new = np.isin(rows[positions], known_rows, invert=True)
+        places = np.concatenate([known_rows, rows[positions][is_new]])
+        self.best = highest(places, np.concatenate([known, counted[is_new]]), self.spec.top)
         return positions[counted >= self._least_kept]
 
     def _passing(
@@ -127,7 +132,8 @@ class QuerySearch:
     @property
     def _least_kept(self) -> float:
         """The least score of the first `spec.top` so far; minus infinity while there are fewer."""
-        return float(self.best.min()) if len(self.best) == self.spec.top else -np.inf
+        _, values = self.best
+        return float(values.min()) if len(values) == self.spec.top else -np.inf
 
     @property
     def is_adjusted(self) -> bool:
@@ -225,9 +231,14 @@ def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list
     )
 
 
-def highest(values: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int32]:
-    """Return the n highest values, in no order; all of them if there are fewer."""
-    return values if len(values) <= n else np.partition(values, len(values) - n)[len(values) - n :]
+def highest(
+    rows: npt.NDArray[np.int64], values: npt.NDArray[Any], n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the n highest values of database rows, in no order, with their rows; all of them if there are fewer."""
+    if len(values) <= n:
+        return rows, values
+    places = np.argpartition(values, len(values) - n)[len(values) - n :]
+    return rows[places], values[places]
 
 
 def best_of(values: npt.NDArray[Any], order: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:

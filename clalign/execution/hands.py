@@ -1,0 +1,177 @@
+"""What each executor has in hand and how fast it is, so that nobody waits long for one that is slow or hangs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from clalign.compute.batching import BATCH_SECONDS
+from clalign.execution.units import Unit
+
+REMEMBERED = 0.8
+"""What share of all that was measured before still counts after another unit."""
+
+MUCH_SLOWER = 4.0
+"""Who is so many times slower than another leaves the end of a query to it."""
+
+END_SECONDS = 1.0
+"""So long: then anyone takes it."""
+
+LOST_SECONDS = 10.0
+"""After so long what is left at the end of a query is given to one more executor, which may be faster, or not hang."""
+
+LATE = 8.0
+"""Who takes so many times as long as it should is not counted on."""
+
+
+@dataclass(eq=False)
+class Hand:
+    """What one executor has, in the order in which it was given.
+
+    Attributes
+    ----------
+    gives_way : bool
+        Whether it waits while others have its device do something for them.
+    units : list of Unit
+        Those that it has not delivered.
+    since : float
+        When it delivered the last one, or began.
+    """
+
+    gives_way: bool = False
+    units: list[Unit[Any]] = field(default_factory=list)
+    since: float = 0.0
+    _cells: float = 0.0
+    _seconds: float = 0.0
+    _count: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Cells a second, with all that is done besides; 0 if it was not measured."""
+        return self._cells / self._seconds if self._seconds else 0.0
+
+    @property
+    def unit_seconds(self) -> float:
+        """Time from one unit to the next; 0 if it was not measured."""
+        return self._seconds / self._count if self._count else 0.0
+
+    def take(self, unit: Unit[Any], now: float) -> None:
+        """Take a unit."""
+        if not self.units:
+            self.since = now
+        self.units.append(unit)
+
+    def deliver(self, unit: Unit[Any], cells: float, now: float) -> None:
+        """Take note that a unit was computed."""
+        if unit in self.units:  # else it was taken away
+            self.units.remove(unit)
+        if not unit.is_end:
+            self._cells = REMEMBERED * self._cells + cells
+            self._seconds = REMEMBERED * self._seconds + max(now - self.since, 1e-6)
+            self._count = REMEMBERED * self._count + 1.0
+        self.since = now
+
+    def forget(self) -> None:
+        """Begin anew, with nothing in hand."""
+        self.units.clear()
+        self._cells = self._seconds = self._count = 0.0
+
+    def is_late(self, now: float) -> bool:
+        """Whether it takes far longer than it did."""
+        return bool(self.units) and now - self.since > LATE * max(self.unit_seconds, BATCH_SECONDS)
+
+    def gain(self, unit: Unit[Any], other: Hand, now: float) -> float:
+        """Return how many seconds earlier than its holder another one that has nothing to do would deliver a unit."""
+        waited = now - self.since
+        if unit.is_end:
+            return waited - LOST_SECONDS
+        if not self._count:
+            return waited - max(other.unit_seconds, BATCH_SECONDS)
+        due = (self.units.index(unit) + 1) * self.unit_seconds - waited
+        faster = other.rate / self.rate if other.rate else 1.0
+        # One that is late will likely need as long again.
+        return (due if due > 0 else -due) - self.unit_seconds / faster
+
+
+class Hands:
+    """The hands of all executors, each known by its cutter.
+
+    Parameters
+    ----------
+    clock : callable
+        Returns the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._hands: dict[int, Hand] = {}
+        self._holders: dict[Unit[Any], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._holders)
+
+    def __contains__(self, unit: Unit[Any]) -> bool:
+        return unit in self._holders
+
+    def of(self, cutter: object) -> Hand:
+        """Return the hand of an executor."""
+        return self._hands.setdefault(id(cutter), Hand())
+
+    def give(self, unit: Unit[Any], hand: Hand) -> None:
+        """Give a unit, perhaps one that another executor has as well."""
+        hand.take(unit, self.clock())
+        self._holders[unit] = self._holders.get(unit, 0) + 1
+
+    def let_go(self, units: Iterable[Unit[Any]], hand: Hand) -> list[Unit[Any]]:
+        """Take units from a hand; return those that nobody has any more, though they are not stored."""
+        left = []
+        for unit in units:
+            if unit not in hand.units:  # it was taken away
+                continue
+            hand.units.remove(unit)
+            n = self._holders.get(unit, 0) - 1
+            if n > 0:
+                self._holders[unit] = n
+            elif n == 0:
+                del self._holders[unit]
+                left.append(unit)
+        return left
+
+    def take_away(self, unit: Unit[Any]) -> None:
+        """Take a unit from who has it."""
+        del self._holders[unit]
+        for hand in self._hands.values():
+            if unit in hand.units:
+                hand.units.remove(unit)
+
+    def remove(self, unit: Unit[Any]) -> None:
+        """Take note that a unit is stored."""
+        del self._holders[unit]
+
+    def share(self, hand: Hand) -> float:
+        """Return what share one has in the speed of all that were measured; 1 if it was not."""
+        total = sum(one.rate for one in self._hands.values())
+        return hand.rate / total if hand.rate else 1.0
+
+    def leaves_ends(self, hand: Hand) -> bool:
+        """Return whether the ends of queries are better left to another one, which is much faster and at work."""
+        now = self.clock()
+        fastest = max((one.rate for one in self._hands.values() if not one.is_late(now)), default=0.0)
+        return bool(hand.rate) and hand.rate * MUCH_SLOWER < fastest
+
+    def overdue(self, hand: Hand, fits: Callable[[Unit[Any]], bool]) -> Unit[Any] | None:
+        """Return the unit of another executor that this one, which has nothing to do, may well deliver before it.
+
+        One that does not fit only comes from an executor that seems to be lost.
+        """
+        now, found, most = self.clock(), None, 0.0
+        for holder in self._hands.values():
+            for unit in holder.units if holder is not hand else ():
+                if self._holders.get(unit) != 1:  # it is stored, or two have it already
+                    continue
+                gain = holder.gain(unit, hand, now)
+                if gain > most and (holder.is_late(now) or fits(unit)):
+                    found, most = unit, gain
+        return found
