@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO, overload
 
@@ -25,6 +26,9 @@ from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
+
+LINES_AT_ONCE = 256
+"""Lines that are written together."""
 
 HITS_KEPT = 2048
 """The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
@@ -245,10 +249,10 @@ def export(
 
 def write_lines(stream: TextIO, rows: Iterable[str]) -> int:
     """Write lines and return how many they were."""
-    count = 0
-    for row in rows:
-        stream.write(f"{row}\n")
-        count += 1
+    rows, count = iter(rows), 0
+    while some := list(islice(rows, LINES_AT_ONCE)):
+        stream.write("\n".join([*some, ""]))
+        count += len(some)
     return count
 
 

@@ -50,12 +50,18 @@ class HitRows:
         self._queries: dict[int, _Query] = {}
         self._stamp: tuple[int, int] | None = None
         self._is_scan = False
+        self._last_card: tuple[str | None, dict[str, Any]] = None, {}
         self._counts: dict[int, int] = {}
 
     def card(self, query: int) -> dict[str, Any]:
         """Return the card of a query; empty if there is none."""
         found = self._connection.execute("SELECT card FROM queries WHERE id = ?", (query,)).fetchone()
-        return parsed_card(found[0], self._connection.path, self._connection.declared.cards) if found else {}
+        if not found:
+            return {}
+        if self._last_card[0] != found[0]:  # one thing after the other is asked of the same query
+            parsed = parsed_card(found[0], self._connection.path, self._connection.declared.cards)
+            self._last_card = found[0], parsed
+        return dict(self._last_card[1])
 
     def forget_cards(self) -> None:
         """Read the cards of the queries again when they are next needed."""
@@ -75,6 +81,8 @@ class HitRows:
 
     def add(self, query: int, hits: Sequence[Hit]) -> None:
         """Write the hits of a query; the caller has opened a transaction."""
+        if not hits:
+            return
         declared, card = self._connection.declared.needed(), self._query(query).card
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = list(enumerate(hits, last + 1))

@@ -27,7 +27,7 @@ def write_hmmer3_head(source: Source, stream: TextIO) -> None:
 def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
     count = _write_hits(source, stream, query)
-    found = {row["stage"]: row for row in funnel_of(source.run, query.number)}
+    found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
     report = source.run.fact("database") or {}
     _, cells, seconds = source.keys.work_of(query.number)
     n_residues = report.get("n_residues", 0) - (source.cards[query.number].get("left_out_residues") or 0)

@@ -177,4 +177,6 @@ def target_widths(source: Source, query: Query) -> Widths:
         found = [source.cards[key.query] for key in query.keys]
         names, accessions = ([len(card[key]) for card in found] for key in ("name", "accession"))
         return Widths(max(names, default=0), max(accessions, default=0))
+    if not query.keys:  # as of most families in one proteome
+        return Widths(0, 0)
     return Widths(*source.keys.widths(query.number))

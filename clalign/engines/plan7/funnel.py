@@ -65,13 +65,13 @@ def limit_of(card: Card, stage: str) -> float:
     return float(limits[{"msv": "f1", "bias": "f1", "viterbi": "f2", "forward": "f3"}[stage]])
 
 
-def funnel_of(run: RunFile, profile: int) -> list[dict[str, Any]]:
+def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[dict[str, Any]]:
     """Return how many targets of a profile passed each stage so far: ``stage``, ``label``, ``passed``, ``expected`` (by
     chance), ``limit`` (P-value) and ``ran``.
 
-    HMMER2 has no filters.
+    HMMER2 has no filters. Who has the `card` of the profile gives it.
     """
-    card = run.card(profile)
+    card = run.card(profile) if card is None else card
     n_passed = np.zeros(len(FILTERS), np.int64)
     for _, _, _, *counts in run.own_batches(BATCHES.name, profile):
         n_passed += counts
@@ -106,6 +106,8 @@ def was_run(card: Card, stage: str) -> bool:
 def n_left_out(run: RunFile, profile: int, card: Card) -> int:
     """Return how many finished targets HMMER3 cannot search."""
     rows = np.sort(np.array(card.get("left_out") or [], np.int64))
+    if not len(rows):
+        return 0
     return sum(int(np.searchsorted(rows, last) - np.searchsorted(rows, first)) for first, last in run.finished(profile))
 
 

@@ -190,6 +190,8 @@ class Hmmer3Search:
         batch: SequenceBatch, rows: npt.NDArray[np.int32], places: npt.NDArray[np.int64]
     ) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the places of survivors whose domains are defined together."""
+        if not len(places):
+            return
         ends = np.cumsum(batch.lengths[rows], dtype=np.int64)
         start = 0
         while start < len(places):

@@ -204,7 +204,8 @@ class Cascade:
             If the scores of a filter and what came to the next one contradict each other.
         """
         null, least, demand = length_terms_of(self.session, self.batch).null, self.least, self.session.demand
-        demand(np.array_equal(np.isnan(msv), self.batch.lengths == 0), "MSV scores that are no numbers")
+        empty = self.session.cached("rows without residues", self.batch, lambda: self.batch.lengths == 0)
+        demand(np.array_equal(np.isnan(msv), empty), "MSV scores that are no numbers")
         with np.errstate(invalid="ignore"):
             passed = np.flatnonzero(msv - null >= least.msv)
         demand(np.array_equal(table[:, 0], passed), "other targets behind the MSV filter than passed it")
