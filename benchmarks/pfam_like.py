@@ -106,7 +106,18 @@ def library(text: str, n: int) -> Iterator[str]:
     ]
     originals = [Original.of(record) for record in records]
     originals = [original for original in originals if len(original.match) > 5]
-    yield from records[:n]
+    seen: set[str] = set()
+    for number, record in enumerate(records[:n]):
+        named = {
+            tag: found[0] for tag in ("NAME", "ACC") if (found := re.findall(rf"^{tag} .*$", record, re.MULTILINE))
+        }
+        for tag, line in named.items():
+            if line in seen:  # hmmpress takes no name twice, nor an accession
+                record = record.replace(
+                    line, f"NAME  {line.split()[1]}_{number}" if tag == "NAME" else f"ACC   PX{number:05d}.1"
+                )
+            seen.add(line)
+        yield record
     for number in range(len(records), n):
         rng = np.random.default_rng([SEED, number])
         yield originals[int(rng.integers(len(originals)))].varied(number, rng)

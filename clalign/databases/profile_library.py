@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,10 @@ from clalign.databases import cache
 from clalign.databases.packed import MANIFEST
 from clalign.formats.checksums import checked_content, checked_json, crc32
 from clalign.formats.profiles import models_in
-from clalign.formats.sources import TextReader, opened
+from clalign.formats.sources import CHUNK, Source, TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.values.alphabets import ALPHABETS
-from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
 VERSION = 1
 """Of the decoded form; another one is made anew."""
@@ -34,6 +36,16 @@ _MODELS = "models.json"
 _FILES = (_MODELS, *(f"{name}.npy" for name in _ARRAYS))
 _TEXTS = ("name", "accession", "description", "consensus", "reference", "structure", "facts")
 _STATISTICS = ("msv", "viterbi", "forward")
+_STEPS = (MM, MI, MD, IM, II, DM, DD)
+
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError)
+"""What damage in the cache, or a full disk, leads to."""
+
+_HEADER_BYTES = 128
+"""Of a file of numbers, whatever its size; written when that is known."""
+
+NODES_AT_ONCE = 1 << 17
+"""Nodes of models that are read before they are written: some 25 MB."""
 
 
 def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool = True) -> tuple[list[Hmm], str]:
@@ -59,42 +71,123 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
         sums = cache.checksums_of(source, QuietContext())
         place = cache.profile_folder() / f"{sums.sha256}-{VERSION}"
         if keep and place.is_dir():
-            with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
+            with suppress(*_UNREADABLE):
                 models = list(_read(place))
                 cache.mark_used(place)
                 return models, sums.sha256
-        text, models = TextReader(source), []
-        for hmm in models_in(text, check):
-            check()
-            models.append(hmm)
-        text.check_same(sums.crc32)
-    if keep and all(isinstance(hmm.settings, Hmmer3Settings) for hmm in models):
-        with suppress(OSError):
-            _keep(models, place)
-    return models, sums.sha256
+        if keep:
+            with suppress(_NotKept, *_UNREADABLE):  # else they are read into memory
+                _keep(_checked(source, sums, check), place)
+                return list(_read(place)), sums.sha256
+        return list(_checked(source, sums, check)), sums.sha256
 
 
-def _keep(models: list[Hmm], place: Path) -> None:
-    cache.make_folder(place.parent)
-    working = Path(tempfile.mkdtemp(prefix=cache.WORKING, dir=place.parent))
+def _checked(source: Source, sums: cache.Checksums, check: Callable[[], None]) -> Iterator[Hmm]:
+    """Yield the models of a file; in the end refuse one that is not that of the checksums any more."""
+    text = TextReader(source)
+    for hmm in models_in(text, check):
+        check()
+        yield hmm
+    text.check_same(sums.crc32)
+
+
+def _keep(models: Iterator[Hmm], place: Path) -> None:
+    keeper = _Keeper(place)
     try:
-        size = models[0].alphabet.size if models else 0
+        for hmm in models:
+            keeper.add(hmm)
+        keeper.finish()
+    finally:
+        keeper.give_up()
+
+
+class _NotKept(Exception):
+    """Models of HMMER2 are read each time."""
+
+
+class _Keeper:
+    """Writes models into the cache while they are read, so that a large library is never in memory as a whole.
+
+    Parameters
+    ----------
+    place : Path
+        Where they are, all of them, after `finish`.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._working: Path | None = None
+        self._waiting: list[Hmm] = []
+        self._n_rows = dict.fromkeys(_ARRAYS, 0)
+        self._n_models = self._n_waiting = 0
+        self._letters = 0
+
+    def add(self, hmm: Hmm) -> None:
+        """Take a model."""
+        if not isinstance(hmm.settings, Hmmer3Settings):
+            raise _NotKept
+        self._waiting.append(hmm)
+        self._letters = hmm.alphabet.size
+        self._n_waiting += hmm.length
+        if self._n_waiting >= NODES_AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        if self._working is None:
+            cache.make_folder(self._place.parent)
+            self._working = Path(tempfile.mkdtemp(prefix=cache.WORKING, dir=self._place.parent))
         for name in _ARRAYS:
-            parts = [_array(hmm, name) for hmm in models]
-            np.save(working / f"{name}.npy", np.concatenate(parts) if parts else np.zeros((0, size), np.float32))
-        (working / _MODELS).write_text(json.dumps([_description(hmm) for hmm in models]), "utf-8")
-        sums = {name: crc32(_bytes(working / name)) for name in _FILES}
-        (working / MANIFEST).write_text(checked_json(sums), "utf-8")
-        cache.discard(place)
-        working.rename(place)
-    except OSError:
-        cache.remove(working)
-        raise
-    cache.limit_number(place.parent, MOST_LIBRARIES)
+            parts = [_array(hmm, name) for hmm in self._waiting]
+            with (self._working / f"{name}.npy").open("ab") as file:
+                if not file.tell():
+                    file.write(bytes(_HEADER_BYTES))
+                for part in parts:
+                    file.write(part.astype("<f4", copy=False).tobytes())
+            self._n_rows[name] += sum(map(len, parts))
+        with (self._working / _MODELS).open("a", encoding="utf-8") as texts:
+            for hmm in self._waiting:
+                texts.write(f"{',' if self._n_models else '['}\n{json.dumps(_description(hmm))}")
+                self._n_models += 1
+        self._waiting, self._n_waiting = [], 0
+
+    def finish(self) -> None:
+        """Put everything in its place."""
+        self._write()
+        assert self._working is not None
+        for name in _ARRAYS:
+            width = len(_STEPS) if name == "transitions" else self._letters
+            with (self._working / f"{name}.npy").open("r+b") as file:
+                file.write(_header((self._n_rows[name], width)))
+        with (self._working / _MODELS).open("a", encoding="utf-8") as texts:
+            texts.write("\n]" if self._n_models else "[]")
+        sums = {name: _checksum(self._working / name) for name in _FILES}
+        (self._working / MANIFEST).write_text(checked_json(sums), "utf-8")
+        cache.discard(self._place)
+        self._working.rename(self._place)
+        self._working = None
+        cache.limit_number(self._place.parent, MOST_LIBRARIES)
+
+    def give_up(self) -> None:
+        """Leave nothing behind, unless it is finished."""
+        if self._working is not None:
+            cache.remove(self._working)
 
 
-def _bytes(file: Path) -> npt.NDArray[np.uint8]:
-    return np.memmap(file, np.uint8, "r")
+def _header(shape: tuple[int, int]) -> bytes:
+    """Return the head of a file of float32 in NumPy's format."""
+    head = BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    assert head.tell() == _HEADER_BYTES
+    return head.getvalue()
+
+
+def _checksum(file: Path) -> int:
+    """Return the CRC-32 of a file, which is read piece by piece: mapped, all of it would count as memory in use."""
+    found = 0
+    with file.open("rb", buffering=0) as stream:
+        while data := stream.read(CHUNK):
+            found = crc32(data, found)
+    return found
 
 
 def _array(hmm: Hmm, name: str) -> Floats:
@@ -127,10 +220,11 @@ def _description(hmm: Hmm) -> dict[str, Any]:
 
 def _read(place: Path) -> Iterator[Hmm]:
     sums = checked_content((place / MANIFEST).read_text("utf-8"))
-    if sums != {name: crc32(_bytes(place / name)) for name in _FILES}:
+    if sums != {name: _checksum(place / name) for name in _FILES}:
         raise ValueError("the numbers are damaged")
     models: list[dict[str, Any]] = json.loads((place / _MODELS).read_text("utf-8"))
-    arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+    # Views of plain arrays cost a fraction of those of mapped ones, and the pages are the system's all the same.
+    arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS}
     start = 0
     for number, found in enumerate(models):
         end = start + found["length"] + 1
@@ -146,18 +240,17 @@ def _model(found: dict[str, Any], tables: dict[str, Floats], composition: npt.ND
     }  # fmt: skip
     settings = Hmmer3Settings(
         version=found["version"],
-        composition=None if np.isnan(composition).any() else np.array(composition),
+        composition=None if math.isnan(composition[0]) else composition,
         max_length=found["max_length"],
         effective_n=found["effective_n"],
         **statistics,
     )
     cutoffs = {kind: None if pair is None else tuple(pair) for kind, pair in found["cutoffs"].items()}
-    match, insert, transitions = (np.array(tables[name]) for name in _ARRAYS[:3])
     return Hmm(
         **{name: found[name] for name in _TEXTS},
-        match=match,
-        insert=insert,
-        transitions=transitions,
+        match=tables["match"],
+        insert=tables["insert"],
+        transitions=tables["transitions"],
         alphabet=ALPHABETS[found["alphabet"]],
         cutoffs=Cutoffs(**cutoffs),
         calibration=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from dataclasses import fields
 from pathlib import Path
@@ -56,6 +57,34 @@ def test_kept_models_are_the_file_s(library: Path, monkeypatch: pytest.MonkeyPat
     assert all(same(a, b) for a, b in zip(again, expected, strict=True))
 
 
+def test_large_libraries_are_written_piece_by_piece(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_library, "NODES_AT_ONCE", 1)
+    expected = load_profiles(str(library))
+    for _ in range(2):
+        assert all(same(a, b) for a, b in zip(load_library(str(library))[0], expected, strict=True))
+
+
+def test_without_room_in_the_cache_models_are_read_into_memory(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    expected = load_profiles(str(library))
+    with monkeypatch.context() as patched:
+        patched.setattr(profile_library, "_checksum", full)
+        assert all(same(a, b) for a, b in zip(load_library(str(library))[0], expected, strict=True))
+    assert not list(profile_folder().iterdir())
+
+
+def test_a_file_of_both_kinds_is_read_into_memory(library: Path) -> None:
+    texts = [path.read_text() for path in sorted((EXAMPLES.parents[1] / "tests/golden/profiles").glob("*.hmm"))]
+    older = next(text for text in texts if text.startswith("HMMER2.0") and "ALPH  Amino" in text)
+    library.write_text(library.read_text() + older)
+    models, _ = load_library(str(library))
+    assert models[-1].origin == "hmmer2"
+    assert models[0].origin == "hmmer3"
+    assert not profile_folder().exists()
+
+
 def test_changed_file_is_read_again(library: Path) -> None:
     load_library(str(library))
     library.write_text(library.read_text().replace("NAME  other", "NAME  third"))
@@ -65,7 +94,7 @@ def test_changed_file_is_read_again(library: Path) -> None:
 @pytest.mark.parametrize("damage", ["flipped", "cut", "emptied"])
 @pytest.mark.parametrize("name", ["manifest.json", *profile_library._FILES])
 def test_damaged_entry_is_made_again(library: Path, name: str, damage: str) -> None:
-    expected, digest = load_library(str(library))
+    expected, digest = load_profiles(str(library)), load_library(str(library))[1]
     (entry,) = profile_folder().iterdir()
     content = (entry / name).read_bytes()
     middle = len(content) // 2
