@@ -240,6 +240,18 @@ class Outputs:
     columns: str = ""
     safe_cells: bool = False
 
+    def choice(self, what: str) -> dict[str, Any]:
+        """Return the fields of the `Choice` of an export."""
+        return {
+            "significant": what == "stockholm",
+            "alignments": self.alignments,
+            "width": self.width,
+            "accessions": self.accessions,
+            "columns": self.columns,
+            "alignment_file": dict(self.files).get("stockholm", ""),
+            "safe_cells": self.safe_cells,
+        }
+
     def check(self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None) -> None:
         """Refuse outputs that could not be written, before anything is computed.
 

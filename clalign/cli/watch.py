@@ -6,10 +6,12 @@ import contextlib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
+from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import Outputs, ProgressMode
 from clalign.cli.parser import ToldError
@@ -95,11 +97,17 @@ def watch(
 
 
 def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
+    wanted = {what: outputs.choice(what) for what, _ in outputs.files}
+    with contextlib.closing(Following(place.path, wanted)) as following:
+        return _seen(job, place, outputs, mode, following)
+
+
+def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, following: Following) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions)
+            last = _follow(job, display, interruptions, following)
         except ClalignError as error:
             add_advice(error, place)
             if mode != "json":
@@ -121,10 +129,12 @@ def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progr
             if not advice:
                 place.discard()
             return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code)
+    return _finish(last, place, outputs, display, interruptions.exit_code, following)
 
 
-def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode) -> ExitCode:
+def _finish(
+    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, following: Following
+) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
     if is_partial and not has_results(place.path):
@@ -137,10 +147,13 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
-            write_outputs(place.path, outputs, is_partial, display)
+            write_outputs(place.path, outputs, is_partial, display, following)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: clalign export {place.path}")
         raise
+    following.close()
+    if following.has_begun and place.scratch is None:
+        seal(place.path)
     if is_partial:
         display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
         return stopped
@@ -152,7 +165,7 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions) -> Event | None:
+def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions, following: Following) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop.
 
     Returns
@@ -161,15 +174,21 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
         The last event; None if the user wanted to stop at once.
     """
     last = None
-    with tracing.span("the worker"), WorkerProcess(job) as worker:
-        importlib.import_module("clalign.engines.export")  # while the worker starts: it is needed in the end
-        for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
-            if found is None:
-                continue
-            last = with_inputs_named(found, job["run"])
-            if last.kind == "failed":
-                raise ReportedError(last.value)
-            display.show(last)
+    try:
+        with tracing.span("the worker"), WorkerProcess(job) as worker:
+            importlib.import_module("clalign.engines.export")  # while the worker starts: it is needed in the end
+            for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
+                if found is None:
+                    continue
+                last = with_inputs_named(found, job["run"])
+                if last.kind == "failed":
+                    raise ReportedError(last.value)
+                display.show(last)
+                if last.kind == "partial":
+                    following.begin()
+    finally:
+        if last is None or last.kind != "finished":
+            following.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
@@ -266,13 +285,12 @@ def continuation(path: Path) -> str:
     return ""
 
 
-def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Progress) -> None:
-    """Write every output from the run file."""
+def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, following: Following) -> None:
+    """Write every output from the run file, as far as it is not written already."""
     from clalign.engines.export import export
 
-    alignment_file = dict(outputs.files).get("stockholm", "")
     for what, path in outputs.files:
-        if partial and what in SEQUENCES_ONLY:
+        if is_partial and what in SEQUENCES_ONLY:
             display.say(f"{path} was not written, because the search is not complete.")
             continue
         with enough_read():  # the other outputs are wanted all the same
@@ -280,14 +298,17 @@ def write_outputs(run_path: Path, outputs: Outputs, partial: bool, display: Prog
                 run_path,
                 what,
                 path,
-                significant=what == "stockholm",
-                alignments=outputs.alignments,
-                width=outputs.width,
-                accessions=outputs.accessions,
-                columns=outputs.columns,
-                alignment_file=alignment_file,
-                safe_cells=outputs.safe_cells,
+                written=partial(following.take, what),
+                **outputs.choice(what),
             )
+
+
+def seal(path: Path) -> None:
+    """Bring everything of a run into its one file: who followed it may have hindered the worker."""
+    from clalign.runs.run_file import open_run
+
+    with contextlib.suppress(ClalignError), open_run(path, writable=True) as run:
+        run.seal()
 
 
 def engine_at(path: Path) -> Engine:

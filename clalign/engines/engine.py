@@ -110,7 +110,7 @@ class Engine:
             )
         module, _, attribute = self.at[name].partition(":")
         if module in sys.modules:
-            return attrgetter(attribute)(sys.modules[module])
+            return attrgetter(attribute)(import_module(module))  # waits if another thread is importing it
         with tracing.span("load modules", "start"):
             return attrgetter(attribute)(import_module(module))
 

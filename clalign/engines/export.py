@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -124,13 +124,19 @@ class Source(ABC):
     origin : Provenance
     keys : HitQueries
         Asks for the chosen hits.
+    await_query : callable
+        Waits until a query is done, by its number, where the run is written while it is computed.
     """
+
+    followed: Sequence[str] = ()
+    """Exports that can be written query after query while the run is computed."""
 
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
         self.origin = _provenance(run)
         self.keys = HitQueries(run.connection, choice.hits)
+        self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
 
     @cached_property
@@ -201,6 +207,7 @@ def export(
     out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
+    written: Callable[[TextIO], bool] = lambda stream: False,
     **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
@@ -217,6 +224,8 @@ def export(
         Ids of the hits to write; all if None.
     context : JobContext, optional
         Told how many hits are written; may stop it.
+    written : callable
+        Writes what has been written already, and tells whether it was all; nothing is counted then.
     **how
         Other fields of `Choice`, such as ``significant=True``.
 
@@ -242,9 +251,11 @@ def export(
             raise OptionError(
                 f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
             )
-        source = engine_of(run).source(run, choice, context or QuietContext())
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
-            return writers[what](source, table_stream(stream, what, choice.safe_cells))
+            table = table_stream(stream, what, choice.safe_cells)
+            if written(table):
+                return 0
+            return writers[what](engine_of(run).source(run, choice, context or QuietContext()), table)
 
 
 def write_lines(stream: TextIO, rows: Iterable[str]) -> int:

@@ -171,6 +171,11 @@ class HitQueries:
         )
         return rows, cells, seconds
 
+    def origins(self) -> set[str]:
+        """Return what programs the queries are of; see their cards."""
+        asked = "SELECT DISTINCT json_extract(card, '$.origin') AS line FROM queries WHERE json_valid(card)"
+        return {origin for (origin,) in self._all(asked)}
+
     def cells_per_residue(self) -> float:
         """Return how many cells of all queries together are computed for each residue of the targets."""
         return float(self._one(f"SELECT total({_CELLS}) AS cells FROM queries")[0])

@@ -21,6 +21,9 @@ from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 
+FOLLOWED = ("text", "tblout", "domtblout", "pfamtblout", "tsv", "domtsv", "jsonl")
+"""What is written profile after profile."""
+
 
 class Source(GeneralSource):
     """A run of profiles with what every writer asks of it."""
@@ -28,7 +31,12 @@ class Source(GeneralSource):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         super().__init__(run, choice, context)
         self.spec = run.spec(SearchSpec)
-        self.cards = run.profiles()
+        if self.is_scan:  # of each sequence any profile may be asked for
+            self.cards = run.profiles()
+        self.origins = self.keys.origins()
+        """What programs the profiles are of."""
+        if not self.is_scan and self.origins == {"hmmer3"}:  # tables of HMMER2's are as wide as the longest name of all
+            self.followed = FOLLOWED
 
     def found(self) -> Iterator[Hit]:
         """Yield all chosen hits, query by query."""
@@ -44,7 +52,7 @@ class Source(GeneralSource):
     @property
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
-        return any(card["origin"] == "hmmer3" for card in self.cards)
+        return "hmmer3" in self.origins
 
     @cached_property
     def sequences(self) -> SequenceDatabase | None:
@@ -97,6 +105,7 @@ def queries(source: Source, every: bool = False) -> Iterator[Query]:
 def profile_queries(source: Source) -> Iterator[Query]:
     """Yield the profiles as queries, whatever the direction of the search."""
     for number, card in enumerate(source.cards):
+        source.await_query(number)
         keys = source.keys.of_query(number)
         yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
 

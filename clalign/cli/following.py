@@ -1,0 +1,138 @@
+"""Texts and tables written while the search goes on: query after query, as soon as the worker is done with it.
+
+The worker computes in a process of its own, and this one has nothing to do meanwhile. What is written goes to
+a file without a name, and from there to its place when the search has ended well; if it has not, or if
+anything is odd, all is written from the run file as if nobody had begun.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, TextIO, cast
+
+from clalign.errors import Cancelled
+from clalign.formats.writers import ESCAPED
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.05
+"""How often it is asked whether the worker is done with a query."""
+
+CHUNK = 1 << 20
+"""Letters that are copied at once."""
+
+END_SECONDS = 10.0
+"""So long an end is waited for of what has been told to stop; it looks up after each hit."""
+
+
+class Following:
+    """Writes exports of a run that is being computed, each in a thread of its own.
+
+    Parameters
+    ----------
+    path : Path
+        The run.
+    wanted : dict of str to dict
+        Names of exports, and of each the fields of its `Choice`.
+    """
+
+    def __init__(self, path: Path, wanted: dict[str, dict[str, Any]]) -> None:
+        self._path = path
+        self._is_over = threading.Event()
+        self._written: dict[str, IO[str]] = {}
+        self._threads = {
+            what: threading.Thread(target=self._write, args=(what, how), daemon=True) for what, how in wanted.items()
+        }
+        self._has_begun = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it may have looked into the run."""
+        return self._has_begun
+
+    def begin(self) -> None:
+        """Begin: the run has its queries, and something is stored."""
+        if not self._has_begun:
+            self._has_begun = True
+            for thread in self._threads.values():
+                thread.start()
+
+    def check(self) -> None:
+        """Raise `Cancelled` if what is written is not wanted any more."""
+        if self._is_over.is_set():
+            raise Cancelled
+
+    def progress(self, *said: Any, **more: Any) -> None:
+        """Say nothing."""
+
+    def partial(self, **said: Any) -> None:
+        """Say nothing."""
+
+    def warn(self, text: str) -> None:
+        """Say nothing."""
+
+    def _write(self, what: str, how: dict[str, Any]) -> None:
+        from clalign.engines.engine import engine_of
+        from clalign.engines.export import Choice
+        from clalign.runs.run_file import open_run
+
+        try:
+            with open_run(self._path) as run:
+                engine = engine_of(run)
+                source = engine.source(run, Choice(**how), self)
+                if what not in source.followed:
+                    return
+                source.origin = replace(source.origin, partial=False)
+                source.await_query = lambda number: self._await(run, number)
+                file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
+                try:
+                    engine.writers[what](source, cast(TextIO, file))
+                    self.check()
+                except BaseException:
+                    file.close()
+                    raise
+                self._written[what] = file
+        except Cancelled:
+            pass
+        except Exception:  # it is written again from the run file, and then told of
+            log.debug("%s could not be written meanwhile", what, exc_info=True)
+
+    def _await(self, run: Any, number: int) -> None:
+        """Wait until a query of the run is done."""
+        while run.best(number) is None:
+            state = run.state
+            if state == "done":
+                return
+            if state in ("failed", "stopped"):
+                raise Cancelled
+            self._is_over.wait(LOOK_SECONDS)
+            self.check()
+
+    def take(self, what: str, stream: TextIO) -> bool:
+        """Write what is written already; return whether it was, all of it, once the run is done."""
+        thread = self._threads.get(what)
+        if thread is None or not self._has_begun:
+            return False
+        thread.join()
+        file = self._written.pop(what, None)
+        if file is None:
+            return False
+        with file:
+            file.seek(0)
+            while lines := file.readlines(CHUNK):
+                stream.write("".join(lines))
+        return True
+
+    def close(self) -> None:
+        """Let go what nobody has taken."""
+        self._is_over.set()
+        for thread in self._threads.values():
+            if thread.ident is not None:
+                thread.join(END_SECONDS)
+        for file in self._written.values():
+            file.close()
+        self._written.clear()
