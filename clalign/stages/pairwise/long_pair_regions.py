@@ -34,14 +34,14 @@ VECTOR_LANES = 16
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
 """Of a lane, and of a tile, where each cell is held on the way back."""
 
-FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 64, 4096
+FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 128, 4096
 """Of a lane, and of a tile, where edges are all that is held."""
 
 MANY_CELLS = 100_000_000_000
 """Cells of a region with fewer of which lanes have half as many rows, so that there are more tiles."""
 
-TILES_ACROSS = 2048
-"""Tiles that a region is cut into from left to right, if they are not too small."""
+TILES_ACROSS = 3900
+"""Tiles across a region: an H200 likes 128 columns for 150,000 and 300,000 residues, and 256 for a million."""
 
 EDGE_BYTES = 8
 """A score, and a gap."""
