@@ -26,6 +26,9 @@ def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
         "--write-params", action="store_true",
         help="write likelihood and learned gap parameters of each pair, too, beside the first file: SEQS.params",
     )  # fmt: skip
+    groups[ALIGNING].add_argument(
+        "--noanchored", action="store_true", help="for command lines of fsa: nothing is anchored in any case"
+    )
 
 
 def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:

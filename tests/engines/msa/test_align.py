@@ -248,6 +248,10 @@ def test_what_was_learned_is_written(fast_device: Device, tmp_path: Path, words:
     assert (tmp_path / "again").read_text() == written
 
 
+def test_command_lines_of_fsa_are_taken(fast_device: Device, tmp_path: Path) -> None:
+    assert aligned(fast_device, tmp_path, FOUR, "--noanchored") == aligned(fast_device, tmp_path, FOUR)
+
+
 def test_several_files_are_joined(fast_device: Device, tmp_path: Path) -> None:
     whole = aligned(fast_device, tmp_path, FOUR)
     first, second = FOUR.split(">c")
