@@ -18,6 +18,8 @@ from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_named
 from clalign.engines.export import export
+from clalign.engines.msa import phases, training
+from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise import lists
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
@@ -29,6 +31,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.specs import Spec
+from tests.engines.test_training import KIN
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BUILT = GOLDEN / "sequences" / "built.fa"
@@ -38,6 +41,7 @@ LIBRARIES = {
     "hmmer3": [PROFILES["globins4"], PROFILES["rrm_1_hmmer3"]],
 }
 ENGINES = ("hmmer2", "hmmer3", "sw", "fitted", "pairs")
+EVERY_ENGINE = (*ENGINES, "align")
 WAIT = 60.0
 VARYING = (
     r"Date: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
@@ -56,6 +60,10 @@ def spec_of(engine: str, folder: Path) -> Spec:
         path = folder / "pairs.fa"
         path.write_text(BUILT.read_text() + BUILT.read_text().replace(">", ">other_"))
         return PairwiseSpec(str(path), str(path), in_step=True)
+    if engine == "align":
+        path = folder / "kin.fa"
+        path.write_text("".join(f">k{number}\n{text}\n" for number, text in enumerate(KIN)))
+        return AlignmentSpec((str(path),))
     path = folder / "queries.fa"
     path.write_text("".join(f">{record}" for record in BUILT.read_text().split(">")[1:4]))
     statistics: Any = "fitted" if engine == "fitted" else "auto"
@@ -67,6 +75,8 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "residue_limit", lambda device: 500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(lists, "PORTION", 2)
+    monkeypatch.setattr(training, "BLOCK_PAIRS", 5)
+    monkeypatch.setattr(phases, "CPU_CELLS", 1)
 
 
 class Odd(ReferenceSession):
@@ -104,6 +114,7 @@ class Devices:
         self.is_hanging = threading.Event()
         self.first = ""
         self.opened: list[str] = []
+        self.n_faults = 0
         if not has_odd:
             self.has_begun.set()
         try:
@@ -121,10 +132,22 @@ class Devices:
     def open(self, device: Device, check: Callable[[], None], building: Any) -> Session:
         words = device.driver
         self.opened.append(words)
+        if words.startswith("lost") and self.opened.count(words) > 1:
+            raise DeviceError("The card has fallen off the bus.", "Start the machine again.")
         inner = open_session(device if device.kind == "reference" else self.real, check, building)
         inner.device = device
-        acts = {"failing": self.fail, "hanging": self.hang, "stuck": self.stick, "slow": self.be_slow}
-        act = acts.get(words.split()[0])
+        kind, _, moment = words.partition(" at ")
+        acts: dict[str, Callable[[int, Callable[[], None]], None]]
+        acts = {
+            "breaking": self.at(moment, self.broken),
+            "freezing": self.at(moment, self.freeze),
+            "lost": self.at(moment, self.broken),
+            "failing": self.fail,
+            "hanging": self.hang,
+            "stuck": self.stick,
+            "slow": self.be_slow,
+        }
+        act = acts.get(kind)
 
         def starting(n_rows: int) -> None:
             if act is None and words != "tight":
@@ -143,6 +166,18 @@ class Devices:
             if event.wait(0.01):
                 return
         raise AssertionError("what a test waits for does not come")
+
+    def at(self, moment: str, act: Callable[[], None]) -> Callable[[int, Callable[[], None]], None]:
+        """Return what does something from a certain unit on."""
+        return lambda number, check: act() if number >= int(moment or 0) else None
+
+    def broken(self) -> None:
+        self.n_faults += 1
+        raise DeviceError("The cable is loose.", "Fasten it.")
+
+    def freeze(self) -> None:
+        self.n_faults += 1
+        assert self.is_released.wait(WAIT)
 
     def fail(self, number: int, check: Callable[[], None]) -> None:
         if number > 4:
@@ -181,7 +216,7 @@ def computed(
     spec: Spec, path: Path, devices: Devices, words: tuple[str, ...], context: JobContext | None = None
 ) -> dict[str, Any]:
     """Compute a run, or go on with it, with the devices of these words; return its summary."""
-    name = "plan7" if isinstance(spec, SearchSpec) else "pairwise"
+    name = {SearchSpec: "plan7", PairwiseSpec: "pairwise", AlignmentSpec: "msa"}[type(spec)]
     devices.first = words[0]
     facts = {"engine": name, "spec": spec.to_dict(), "state": "new"}
     with open_run(path, writable=True) if path.exists() else create_run(path, **facts) as run:
@@ -210,6 +245,7 @@ def content(path: Path) -> dict[str, Any]:
             of_filters["survivors"] = [survivors_at(run, number, "msv") for number in numbers]
         return of_filters | {
             "cards": run.profiles(),
+            "rows": [run.alignment_rows(found.id) for found in run.alignments()],
             "best": [run.best(number) for number in numbers],
             "hits": [repr(list(run.hits(number))) for number in numbers],
             "scores": [
