@@ -28,6 +28,10 @@ class DeviceController(Controller):
         if self._app.workspace.device.kind == "reference" and number == "reference":
             self._app.say("caution", REFERENCE_WORDS)
 
+    def toggle_device(self, number: str) -> None:
+        """Let searches run on one device more, or without it."""
+        self.choose_device(self._app.workspace.words_with(number))
+
     def focus_devices(self) -> None:
         """Go to the device list."""
         self._app.window.show_dock("device")

@@ -180,9 +180,9 @@ class JobController(Controller):
     def _other_device(self, run: str) -> str:
         """Return the fastest usable device other than the run's; the reference if there is none."""
         page = self._app.pages.get(run)
-        before = ((page.run.facts.get("device") if page else None) or {}).get("id")
+        before = ((page.run.facts.get("device") if page else None) or {}).get("id") or ""
         space = self._app.workspace
-        usable = [d for d in space.devices if d.is_usable and d.id not in (before, REFERENCE.id)]
+        usable = [d for d in space.devices if d.is_usable and d.id not in (*before.split(","), REFERENCE.id)]
         return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
 
     def _begin(self) -> None:

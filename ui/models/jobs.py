@@ -47,8 +47,8 @@ class JobItem:
         What the worker gets.
     state : str
         ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
-    stage, done, total, gcups
-        The last progress.
+    stage, done, total, gcups, devices
+        The last progress; ``devices`` of several tell name, rate and share of each.
     message, hint : str
         What ended it.
     traceback : str
@@ -64,6 +64,7 @@ class JobItem:
     done: float = 0.0
     total: float = 0.0
     gcups: float = 0.0
+    devices: list[dict[str, Any]] = field(default_factory=list)
     message: str = ""
     hint: str = ""
     traceback: str = ""
@@ -109,6 +110,7 @@ class JobItem:
         self.stage = value["stage"]
         self.done, self.total = float(value["done"]), float(value["total"] or 0)
         self.gcups = float(value.get("gcups") or 0)
+        self.devices = value.get("devices") or self.devices
         self._marks = [*self._marks[-100:], (now, self.done)]
 
     def seconds_left(self) -> float | None:
@@ -165,7 +167,17 @@ def _running(item: JobItem) -> str:
     left = item.seconds_left()
     if left is not None and item.fraction < 1:
         parts.append(f"{formatting.duration(left)} left")
-    return " · ".join(parts)
+    return " · ".join([*parts, *_shares(item)])
+
+
+def _shares(item: JobItem) -> list[str]:
+    """Return of each of several devices its name, what share it has done, and how fast."""
+    return [
+        f"{one['name']}: {formatting.percent(one['share'])} at {formatting.rate(one['gcups'])}"
+        if one["cells"]
+        else f"{one['name']}: nothing yet"
+        for one in item.devices
+    ]
 
 
 def _paused(item: JobItem) -> str:

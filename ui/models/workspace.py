@@ -267,14 +267,26 @@ class Workspace(QObject):
         known = [device for device in devices if device.id != REFERENCE.id]
         self.devices = [*known, REFERENCE]
         self.devices_known = True
-        if self.device_id not in ("auto", *(d.id for d in self.devices)):
-            self.device_id = "auto"
+        numbers = [device.id for device in self.devices]
+        self.device_id = ",".join(one for one in self.device_ids if one in numbers) or "auto"
         self.devices_changed.emit()
 
     def set_device(self, device: Device) -> None:
         """Take over a new verdict on one device."""
         self.devices = [device if d.id == device.id else d for d in self.devices]
         self.devices_changed.emit()
+
+    @property
+    def device_ids(self) -> list[str]:
+        """The ids of the devices that are chosen; ``auto`` if none is."""
+        return self.device_id.split(",")
+
+    def words_with(self, number: str) -> str:
+        """Return the words for the chosen devices with one more, or without it if it is one of several."""
+        chosen = [one for one in self.device_ids if one != "auto"]
+        chosen = [one for one in chosen if one != number] if number in chosen else [*chosen, number]
+        order = [device.id for device in self.devices]
+        return ",".join(sorted(chosen, key=order.index)) or "auto"
 
     def choose_device(self, device_id: str) -> None:
         """Choose what to run on."""
@@ -288,6 +300,10 @@ class Workspace(QObject):
 
     @property
     def device(self) -> Device:
-        """The device that the next search runs on."""
-        chosen = next((d for d in self.devices if d.id == self.device_id), None)
-        return chosen or self.auto_device()
+        """The device that the next search runs on, the first if there are several."""
+        return self.chosen_devices[0]
+
+    @property
+    def chosen_devices(self) -> list[Device]:
+        """The devices that the next search runs on."""
+        return [d for d in self.devices if d.id in self.device_ids] or [self.auto_device()]

@@ -107,6 +107,7 @@ class MainWindow(Workbench):
         data.close_asked.connect(controller.close_source)
         data.open_asked.connect(controller.sources.open_files)
         devices.device_chosen.connect(controller.devices.choose_device)
+        devices.device_toggled.connect(controller.devices.toggle_device)
         devices.test_asked.connect(lambda number: controller.devices.show_device(number, True))
         devices.details_asked.connect(controller.devices.show_device)
         devices.refresh_asked.connect(controller.devices.refresh_devices)

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    SignalInstance,
+)
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QShortcut,
+    QStandardItem,
+    QStandardItemModel,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -127,8 +146,26 @@ class DataDock(QWidget):
         super().changeEvent(event)
 
 
+MARK_WIDTH = 28
+"""Pixels at the left of a device that its check box has."""
+
+
 class DeviceDelegate(QStyledItemDelegate):
-    """Two lines: the name, and health, type and speed; marks before them."""
+    """Two lines: the name, and health, type and speed; marks before them.
+
+    Attributes
+    ----------
+    is_on_mark : bool
+        Whether the last press was on the mark of a choice.
+    """
+
+    is_on_mark = False
+
+    def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index) -> bool:
+        """Take note of what is pressed."""
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
+            self.is_on_mark = event.position().x() < option.rect.left() + MARK_WIDTH
+        return super().editorEvent(event, model, option, index)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the size of two lines."""
@@ -143,7 +180,9 @@ class DeviceDelegate(QStyledItemDelegate):
             painter.fillRect(area, QColor(colors.hover))
         chosen, severity, name, second = index.data(DEVICE_ROLE)
         height = option.fontMetrics.height()
-        mark = theme.icon("radiobox-marked" if chosen else "radiobox-blank", "accent" if chosen else "muted")
+        is_one = index.data(ID_ROLE) == "auto"
+        names = ("radiobox-marked", "radiobox-blank") if is_one else ("checkbox-marked", "checkbox-blank-outline")
+        mark = theme.icon(names[0 if chosen else 1], "accent" if chosen else "muted")
         mark.paint(painter, QRect(area.left() + 8, area.top() + 5, 16, 16))
         theme.mark(severity).paint(painter, QRect(area.left() + 30, area.top() + height + 6, 14, 14))
         painter.setPen(QColor(colors.text))
@@ -158,9 +197,10 @@ class DeviceDelegate(QStyledItemDelegate):
 
 
 class DevicePicker(QWidget):
-    """What searches run on, with health and measured speed."""
+    """What searches run on, with health and measured speed: a device alone, or all that are checked."""
 
     device_chosen = Signal(str)
+    device_toggled = Signal(str)
     test_asked = Signal(str)
     details_asked = Signal(str)
     refresh_asked = Signal()
@@ -173,7 +213,10 @@ class DevicePicker(QWidget):
         self.view = QListView()
         self.view.setProperty("role", "dock")
         self.view.setModel(self.items)
-        self.view.setItemDelegate(DeviceDelegate(self.view))
+        self.marks = DeviceDelegate(self.view)
+        self.view.setItemDelegate(self.marks)
+        toggle = QShortcut(QKeySequence("Space"), self.view, context=Qt.ShortcutContext.WidgetShortcut)
+        toggle.activated.connect(lambda: self._toggle(self.view.currentIndex()))
         self.view.setMouseTracking(True)
         self.view.setAccessibleName("Devices")
         self.view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -211,7 +254,7 @@ class DevicePicker(QWidget):
         self._add("auto", space.device_id == "auto", "good" if space.devices_known else "note", "Automatic", second)
         for device in space.devices:
             severity, _ = device_words.health(device)
-            chosen = space.device_id == device.id
+            chosen = device.id in space.device_ids
             self._add(device.id, chosen, severity, device_words.title(device), device_words.line(device), device)
         self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
         self._show_words()
@@ -223,7 +266,8 @@ class DevicePicker(QWidget):
         item.setData(number, ID_ROLE)
         item.setData((chosen, severity, name, second), DEVICE_ROLE)
         reason = f"\n{device.problem}" if device is not None and device.problem else ""
-        item.setToolTip(f"{name}\n{second}{reason}")
+        more = "\nCheck the boxes of several (or press Space) to run on all of them." if device is not None else ""
+        item.setToolTip(f"{name}\n{second}{reason}{more}")
         self.items.appendRow(item)
 
     def _show_words(self) -> None:
@@ -244,7 +288,15 @@ class DevicePicker(QWidget):
             self.details.setToolTip("All that is known about the chosen device")
 
     def _choose(self, index: Index) -> None:
-        self.device_chosen.emit(index.data(ID_ROLE))
+        on_mark, self.marks.is_on_mark = self.marks.is_on_mark, False
+        if on_mark:
+            self._toggle(index)
+        else:
+            self.device_chosen.emit(index.data(ID_ROLE))
+
+    def _toggle(self, index: Index) -> None:
+        number = index.data(ID_ROLE)
+        (self.device_chosen if number == "auto" else self.device_toggled).emit(number)
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)

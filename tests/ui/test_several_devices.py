@@ -1,0 +1,71 @@
+"""Several devices are checked in the picker, asked for in searches, and told of in the job strip."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from clalign.ui.models.jobs import JobItem
+from clalign.values.devices import Device
+
+FIRST = Device("0:0", "Card", "gpu", health="ready", gcups=90.0)
+SECOND = replace(FIRST, id="0:1", name="Other card", gcups=80.0)
+CPU = Device("1:0", "Host", "cpu", health="ready", gcups=3.0)
+
+
+def press(window: Any, qtbot: Any, row: int, x: int) -> None:
+    view = window.devices.view
+    place = view.visualRect(view.model().index(row, 0))
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place.left() + x, place.center().y()))
+
+
+def test_boxes_are_checked_and_cleared(window: Any, qtbot: Any) -> None:
+    space = window.controller.workspace
+    space.set_devices([FIRST, SECOND, CPU])
+    window.show_dock("device")
+    press(window, qtbot, 1, 60)
+    assert space.device_id == "0:0", "a press on the name chooses that one alone"
+    press(window, qtbot, 3, 12)
+    press(window, qtbot, 2, 12)
+    assert space.device_id == "0:0,0:1,1:0"
+    assert [one.id for one in space.chosen_devices] == ["0:0", "0:1", "1:0"]
+    assert window.controller.settings.preferences.device == "0:0,0:1,1:0"
+    press(window, qtbot, 1, 12)
+    assert space.device_id == "0:1,1:0"
+    assert space.device == SECOND
+    space.set_devices([FIRST, CPU])
+    assert space.device_id == "1:0", "one is not there any more"
+    window.devices.view.setCurrentIndex(window.devices.view.model().index(2, 0))
+    qtbot.keyClick(window.devices.view, Qt.Key.Key_Space)
+    assert space.device_id == "auto", "none is left"
+    press(window, qtbot, 2, 60)
+    press(window, qtbot, 0, 12)
+    assert space.device_id == "auto"
+
+
+def test_the_strip_tells_of_each_device() -> None:
+    item = JobItem("Search", {"job": "search"}, "running")
+    devices = [
+        {"name": "Card", "id": "0:0", "gcups": 90.0, "cells": 3e9, "share": 0.75},
+        {"name": "Host", "id": "1:0", "gcups": 3.0, "cells": 1e9, "share": 0.25},
+        {"name": "Late", "id": "1:1", "gcups": 0.0, "cells": 0.0, "share": 0.0},
+    ]
+    item.take_progress({"stage": "search", "done": 4e9, "total": 8e9, "gcups": 93.0, "devices": devices}, 0.0)
+    card, host, late = item.line().split(" · ")[-3:]
+    assert "Card: 75" in card
+    assert "90" in card
+    assert "Host: 25" in host
+    assert late == "Late: nothing yet"
+    item.take_progress({"stage": "pairs", "done": 0.0, "total": 8e9}, 1.0)
+    assert "Card" in item.line(), "they stay where an event does not tell of them"
+
+
+@pytest.mark.parametrize(("before", "number", "after"), [("auto", "1:0", "1:0"), ("1:0", "0:0", "0:0,1:0")])
+def test_words_keep_the_order_of_the_list(window: Any, before: str, number: str, after: str) -> None:
+    space = window.controller.workspace
+    space.set_devices([FIRST, SECOND, CPU])
+    space.choose_device(before)
+    assert space.words_with(number) == after
