@@ -25,6 +25,7 @@ from clalign.errors import ClalignError, ExitCode
 
 TOOLS = {
     "add": "add sequences to a finished alignment",
+    "anneal": "align the sequences of a finished run with another gap factor",
     "realign": "align a block of columns of an alignment anew",
     "tree": "join the sequences of an alignment to a tree",
     "accuracy": "compare alignments with reference alignments",

@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     checked, differing = value["checked"], value["differing"]
     so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
     what = f"{_counted(value['hits'], 'hit')} and {_counted(value['others'], 'other sequence')}"
+    if value["things"]:
+        what = f"{value['others']:,} {value['things'][value['others'] != 1]}"
     if differing:
         show(f"Checked {what}: {_counted(differing, 'difference')}. Please report this.{so_far}")
         return ExitCode.DIFFERENT

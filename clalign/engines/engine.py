@@ -68,7 +68,8 @@ class Engine:
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
         exports), ``exports`` (each an `Export`, in their order), ``remarks``, ``choices`` (what `explain` may begin
         with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and
-        ``change_choice``, ``add`` and ``realign`` where it changes finished alignments.
+        ``change_choice``, ``add`` and ``realign`` where it changes finished alignments, and ``begin_again`` where runs
+        go on from before their end with another gap factor.
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -104,7 +105,8 @@ class Engine:
             If it has no such part.
         """
         if name not in self.at:
-            can = {"verify": "verified", "explain": "explained"}.get(name, f"asked for {name}")
+            known = {"verify": "verified", "explain": "explained", "begin_again": "annealed"}
+            can = known.get(name, f"asked for {name}")
             raise OptionError(
                 f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "Only those of some engines can."
             )

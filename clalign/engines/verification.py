@@ -55,9 +55,13 @@ class Findings:
 
 
 def judge(
-    run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None]
-) -> dict[str, Any]:
-    """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way."""
+    run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None],
+    things: tuple[str, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way.
+
+    `things` are what is computed where there are no hits: one, and several.
+    """
     found, complete = Findings(), True
     try:
         with open_session(device, context.check, partial(building, context)) as session:
@@ -72,6 +76,7 @@ def judge(
     return {
         "checked": checked, "hits": len(found.verdicts), "others": found.others, "differing": len(found.details),
         "details": found.details, "device": device.name, "complete": complete,
+        "things": things,
     }  # fmt: skip
 
 

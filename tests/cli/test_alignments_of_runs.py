@@ -75,3 +75,28 @@ def test_runs_without_an_alignment_are_refused(folder: Path, capsys: pytest.Capt
     assert main(["add", "-q", "f.clalign", "new.fa"]) == ExitCode.UNREADABLE
     error = capsys.readouterr().err
     assert error.startswith('clalign: f.clalign: two sequences are named "a"')
+
+
+def test_a_run_is_annealed_again_as_if_it_had_been_so_from_the_beginning(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (folder / "f.clalign").read_bytes()
+    for factor in ("0", "0.5", "3"):
+        words = ("--device", "reference", "-q", "--gapfactor", factor)
+        found = said(capsys, "anneal", *words, "--run", f"a{factor}.clalign", "f.clalign")
+        assert found == said(capsys, "align", *words, "--run", f"b{factor}.clalign", "family.fa")
+        assert "all equal" in said(capsys, "verify", "-q", f"a{factor}.clalign")
+    assert len({(folder / f"a{factor}.clalign").read_bytes() for factor in ("0", "0.5", "3")}) == 3
+    assert (folder / "f.clalign").read_bytes() == before
+    assert said(capsys, "export", "a0.clalign", "--probs", "-") == said(capsys, "export", "f.clalign", "--probs", "-")
+
+
+def test_what_cannot_be_annealed_again_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["anneal", "--gapfactor", "-1", "--run", "n.clalign", "f.clalign"]) == ExitCode.INPUT
+    assert main(["anneal", "--maxsn", "--run", "f.clalign", "f.clalign"]) in (ExitCode.INPUT, ExitCode.CANNOT_WRITE)
+    (folder / "there.clalign").write_text("mine")
+    assert main(["anneal", "--maxsn", "--run", "there.clalign", "f.clalign"]) == ExitCode.CANNOT_WRITE
+    assert (folder / "there.clalign").read_text() == "mine"
+    assert main(["anneal", "--maxsn", "--run", "none/x.clalign", "f.clalign"]) == ExitCode.CANNOT_WRITE
+    assert not (folder / "n.clalign").exists()
+    capsys.readouterr()

@@ -24,7 +24,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "resume", "export", "verify", "note", "explain p.hmm", "lab", "lab ladder nonsense", "desktop",
         "lab ladder", "lab sync viterbi",
         "desktop nonsense", "cache more", "doctor more", "devices more", "selftest more", "tune more", "bench more",
-        "accuracy a.sto", "add a.sto", "realign a.sto", "realign --columns 1-2", "tree",
+        "accuracy a.sto", "anneal --maxsn run.clalign",
+        "anneal --run x run.clalign", "anneal --maxsn --gapfactor 2 --run x run.clalign", "add a.sto", "realign a.sto", "realign --columns 1-2", "tree",
         "tree --draw - --matrix - a.sto", "frobnicate", "",
         "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
     ),
@@ -37,7 +38,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "align --maxsn --gapfactor 2 s.fa", "align --refalign --fast s.fa", "align --refinement -2 s.fa",
         "export run.clalign --sam x", "resume run.clalign --sam x", "note run.clalign nobody text", "gui",
         "accuracy . a.sto", "accuracy - -", "add - -", "add --refinement -3 a.sto s.fa", "realign --columns x a.sto",
-        "tree --draw t.xyz a.sto", "tree --distance posterior a.sto",
+        "tree --draw t.xyz a.sto", "tree --distance posterior a.sto", "anneal --maxsn --run x run.clalign",
     ),
     ExitCode.UNREADABLE: (
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
@@ -48,7 +49,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
         "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm",
-        "tree --probs none --distance posterior a.sto",
+        "tree --probs none --distance posterior a.sto", "anneal --maxsn --run x none", "anneal --maxsn --run x s.fa",
         "bench --import s.fa",
     ),
     ExitCode.CANNOT_WRITE: (

@@ -2,15 +2,18 @@
 
 import shutil
 import sqlite3
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 import clalign
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
@@ -18,6 +21,8 @@ from clalign.engines.msa.reliability import MEASURES
 from clalign.engines.msa.watching import MergesTold, told_alignment
 from clalign.jobs import Job
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.msa.align_controller import SERIES
+from clalign.ui.engines.msa.annealing_movie import AnnealingPictures, steps_of
 from clalign.ui.engines.msa.page import AlignedPage
 from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
@@ -111,9 +116,7 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
     assert page.run.shown is final or (page.run.shown.columns == final.columns).all()
 
 
-def test_the_gap_factor_leaves_only_what_is_certain(
-    qtbot: Any, window: MainWindow, page: AlignedPage, aligned_run: Path
-) -> None:
+def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         merges = annealing_of(run, given_of(run)).merges
     factor = page.bar.factor
@@ -129,12 +132,41 @@ def test_the_gap_factor_leaves_only_what_is_certain(
     QTest.keyClicks(factor, "x")
     QTest.keyClick(factor, Qt.Key.Key_Return)
     assert factor.property("state") == "wrong"
-    factor.selectAll()
-    QTest.keyClicks(factor, "0.5")
-    QTest.keyClick(factor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: any("lower one" in message.text for message in window.messages.messages))
-    qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
-    assert page.run.step == len(merges) + 1
+    assert page.bar.range.text().startswith("from 1 to ")
+
+
+def test_a_lower_gap_factor_is_one_click(
+    qtbot: Any, real_window: MainWindow, aligned_run: Path, sequences: Path
+) -> None:
+    controller = real_window.controller
+    controller.workspace.choose_device("reference")
+    controller.sources.open_paths([str(aligned_run)])
+    page = controller.page
+    assert isinstance(page, AlignedPage)
+    qtbot.waitUntil(lambda: page.run.judged is not None and page.run.is_idle)
+    menu = page.bar.lower_button.menu()
+    texts = [action.text() for action in menu.actions()]
+    assert texts == ["Gap factor 0.5", "Gap factor 0.25", "Gap factor 0, the most sensitive"]
+    before = aligned_run.read_bytes()
+
+    def click() -> None:
+        if not menu.isVisible():
+            QTimer.singleShot(20, click)
+            return
+        QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(menu.actions()[2]).center())
+        menu.close()
+
+    QTimer.singleShot(0, click)
+    QTest.mouseClick(page.bar.lower_button, LEFT)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page is not page)
+    other = controller.page
+    assert isinstance(other, AlignedPage)
+    qtbot.waitUntil(lambda: other.run.judged is not None and other.run.is_idle)
+    assert other.run.title == "Alignment of family.fasta, gap factor 0"
+    assert not other.bar.lower_button.isVisible()
+    with clalign.align_many(sequences, is_sensitive=True, device="reference") as found:
+        assert rows_in_view(other) == [row.text for row in found.alignment()]
+    assert aligned_run.read_bytes() == before
 
 
 def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
@@ -144,24 +176,108 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     assert page.run.step == page.bar.slider.maximum()
 
 
-def test_any_pair_is_shown_with_its_probabilities(qtbot: Any, page: AlignedPage) -> None:
+def test_any_pair_is_shown_with_its_probabilities(
+    qtbot: Any, window: MainWindow, page: AlignedPage, press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page.show_tab("pairs")
     pairs, run = page.pairs, page.run.aligned
     assert run is not None
     pairs.second.setFocus()
     QTest.keyClick(pairs.second, Qt.Key.Key_Down)
     pairs.show_pair()
-    assert pairs.canvas.names == ("one", "three")
+    shown = pairs.canvas.shown
+    assert shown.names == ("one", "three")
     found = {(i, j): matrix for i, j, matrix in run.posteriors.each()}[0, 2]
-    assert pairs.canvas.found is not None
-    assert (pairs.canvas.found.probabilities == found.probabilities).all()
+    assert shown.found is not None
+    assert (shown.found.probabilities == found.probabilities).all()
     area = pairs.canvas.area()
     tip = pairs.canvas.tip_at(QPointF(area.left() + 1, area.top() + 1))
     assert tip.startswith("one M 1\nthree M 1\nprobability ")
     assert tip.endswith("; aligned")
     pairs.canvas.grab()
+    for ending in (".svg", ".pdf", ".png"):
+        path = tmp_path / f"pair{ending}"
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
+        press(pairs, "Save…")
+        qtbot.waitUntil(path.exists)
+    assert "one, 25" in (tmp_path / "pair.svg").read_text()
+    picture = QImage(str(tmp_path / "pair.png"))
+    assert picture.width() > 600
     QTest.mouseClick(pairs.way, LEFT)
     assert not pairs.canvas.with_path
+
+
+def frames_of(movie: bytes) -> list[QImage]:
+    """Return the pictures of an animated PNG, each made a PNG of its own again."""
+    chunks, at = [], 8
+    while at < len(movie):
+        (length,) = struct.unpack_from(">I", movie, at)
+        kind, data = movie[at + 4 : at + 8], movie[at + 8 : at + 8 + length]
+        assert struct.unpack_from(">I", movie, at + 8 + length)[0] == zlib.crc32(kind + data)
+        chunks.append((kind, data))
+        at += 12 + length
+    numbers = [struct.unpack_from(">I", data)[0] for kind, data in chunks if kind in (b"fcTL", b"fdAT")]
+    assert numbers == list(range(len(numbers)))
+    assert [kind for kind, _ in chunks[:3]] == [b"IHDR", b"acTL", b"fcTL"]
+    assert chunks[-1][0] == b"IEND"
+    frames: list[bytes] = []
+    for kind, data in chunks:
+        if kind == b"fcTL":
+            frames.append(b"")
+        elif kind in (b"IDAT", b"fdAT"):
+            frames[-1] += data[4:] if kind == b"fdAT" else data
+    assert len(frames) == struct.unpack_from(">I", chunks[1][1])[0]
+    made = []
+    for frame in frames:
+        parts = [(b"IHDR", chunks[0][1]), (b"IDAT", frame), (b"IEND", b"")]
+        content = movie[:8] + b"".join(
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+            for kind, data in parts
+        )
+        made.append(QImage.fromData(content))
+    return made
+
+
+def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
+    qtbot: Any, window: MainWindow, page: AlignedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = page.run.aligned
+    assert run is not None
+    pictures = AnnealingPictures(run, "Accuracy", "safe", page.run.title)
+    steps = steps_of(run)
+    assert steps[0] == 0
+    assert steps[-2:] == [run.n_merges, run.last_step]
+    for name, kind in (("movie", ""), ("single", SERIES)):
+        path = tmp_path / name
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path, kind=kind: (str(path), kind))
+        window.actions_.by_id["align.save_movie"].trigger()
+        qtbot.waitUntil(lambda: window.controller.files.is_idle)
+    frames = frames_of((tmp_path / "movie.png").read_bytes())
+    single = sorted(tmp_path.glob("single-*.png"))
+    assert len(frames) == len(single) == len(steps)
+    for frame, path, step in zip(frames, single, steps, strict=True):
+        assert not frame.isNull()
+        drawn = pictures.image(step)
+        assert frame.convertToFormat(drawn.format()) == drawn
+        assert QImage(str(path)).convertToFormat(drawn.format()) == drawn
+    assert len({frame.cacheKey() for frame in frames}) == len(frames)
+    assert frames[0] != frames[-1]
+    assert any(f"{len(steps)} pictures of the annealing written" in m.text for m in window.messages.messages)
+
+
+def test_a_run_of_an_alignment_is_verified(
+    qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.clalign"
+    shutil.copyfile(aligned_run, path)
+    real_window.controller.sources.open_paths([str(path)])
+    page = real_window.controller.page
+    assert isinstance(page, AlignedPage)
+    qtbot.waitUntil(lambda: page.run.judged is not None and page.run.is_idle)
+    real_window.controller.update_actions()
+    real_window.actions_.by_id["align.verify"].trigger()
+    words = "Checked 6 pairs of sequences on the reference: all equal."
+    qtbot.waitUntil(lambda: any(m.text == words for m in real_window.messages.messages))
 
 
 def test_the_residues_of_a_pair_that_share_columns() -> None:

@@ -50,6 +50,8 @@ def verify_words(value: dict[str, Any]) -> str:
     if not checked and not differing:
         return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
     head = f"Checked {formatting.count(checked)} of {formatting.plural(checked, 'score')} on the reference"
+    if value.get("things"):
+        head = f"Checked {formatting.plural(checked, *value['things'])} on the reference"
     if not differing:
         return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
     verb = "differs" if differing == 1 else "differ"
@@ -94,7 +96,7 @@ class JobController(Controller):
             The folder of the runs cannot be made.
         """
         self._begin()
-        path = self._new_run(run_name(spec, time.time()))
+        path = self.new_run(run_name(spec, time.time()))
         engine = next(engine for engine in engines() if isinstance(spec, engine.spec))
         title = engine.title.format(*(Path(name).name for name in spec.paths))
         opened = self._app.workspace.sources.get(spec.paths[-1])
@@ -102,8 +104,14 @@ class JobController(Controller):
         self._submit(title, {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
         return str(path)
 
-    def _new_run(self, name: str) -> Path:
-        """Return a path that neither a file nor a waiting search has."""
+    def new_run(self, name: str) -> Path:
+        """Return a path that neither a file nor a waiting search has.
+
+        Raises
+        ------
+        OSError
+            The folder of the runs cannot be made.
+        """
         folder = self._app.settings.runs
         folder.mkdir(parents=True, exist_ok=True)
         taken = {item.run for item in self.queue.items}
@@ -112,7 +120,7 @@ class JobController(Controller):
             path, number = folder / f"{name}-{number}.clalign", number + 1
         return path
 
-    def resume(self, run: str, elsewhere: bool = False) -> None:
+    def resume(self, run: str, elsewhere: bool = False, title: str = "") -> None:
         """Continue a run from its last finished batch."""
         job: dict[str, Any] = {"job": "resume", "run": run}
         if elsewhere:
@@ -121,11 +129,11 @@ class JobController(Controller):
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
         self._locating.take_back(run)
-        self._submit(f"Continue {Path(run).stem}", job)
+        self._submit(title or f"Continue {Path(run).stem}", job)
 
-    def verify(self, run: str, hits: list[int] | None) -> None:
+    def verify(self, run: str, hits: list[int] | None, what: str = "") -> None:
         """Compute hits again on the reference."""
-        what = "the selected hit" if hits else "a sample of the hits"
+        what = what or ("the selected hit" if hits else "a sample of the hits")
         job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 

@@ -23,6 +23,7 @@ ENGINE = Engine(
         "explain": "clalign.engines.msa.again:explain_pair",
         "explanation_lines": "clalign.engines.msa.again:explanation_lines",
         "choices": "clalign.engines.msa.again:names_of",
+        "begin_again": "clalign.engines.msa.annealing_again:begin_again",
         "change_choice": "clalign.engines.msa.changing:ChangeChoice",
         "add": "clalign.engines.msa.changing_files:add_sequences",
         "realign": "clalign.engines.msa.changing_files:realign_columns",

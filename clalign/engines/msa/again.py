@@ -200,7 +200,7 @@ def verify_alignment(
             if again.spec.load_posteriors is None and (kept := pair_facts(run, again.given, i, j)) is not None:
                 found.add_others(1, list(_differences(again, session, i, j, kept.log_likelihood)))
 
-    return judge(run, device, context, compute)
+    return judge(run, device, context, compute, ("pair of sequences", "pairs of sequences"))
 
 
 def _differences(again: PairsAgain, session: Session, i: int, j: int, log_likelihood: float) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from clalign.values.multiple_alignments import MultipleAlignment
@@ -43,5 +45,6 @@ def _following(alignment: MultipleAlignment) -> list[list[int]]:
     is_last[alignment.offsets[1:] - 1] = True  # of an empty first sequence: the last place, which is none
     joined = ~is_last[:-1][:-1]
     steps = np.unique(columns[:-1][joined] * alignment.n_columns + columns[1:][joined])
-    edges = np.searchsorted(steps, np.arange(1, alignment.n_columns) * alignment.n_columns)
-    return [part.tolist() for part in np.split(steps % max(1, alignment.n_columns), edges)]
+    edges = np.searchsorted(steps, np.arange(alignment.n_columns + 1) * alignment.n_columns).tolist()
+    following = (steps % max(1, alignment.n_columns)).tolist()
+    return [following[begin:end] for begin, end in itertools.pairwise(edges)]

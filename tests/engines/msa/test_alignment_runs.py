@@ -166,7 +166,7 @@ def test_pairs_are_verified_and_explained(kin: Path, tmp_path: Path, capsys: pyt
     path = tmp_path / "run.clalign"
     compute(path, AlignmentSpec((str(kin),), device="cpu"))
     assert main(["verify", "-q", "--sample", "3", str(path)]) == ExitCode.DONE
-    assert "3 other sequences: all equal" in capsys.readouterr().out
+    assert "3 pairs of sequences: all equal" in capsys.readouterr().out
     assert main(["explain", "-q", "--json", "--query", "k1", str(path), "k0"]) == ExitCode.DONE
     value = json.loads(capsys.readouterr().out)
     assert (value["first"], value["second"], value["is_compared"]) == ("k0", "k1", True)

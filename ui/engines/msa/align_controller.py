@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QFileDialog
 
+from clalign.engines.msa.annealing_again import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.jobs import Event, JobContext
 
+from ... import formatting
 from ...desk.alignment_controller import AlignmentController
 from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
+from ...desk.job_controller import run_name
+from ...formatting import told
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
 from .changing_controller import ChangingController
@@ -22,6 +30,10 @@ if TYPE_CHECKING:
     from ...views.results_page import ResultsPage
     from .page import AlignedPage
     from .sheet import AlignSheet
+
+PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
+
+SERIES = "Numbered pictures, one for each step (*.png)"
 
 MOST_SEQUENCES = 5000
 """More are not offered to be aligned."""
@@ -77,16 +89,105 @@ class AlignController(FormController):
         assert isinstance(page, AlignedPage)
         page.panel_made.connect(self._rows.connect_rows)
         page.export_asked.connect(lambda: self._export(page))
-        page.bar.too_low.connect(lambda least: self._say_too_low(page, least))
+        page.pairs.picture_asked.connect(lambda: self._save_pair(page))
+        page.bar.lower_asked.connect(lambda factor: self.anneal(page.run, factor))
+
+    def _save_pair(self, page: AlignedPage) -> None:
+        """Save the probabilities of the pair in view as a picture."""
+        from ...views.pictures import FORMATS, save_picture
+        from .pair_painter import PairPicture
+
+        canvas, font = page.pairs.canvas, QFont(QApplication.font())
+        stem = re.sub(r"[^\w.-]+", "_", "-".join(canvas.shown.names))
+        path, _ = QFileDialog.getSaveFileName(
+            self._app.window, "Save picture as", str(Path.home() / f"{stem}.svg"), PICTURE_FILTER
+        )
+        if path:
+            path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
+            picture = PairPicture(canvas.shown, canvas.with_path)
+            self._app.write_file(path, "Picture", lambda: save_picture(picture, path, font), self._app.files)
+
+    def save_movie(self) -> None:
+        """Save the annealing of the run in view as a moving picture, or as a series of pictures."""
+        page = self.page
+        if page is None or page.run.aligned is None:
+            return
+        kinds = ("Animated PNG, for browsers (*.png)", SERIES)
+        proposed = str(Path.home() / f"{self._rows.stem}-annealing.png")
+        path, kind = QFileDialog.getSaveFileName(self._app.window, "Save annealing as", proposed, ";;".join(kinds))
+        if path:
+            self.write_movie(page.run, path if path.lower().endswith(".png") else f"{path}.png", kind == SERIES)
+
+    def write_movie(self, run: AlignedRunView, path: str, as_series: bool) -> None:
+        """Write the annealing of a run; a series gets a number before the ending of the file name."""
+        from .annealing_movie import AnnealingPictures, write_movie, write_series
+
+        if run.aligned is None or run.rows is None:
+            return
+        pictures = AnnealingPictures(run.aligned, run.rows.scheme, run.rows.ramp, run.title)
+        said = "The pictures of the annealing are being drawn."
+        self._app.say("note", said)
+
+        def write(context: JobContext) -> int:
+            if as_series:
+                return write_series(pictures, str(Path(path).parent), Path(path).stem, context)
+            write_movie(pictures, path, context)
+            return 1
+
+        def note(event: Event) -> None:
+            page = self.page
+            if page is not None and page.run is run and page.rows_panel is not None and event.kind == "progress":
+                done, total = event.value["done"], event.value["total"]
+                page.rows_panel.status.setText(f"Picture {done + 1} of {total} of the annealing")
+
+        def tell(answer: int | Exception) -> None:
+            self._app.window.messages.take_back(said)
+            if isinstance(answer, Exception):
+                self._app.say("stop", told(answer, f"{path} could not be written"))
+                return
+            what = f"{formatting.plural(answer, 'picture')} of the annealing" if as_series else "Annealing"
+            self._app.say("good", f"{what} written to {formatting.short_path(path)}.")
+
+        self._app.files.ask_long((str(run.path), "movie"), write, tell, note)
+
+    @property
+    def page(self) -> AlignedPage | None:
+        """The alignment of a run that is in view."""
+        from .page import AlignedPage
+
+        shown = self._app.page
+        return shown if isinstance(shown, AlignedPage) else None
+
+    def verify(self) -> None:
+        """Compare a sample of the pairs of the run in view again, and the alignment with what it is made of."""
+        if self.page is not None:
+            self.jobs.verify(str(self.page.run.path), None, "a sample of the pairs")
 
     def _watch(self, item: JobItem, value: dict[str, Any]) -> None:
         page = self._app.pages.get(item.run)
         if page is not None and isinstance(page.run, AlignedRunView) and "columns" in value:
             page.run.watch(value)
 
-    def _say_too_low(self, page: AlignedPage, least: float) -> None:
-        text = f"This run merged only what is worth a gap factor of {least:g}. For a lower one align again."
-        self._app.say("note", text, ("Align again…", lambda: self.search_wider(page.run)))
+    def anneal(self, run: AlignedRunView, gap_factor: float) -> None:
+        """Merge the columns of a run anew, with another gap factor, in a run of its own: no pair is compared again."""
+        spec, old = run.spec, run.path
+        if spec is None:
+            return
+        name = f"{run_name(spec, time.time())}-gap-factor-{gap_factor:g}"
+
+        def write() -> str:
+            path = self.jobs.new_run(name)
+            begin_again(old, path, gap_factor)
+            return str(path)
+
+        def take(answer: str | Exception) -> None:
+            if isinstance(answer, Exception):
+                self._app.say("stop", told(answer, "The run could not be copied"))
+            else:
+                title = f"Merge the columns of {Path(spec.paths[0]).name} with the gap factor {gap_factor:g}"
+                self.jobs.resume(answer, title=title)
+
+        self._app.files.ask((str(old), "anneal"), write, take)
 
     def _export(self, page: AlignedPage) -> None:
         """Ask for a file and let a worker write it."""

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QLineEdit, QSlider, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QToolButton, QWidget
 
 from ... import formatting
 from ...views.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
 from .run_data import MEASURE_NAMES
 from .run_view import AlignedRunView
+
+FACTOR_TIP = "What merging columns must be worth at least: larger ones leave only what is certain"
+
+LOWER_TIP = (
+    "Merge columns anew with a lower gap factor, in a run of its own. No pair is compared again: the run keeps all "
+    "probabilities, but only the merges that are worth its gap factor"
+)
 
 PLAY_MS = 60
 
@@ -20,8 +30,8 @@ class AnnealingBar(QWidget):
     """Moves through the merges of a run; what is asked for goes to the run."""
 
     export_asked = Signal()
-    too_low = Signal(float)
-    """A gap factor was asked for that is less than the run's."""
+    lower_asked = Signal(float)
+    """A gap factor that is less than the run's, with which its columns are to be merged anew."""
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -35,7 +45,13 @@ class AnnealingBar(QWidget):
         self.factor = QLineEdit()
         self.factor.setMaximumWidth(80)
         self.factor.setAccessibleName("Gap factor")
-        self.factor.setToolTip("What merging columns must be worth at least: larger ones leave only what is certain")
+        self.factor.setToolTip(FACTOR_TIP)
+        self.range = label("", "muted")
+        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
+        self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._lower_menu = QMenu(self.lower_button)
+        self.lower_button.setMenu(self._lower_menu)
+        self.lower_button.hide()
         self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
@@ -49,7 +65,8 @@ class AnnealingBar(QWidget):
         )
         self.setLayout(stacked(
             row(self.play, back, on, (self.slider, 1), export, spacing=2),
-            row(label("Gap factor", "muted"), self.factor, self.finished, (self.words, 1)),
+            row(label("Gap factor", "muted"), self.factor, self.range, self.lower_button, self.finished,
+                (self.words, 1)),
             self.measures, spacing=2, margins=(8, 6, 8, 2),
         ))  # fmt: skip
         self.slider.valueChanged.connect(self._slide)
@@ -71,13 +88,16 @@ class AnnealingBar(QWidget):
         try:
             factor = float(text)
         except ValueError:
+            factor = -1.0
+        if not 0 <= factor < math.inf:
             set_role(self.factor, "state", "wrong")
-            self.factor.setToolTip("A number is needed, such as 1.5")
+            self.factor.setToolTip("A number of at least 0 is needed, such as 1.5")
             return
         set_role(self.factor, "state", "")
-        least = float(self._run.stored.get("gap_factor", 0.0))
+        self.factor.setToolTip(FACTOR_TIP)
+        least = self._least
         if factor < least:
-            self.too_low.emit(least)
+            self.lower_asked.emit(factor)
         self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
 
     def toggle_play(self) -> None:
@@ -121,11 +141,31 @@ class AnnealingBar(QWidget):
         self.slider.blockSignals(False)
         now = run.gap_factor_at(self._run.step)
         if not self.factor.hasFocus() or not self.factor.isModified():
-            least = float(self._run.stored.get("gap_factor", 0.0))
+            least = self._least
             shown = least if self._run.step >= run.n_merges else now
             self.factor.setText("" if shown is None else f"{shown:.4g}")
+        self._show_range()
         self._say()
         self.show_measures()
+
+    @property
+    def _least(self) -> float:
+        """The gap factor of the run: its merges say nothing of lower ones."""
+        return float(self._run.stored.get("gap_factor", 0.0))
+
+    def _show_range(self) -> None:
+        """Say which gap factors are there at once, and offer lower ones."""
+        run, least = self._run.aligned, self._least
+        if run is None or self.range.text():
+            return
+        weights = run.found.merges.weights
+        most = float(weights.max()) if len(weights) else least
+        self.range.setText(f"from {least:.4g} to {most:.4g}" if most > least else f"from {least:.4g}")
+        self.range.setToolTip("Gap factors that the merges of this run are enough for")
+        self.lower_button.setVisible(least > 0)
+        for factor in (least / 2, least / 4, 0.0):
+            words = f"{factor:.3g}" if factor else "0, the most sensitive"
+            self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_asked.emit, factor))
 
     def _say(self) -> None:
         run, step = self._run.aligned, self._run.step

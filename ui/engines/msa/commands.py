@@ -16,6 +16,13 @@ def no_columns(app: AppContext) -> str:
     return "" if panel.view.selection is not None else "Select columns first: drag over the ruler, or over cells."
 
 
+def no_aligned_run(app: AppContext) -> str:
+    """Return why nothing can be done with the run of an alignment."""
+    if app.page is None or not app.page.rows_panel:
+        return "Open the run of an alignment first."
+    return "" if app.page.run.is_complete else "This run is not complete."
+
+
 COMMANDS = (
     Command("align.run", "Align sequences…", "Run", "Ctrl+Shift+A", "format-align-justify",
             tip="Opens the sheet that aligns the chosen sequences; starts when it is open", before="stop_job"),
@@ -25,6 +32,12 @@ COMMANDS = (
     Command("align.changes.realign", "Realign the selected columns", "Alignment", "", "format-align-justify",
             no_columns, "Aligns the residues of the selected columns anew; everything else stays as it is",
             before="trees.show"),
+    Command("align.save_movie", "Save the annealing as a moving picture…", "Alignment", "", "movie-open-outline",
+            no_aligned_run, "Animated PNG, or a picture for each of 120 steps", separator=True,
+            before="devices.focus_devices"),
+    Command("align.verify", "Verify a sample of the pairs", "Alignment", "", "shield-check-outline", no_aligned_run,
+            "Compares up to 50 pairs of the run again on the reference, and its alignment with what it is made of",
+            before="devices.focus_devices"),
     Command("labs.open:pair_hmm_ladder", "Ladder of FSA's pair HMM", "Laboratory", "", "stairs",
             tip="Forward, Backward and Baum-Welch of a pair in every published way on your device, and compared",
             before="labs.open:comparison"),

@@ -2,124 +2,59 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import numpy.typing as npt
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPointF, QRectF, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QToolTip, QWidget
-
-from clalign.values.sparse_posteriors import PosteriorMatrix
 
 from ... import formatting, theme
 from ...views.parts import ElidedLabel, IconButton, label, row, shrinking, stacked
-from ...views.rows_painter import image_of
+from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import pair_of, path_of
 from .run_view import AlignedRunView
 
-LEFT, TOP, EDGE = 56.0, 34.0, 14.0
-
-SHADES = 64
-
 
 class PairCanvas(QWidget):
-    """Draws a matrix of posteriors: a pixel has the largest of the pairs of residues in it."""
+    """Draws a matrix of posteriors."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: PosteriorMatrix | None = None
-        self.path: npt.NDArray[np.int64] = np.empty((0, 2), np.int64)
-        self.names = ("", "")
-        self.letters = (b"", b"")
+        self.shown = PairShown()
         self.with_path = True
         self.setMinimumSize(160, 140)
         self.setMouseTracking(True)
         self.setAccessibleName("Posterior probabilities of two sequences")
 
-    def show_pair(
-        self, found: PosteriorMatrix | None, path: npt.NDArray[np.int64], names: tuple[str, str],
-        letters: tuple[bytes, bytes],
-    ) -> None:  # fmt: skip
+    def show_pair(self, shown: PairShown) -> None:
         """Show the posteriors of two sequences, and their residues that stand in one column."""
-        self.found, self.path, self.names, self.letters = found, path, names, letters
-        self.setAccessibleDescription(f"{names[0]} down, {names[1]} across")
+        self.shown = shown
+        self.setAccessibleDescription(f"{shown.names[0]} down, {shown.names[1]} across")
         self.update()
 
     def area(self) -> QRectF:
-        """Return where the matrix is drawn: as wide and high as the sequences are long."""
-        room = QRectF(self.rect()).adjusted(LEFT, TOP, -EDGE, -EDGE)
-        high, wide = (max(1, len(text)) for text in self.letters)
-        unit = min(room.width() / wide, room.height() / high)
-        return QRectF(room.left(), room.top(), max(1.0, unit * wide), max(1.0, unit * high))
+        """Return where the matrix is drawn."""
+        return area_of(QRectF(self.rect()), self.shown)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the matrix and the way through it."""
         painter, colors = QPainter(self), theme.current()
         painter.fillRect(self.rect(), QColor(colors.surface))
-        area = self.area()
-        painter.setPen(QColor(colors.muted))
-        across = QRectF(area.left(), 4, max(area.width(), 200.0), TOP - 8)
-        painter.drawText(across, int(Qt.AlignmentFlag.AlignVCenter), f"{self.names[1]}, {len(self.letters[1])} →")
-        painter.save()
-        painter.translate(14, area.top())
-        painter.rotate(-90)
-        down = QRectF(-max(area.height(), 200.0), 0, max(area.height(), 200.0), 20)
-        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(down, int(side), f"← {self.names[0]}, {len(self.letters[0])}")
-        painter.restore()
-        if self.found is None:
-            words = "These two were not compared." if all(self.names) else ""
-            painter.drawText(QRectF(self.rect()), int(Qt.AlignmentFlag.AlignCenter), words)
-            return
-        pixels = self._pixels(area)
-        painter.drawImage(area, image_of(pixels))
-        self._paint_path(painter, area)
-        painter.setPen(QPen(QColor(colors.border), 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(area)
-
-    def _pixels(self, area: QRectF) -> npt.NDArray[np.uint32]:
-        assert self.found is not None
-        scale = self.devicePixelRatioF()
-        high = max(1, min(len(self.letters[0]), int(area.height() * scale)))
-        wide = max(1, min(len(self.letters[1]), int(area.width() * scale)))
-        rows = self.found.rows.astype(np.int64) * high // max(1, len(self.letters[0]))
-        columns = self.found.columns.astype(np.int64) * wide // max(1, len(self.letters[1]))
-        greatest = np.zeros((high, wide), np.float32)
-        np.maximum.at(greatest, (rows, columns), self.found.probabilities)
-        colors = theme.current()
-        shares = [0.0, *(math.sqrt((step + 1) / SHADES) for step in range(SHADES))]
-        table = np.array([theme.blend(colors.accent, colors.surface, share).rgb() for share in shares], np.uint32)
-        return np.ascontiguousarray(table[np.ceil(greatest * SHADES).astype(np.intp)])
-
-    def _paint_path(self, painter: QPainter, area: QRectF) -> None:
-        """Frame the pairs of residues that are aligned, run by run."""
-        if not len(self.path) or not self.with_path:
-            return
-        down, across = area.height() / max(1, len(self.letters[0])), area.width() / max(1, len(self.letters[1]))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(theme.current().stop), 1))
-        breaks = np.flatnonzero((np.diff(self.path, axis=0) != 1).any(axis=1)) + 1
-        for run in np.split(self.path, breaks):
-            begin = QPointF(area.left() + run[0, 1] * across, area.top() + run[0, 0] * down)
-            end = QPointF(area.left() + (run[-1, 1] + 1) * across, area.top() + (run[-1, 0] + 1) * down)
-            painter.drawLine(begin, end)
+        paint_pair(painter, QRectF(self.rect()), self.shown, colors, self.devicePixelRatioF(), self.with_path)
 
     def tip_at(self, place: QPointF) -> str:
         """Return what is said about two residues."""
-        area = self.area()
-        if self.found is None or not area.contains(place):
+        area, shown = self.area(), self.shown
+        if shown.found is None or not area.contains(place):
             return ""
-        x = int((place.y() - area.top()) / area.height() * len(self.letters[0]))
-        y = int((place.x() - area.left()) / area.width() * len(self.letters[1]))
-        x, y = min(x, len(self.letters[0]) - 1), min(y, len(self.letters[1]) - 1)
-        value = float(self.found.at(np.array([x]), np.array([y]))[0])
-        aligned = bool(((self.path == (x, y)).all(axis=1)).any())
-        said = "aligned" if aligned else "not aligned"
-        first, second = chr(self.letters[0][x]), chr(self.letters[1][y])
+        one, other = shown.letters
+        x = min(int((place.y() - area.top()) / area.height() * len(one)), len(one) - 1)
+        y = min(int((place.x() - area.left()) / area.width() * len(other)), len(other) - 1)
+        value = float(shown.found.at(np.array([x]), np.array([y]))[0])
+        said = "aligned" if bool(((shown.path == (x, y)).all(axis=1)).any()) else "not aligned"
+        named = zip(shown.names, shown.letters, (x, y), strict=True)
+        lines = [f"{name} {chr(text[k])} {k + 1}" for name, text, k in named]
         probability = f"{value:.3f}" if value else "less than is kept"
-        return f"{self.names[0]} {first} {x + 1}\n{self.names[1]} {second} {y + 1}\nprobability {probability}; {said}"
+        return "\n".join([*lines, f"probability {probability}; {said}"])
 
     def event(self, event: QEvent) -> bool:
         """Say more about what the pointer rests on."""
@@ -131,6 +66,8 @@ class PairCanvas(QWidget):
 
 class PairView(QWidget):
     """Lets two sequences be chosen, and shows their posteriors."""
+
+    picture_asked = Signal()
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -148,7 +85,8 @@ class PairView(QWidget):
         self.way.setChecked(True)
         tools = row(
             (self.first, 1), label("and", "muted"), (self.second, 1),
-            self.way, IconButton("chevron-left", "Previous pair", lambda: self._step(-1)),
+            self.way, IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_asked.emit, "Save…"),
+            IconButton("chevron-left", "Previous pair", lambda: self._step(-1)),
             IconButton("chevron-right", "Next pair", lambda: self._step(1)), margins=(8, 6, 8, 2),
         )  # fmt: skip
         foot = row((self.words, 1), margins=(8, 2, 8, 4))
@@ -193,7 +131,7 @@ class PairView(QWidget):
         names, letters = (run.given.names[i], run.given.names[j]), (run.given.letters[i], run.given.letters[j])
         found = pair_of(run, i, j) if i != j else None
         path = path_of(shown, i, j)
-        self.canvas.show_pair(found, path, names, letters)
+        self.canvas.show_pair(PairShown(found, path, names, letters))
         if found is None:
             self.words.setText("Choose two sequences." if i == j else "These two were not compared.")
             return

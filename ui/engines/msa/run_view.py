@@ -182,7 +182,11 @@ class AlignedRunView(RunView):
     @property
     def title(self) -> str:
         """The run's name: what was aligned."""
-        return f"Alignment of {Path(self.spec.paths[0]).name}" if self.spec else self.path.stem
+        if self.spec is None:
+            return self.path.stem
+        factor = self.spec.used_gap_factor
+        more = f", gap factor {factor:g}" if factor != AlignmentSpec(("",)).gap_factor else ""
+        return f"Alignment of {Path(self.spec.paths[0]).name}{more}"
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return that there is none."""

@@ -1,0 +1,56 @@
+"""``clalign anneal``: another gap factor for the sequences of a finished run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
+from clalign.cli.options import add_device_option, add_progress_options, progress_mode
+from clalign.cli.parser import CommandParser
+
+COMMAND = "clalign anneal"
+
+EXAMPLES = (
+    "clalign anneal --gapfactor 0.5 --run wider.clalign family.clalign > wider.afa",
+    "clalign anneal --maxsn --run widest.clalign --stockholm widest.sto family.clalign",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "anneal",
+        examples=EXAMPLES,
+        description="Align the sequences of a finished run with another gap factor, by the probabilities that it keeps:"
+        " no pair is compared again. The result is a run of its own, the same as if it had been aligned so from the"
+        " beginning. With no output named the text goes to standard output.",
+    )
+    parser.add_argument("run_file", metavar="RUN", help="the run of an alignment (.clalign)")
+    group = parser.add_argument_group("Alignment")
+    worth = group.add_mutually_exclusive_group(required=True)
+    worth.add_argument("--gapfactor", type=float, metavar="X", help="what aligning must be worth: less for a more"
+                       " sensitive alignment, more for one that only says what is certain")  # fmt: skip
+    worth.add_argument("--maxsn", action="store_true", help="align whatever may be homologous (as --gapfactor 0)")
+    group.add_argument("--run", dest="new_run", metavar="FILE", required=True, help="the new run (.clalign)")
+    add_run_outputs(parser)
+    add_device_option(parser)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Merge columns anew, and write the outputs."""
+    from clalign.cli.watch import RunPlace, watch
+    from clalign.engines.engine import engine_of
+    from clalign.runs.run_file import open_run
+
+    outputs, path, new = outputs_of_run(arguments, COMMAND), Path(arguments.run_file), Path(arguments.new_run)
+    with open_run(path) as found:
+        engine = engine_of(found)
+    check_known(str(path), outputs)
+    outputs.check((str(path), str(new)))
+    engine.part("begin_again")(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
+    job = {"job": "resume", "run": str(new), "device": arguments.device}
+    return watch(job, RunPlace(new), outputs, progress_mode(arguments))
