@@ -33,7 +33,7 @@ COMMANDS = (
             no_columns, "Aligns the residues of the selected columns anew; everything else stays as it is",
             before="trees.show"),
     Command("align.save_movie", "Save the annealing as a moving picture…", "Alignment", "", "movie-open-outline",
-            no_aligned_run, "Animated PNG, or a picture for each of 120 steps", separator=True,
+            no_aligned_run, "Animated PNG, or a picture for each of some 60 steps", separator=True,
             before="devices.focus_devices"),
     Command("align.verify", "Verify a sample of the pairs", "Alignment", "", "shield-check-outline", no_aligned_run,
             "Compares up to 50 pairs of the run again on the reference, and its alignment with what it is made of",
