@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QToolButton, QWidget
 
 from ... import formatting
 from ...views.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
-from .run_data import MEASURE_NAMES
+from .run_data import MEASURE_NAMES, factor_words
 from .run_view import AlignedRunView
 
 FACTOR_TIP = "What merging columns must be worth at least: larger ones leave only what is certain"
@@ -143,7 +143,7 @@ class AnnealingBar(QWidget):
         if not self.factor.hasFocus() or not self.factor.isModified():
             least = self._least
             shown = least if self._run.step >= run.n_merges else now
-            self.factor.setText("" if shown is None else f"{shown:.4g}")
+            self.factor.setText("" if shown is None else f"{shown:.4g}" if shown < 1000 else f"{shown:.0f}")
         self._show_range()
         self._say()
         self.show_measures()
@@ -160,7 +160,7 @@ class AnnealingBar(QWidget):
             return
         weights = run.found.merges.weights
         most = float(weights.max()) if len(weights) else least
-        self.range.setText(f"from {least:.4g} to {most:.4g}" if most > least else f"from {least:.4g}")
+        self.range.setText(f"from {factor_words(least)} to {factor_words(most)}")
         self.range.setToolTip("Gap factors that the merges of this run are enough for")
         self.lower_button.setVisible(least > 0)
         for factor in (least / 2, least / 4, 0.0):
@@ -177,7 +177,7 @@ class AnnealingBar(QWidget):
             words = f"Finished: {merges}, {refined} of refinement"
         else:
             factor = run.gap_factor_at(step)
-            worth = f" · the last one is worth a gap factor of {factor:.3g}" if factor is not None else ""
+            worth = f" · the last one is worth a gap factor of {factor_words(factor)}" if factor is not None else ""
             words = f"After {formatting.count(step)} of {formatting.plural(run.n_merges, 'merge')}{worth}"
         shown = self._run.shown
         self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))

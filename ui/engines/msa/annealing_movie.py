@@ -24,7 +24,7 @@ from ...models.row_measures import looks_nucleic
 from ...models.rows_view import Cells
 from ...views.pictures import png
 from ...views.rows_painter import LEFT, RowsStyle, paint_cells, span
-from .run_data import MEASURE_NAMES, AlignedRun, judged
+from .run_data import MEASURE_NAMES, AlignedRun, factor_words, judged
 
 FRAMES = 60
 """Pictures of the merges, at most."""
@@ -39,7 +39,7 @@ WIDTH, HEAD, EDGE = 1000, 44.0, 12.0
 MOST_HEIGHT, ROW, LEAST_ROW = 700.0, 14.0, 1.0
 """Pixels of all rows, and of a row where there is room."""
 
-MOST_JUDGED = 20_000_000
+MOST_JUDGED = 1_000_000
 """Characters of the first picture, up to which every picture is colored by what is expected of it."""
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -102,7 +102,7 @@ class AnnealingPictures:
             words = f"finished: {formatting.plural(run.n_merges, 'merge')}, refined"
         else:
             words = f"after {formatting.count(step)} of {formatting.plural(run.n_merges, 'merge')}"
-            words += f", gap factor {factor:.3g}" if factor is not None else ""
+            words += f", gap factor {factor_words(factor)}" if factor is not None else ""
         painter.setPen(QColor(colors.text))
         text = f"{escaped(self.title)} – {words} · {columns}"
         painter.drawText(QRectF(EDGE, 8, WIDTH - 2 * EDGE, 18), int(LEFT), text)
@@ -114,7 +114,10 @@ class AnnealingPictures:
         """Draw the names where there is room, and return where the cells begin."""
         if self.row < 9:
             return EDGE
-        metrics = QFontMetricsF(painter.font(), painter.device())
+        font = painter.font()
+        font.setPixelSize(max(7, int(0.85 * self.row)))
+        painter.setFont(font)
+        metrics = QFontMetricsF(font, painter.device())
         names = [escaped(name) for name in self.run.given.names[: self._n_rows]]
         width = min(180.0, max(map(metrics.horizontalAdvance, names), default=0.0))
         painter.setPen(QColor(theme.LIGHT.muted))

@@ -21,12 +21,19 @@ from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment, RowNotes
 from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
 
+from ... import formatting
+
 Values = npt.NDArray[np.float32]
 
 ACCURACY_TAG = "Accuracy"
 """Of the annotation that has a digit for each column, as FSA writes it."""
 
 MEASURE_NAMES = {name: name.capitalize() for name in MEASURES}
+
+
+def factor_words(factor: float) -> str:
+    """Return a gap factor as it is shown."""
+    return formatting.count(factor) if factor >= 1000 else f"{factor:.3g}"
 
 
 def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment:
