@@ -46,12 +46,7 @@ class AnnealingBar(QWidget):
         self.factor.setMaximumWidth(80)
         self.factor.setAccessibleName("Gap factor")
         self.factor.setToolTip(FACTOR_TIP)
-        self.range = label("", "muted")
-        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
-        self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._lower_menu = QMenu(self.lower_button)
-        self.lower_button.setMenu(self._lower_menu)
-        self.lower_button.hide()
+        self._offer_lower()
         self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
@@ -74,6 +69,15 @@ class AnnealingBar(QWidget):
         run.shown_changed.connect(self.show_step)
         run.judged_changed.connect(self.show_measures)
         self.show_step()
+
+    def _offer_lower(self) -> None:
+        """Make what says which gap factors there are, and offers lower ones."""
+        self.range = label("", "muted")
+        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
+        self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._lower_menu = QMenu(self.lower_button)
+        self.lower_button.setMenu(self._lower_menu)
+        self.lower_button.hide()
 
     def _slide(self, step: int) -> None:
         if step != self._run.step:
