@@ -25,6 +25,10 @@ __version__ = "0.1.0"
 _runs.find_declaration = lambda *named: import_module("clalign.engines.engine").declaration_of(*named)
 
 if TYPE_CHECKING:
+    from clalign.alignment_api import accuracy as accuracy
+    from clalign.alignment_api import add as add
+    from clalign.alignment_api import realign as realign
+    from clalign.alignment_api import tree as tree
     from clalign.api import Query as Query
     from clalign.api import Results as Results
     from clalign.api import align as align
@@ -68,6 +72,7 @@ else:
             ],
             "api",
         ),
+        **dict.fromkeys(["accuracy", "add", "realign", "tree"], "alignment_api"),
         "Alphabet": "values.alphabets",
         "Device": "values.devices",
         "Hit": "values.hits",

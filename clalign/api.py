@@ -297,7 +297,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any
     from clalign.tools.hmm_building import build_profiles
     from clalign.tools.specs import BuildSpec
 
-    spec = BuildSpec(**_known(options, BuildSpec, "hmmbuild"))
+    spec = BuildSpec(**known_options(options, BuildSpec, "hmmbuild"))
     return _written(output, lambda place: build_profiles(os.fspath(alignment), place, spec, QuietContext()))
 
 
@@ -317,7 +317,7 @@ def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = 
     from clalign.tools.calibrate import calibrate as calibrated
     from clalign.tools.specs import CalibrateSpec
 
-    spec = CalibrateSpec(**_known(options, CalibrateSpec, "calibrate"))
+    spec = CalibrateSpec(**known_options(options, CalibrateSpec, "calibrate"))
     return _written(
         output, lambda place: calibrated(os.fspath(profiles), place, spec, pick_device(device), QuietContext())
     )
@@ -362,7 +362,7 @@ def _written(output: PathLike | None, write: Any) -> list[Hmm]:
         return load_profiles(place)
 
 
-def _known(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
+def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
     """Return options that are fields of a spec.
 
     Raises
@@ -391,7 +391,7 @@ def _computed(
     assert engine is not None
     if "device" in options:
         options = {**options, "device": _device_words(options["device"])}
-    _known(options, engine.spec, name)
+    known_options(options, engine.spec, name)
     with contextlib.ExitStack() as undone:
         folder = Scratch()
         undone.callback(folder.remove)
@@ -399,7 +399,7 @@ def _computed(
         files, given = dict[str, Any](), dict[str, list[Any]]()
         for field, value in named.items():
             several = engine.spec.takes_many(field)
-            taken = [_taken(one, folder, field) for one in (_paths_of(value) if several else [value])]
+            taken = [taken_path(one, folder, field) for one in (_paths_of(value) if several else [value])]
             files[field] = tuple(path for path, _ in taken) if several else taken[0][0]
             given.update({field: taken[0][1]} if taken[0][1] else {})
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
@@ -438,7 +438,7 @@ def _paths_of(value: Any) -> list[Any]:
     return list(value) if is_list and value else [value]
 
 
-def _taken(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:
+def taken_path(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:
     """Return the path of an input, as it was given or of a copy; for profiles ``-``, and what stays in memory."""
     if isinstance(value, str | os.PathLike):
         return os.path.abspath(os.fspath(value)), []

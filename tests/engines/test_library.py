@@ -25,11 +25,35 @@ def test_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_examples_of_the_functions() -> None:
-    from clalign import api
+    from clalign import alignment_api, api
 
-    result = doctest.testmod(api)
-    assert result.attempted >= 5
-    assert result.failed == 0
+    for module in (api, alignment_api):
+        result = doctest.testmod(module)
+        assert result.attempted >= 5
+        assert result.failed == 0
+
+
+def test_alignments_are_changed_in_files_and_runs(tmp_path: Path) -> None:
+    texts = {"a": "MKVLATGHEWQRIPNDFCYSTAAGKL", "b": "MKVLSTGHDWQKIPNDFCYTAAGK", "c": "KVMATHEWRIPDYFCWSTKAGKL"}
+    sequences = [clalign.Sequence.from_text(*one) for one in texts.items()]
+    run, file, output = tmp_path / "f.clalign", tmp_path / "f.afa", tmp_path / "out.aln"
+    with clalign.align_many(sequences, run, device="reference") as found:
+        found.export("fasta", file)
+    new = clalign.Sequence.from_text("d", "MKVLATGHEWQRIPNDFCYTAAGKL")
+    added = [clalign.add(of, new, device="reference") for of in (run, str(file))]
+    assert added[0].names == added[1].names == ["a", "b", "c", "d"]
+    assert (added[0].cells == added[1].cells).all()
+    made = clalign.realign(file, range(3, 9), output, refinement=0, device="reference")
+    assert output.read_text().startswith("CLUSTAL")
+    assert made.cells[0].tobytes().replace(b"-", b"").decode() == texts["a"]
+    assert clalign.accuracy(output, file).n_characters == 2 * sum(map(len, texts.values()))
+    assert clalign.tree(run, "posterior").distances.shape == (3, 3)
+    with pytest.raises(OptionError, match="Did you mean gap_factor"):
+        clalign.realign(file, range(3), gapfactor=2)
+    with pytest.raises(OptionError, match="columns"):
+        clalign.realign(file, range(20, 900), device="reference")
+    with pytest.raises(InputError):
+        clalign.tree(tmp_path / "nothing.afa")
 
 
 def test_files_and_objects_give_the_same() -> None:

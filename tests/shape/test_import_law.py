@@ -28,6 +28,7 @@ LEVELS = (
     ("engines",),
     ("tools", "labs"),
     ("api",),
+    ("alignment_api",),
     ("cli",),
     ("__main__", "__init__"),
 )

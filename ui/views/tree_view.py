@@ -46,7 +46,7 @@ class TreeCanvas(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Guide tree")
         self.setAccessibleDescription(layout.summary())
-        self.setMinimumSize(160, 140)
+        self.setMinimumSize(120, 120)
         self.viewport().setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
@@ -257,6 +257,7 @@ class TreePane(QWidget):
         self.canvas = canvas = TreeCanvas(layout)
         self.kinds = shrinking(QComboBox())
         self.kinds.setAccessibleName("Distances")
+        self.kinds.setMinimumContentsLength(3)
         for kind in kinds:
             self.kinds.addItem(KINDS[kind][0], kind)
             self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)

@@ -77,7 +77,6 @@ class PairView(QWidget):
         self.words = ElidedLabel("", "muted")
         for box, name in ((self.first, "First sequence"), (self.second, "Second sequence")):
             box.setAccessibleName(name)
-            box.setMinimumContentsLength(10)
             box.setMaxVisibleItems(20)
             box.activated.connect(lambda: self.show_pair())
         self.way = IconButton("vector-polyline", "Show the way of the alignment", self._show_way)

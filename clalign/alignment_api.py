@@ -1,0 +1,164 @@
+"""The library: what can be done with an alignment once there is one, in a file or in a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from clalign.api import PathLike, Results, Sequences, known_options, taken_path
+from clalign.engines.engine import engine_named
+from clalign.formats.scratch import Scratch
+from clalign.jobs import JobContext, QuietContext
+from clalign.values.row_alignments import RowAlignment
+
+if TYPE_CHECKING:
+    from clalign.tools.alignment_accuracy import AlignmentAccuracy
+    from clalign.tools.guide_trees import GuideTree
+
+Alignment: TypeAlias = PathLike | Results
+"""A file of any format, a run file, or what `align_many` returned."""
+
+
+def tree(alignment: Alignment, distance: str = "kimura", posteriors: PathLike | None = None) -> GuideTree:
+    """Return the distances of the sequences of an alignment, and the tree that neighbor joining makes of them.
+
+    Parameters
+    ----------
+    alignment : path or Results
+    distance : str
+        ``kimura``, ``p``, or ``posterior``, which takes the posteriors of a run.
+    posteriors : path, optional
+        Others, as fsa writes them (``.probs``).
+
+    Returns
+    -------
+    GuideTree
+        ``names``, ``distances`` (float64[N, N]) and ``tree``.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> texts = {"a": "MKVLATGH", "b": "MKVATGHKL", "c": "MKVITGHKL"}
+    >>> proteins = [clalign.Sequence.from_text(*one) for one in texts.items()]
+    >>> with clalign.align_many(proteins, device="reference") as found:
+    ...     clalign.tree(found, "p").distances.round(2).tolist()[1]
+    [0.0, 0.0, 0.11]
+    """
+    from clalign.tools.guide_trees import guide_tree
+
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(_as_file(alignment))
+        probs = os.fspath(posteriors) if posteriors is not None else None
+        if probs is None and distance == "posterior" and _run_of(alignment):
+            probs = stack.enter_context(_exported(alignment, "probs"))
+        return guide_tree(file, distance, probs)
+
+
+def accuracy(alignment: Alignment, reference: Alignment, core: bool = False) -> AlignmentAccuracy:
+    """Return what an alignment has in common with a reference: ``ama``, ``sensitivity``, ``ppv``, ``total_column``.
+
+    Parameters
+    ----------
+    alignment, reference : path or Results
+        Sequences are found by their names; the alignment may have more of them.
+    core : bool
+        Count core blocks alone.
+    """
+    from clalign.tools.alignment_accuracy import compare_files
+
+    with _as_file(alignment) as one, _as_file(reference) as other:
+        return compare_files(one, other, core)
+
+
+def add(
+    alignment: Alignment, sequences: Sequences, output: PathLike | None = None, *, device: str = "auto",
+    context: JobContext | None = None, **options: Any,
+) -> RowAlignment:  # fmt: skip
+    """Add sequences to an alignment, whose columns stay as they are, and return both together.
+
+    Parameters
+    ----------
+    alignment : path or Results
+    sequences : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    output : path, optional
+        Where the alignment is written: the ending says as what, else aligned FASTA.
+    device : str
+    context : JobContext, optional
+    **options
+        Fields of `ChangeChoice`, such as ``gap_factor=0.5`` or ``is_fast=True``.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> texts = {"a": "MKVLATGH", "b": "MKVATGHKL", "c": "MKVTGHKL"}
+    >>> one, two, new = (clalign.Sequence.from_text(*one) for one in texts.items())
+    >>> with clalign.align_many([one, two], device="reference") as found:
+    ...     [row.tobytes().decode() for row in clalign.add(found, new, device="reference").cells]
+    ['MKVLATGH--', 'MKV-ATGHKL', 'MKV--TGHKL']
+    """
+    with contextlib.ExitStack() as stack:
+        folder = Scratch()
+        stack.callback(folder.remove)
+        path, _ = taken_path(sequences, folder, "sequences")
+        return _changed("add", alignment, path, output, device, context, options)
+
+
+def realign(
+    alignment: Alignment, columns: range, output: PathLike | None = None, *, device: str = "auto",
+    context: JobContext | None = None, **options: Any,
+) -> RowAlignment:  # fmt: skip
+    """Align a block of columns (counted from 0) anew, and return the whole alignment; the rest as of `add`."""
+    return _changed("realign", alignment, columns, output, device, context, options)
+
+
+def _changed(
+    name: str, alignment: Alignment, what: Any, output: PathLike | None, device: str, context: JobContext | None,
+    options: dict[str, Any],
+) -> RowAlignment:  # fmt: skip
+    from clalign.compute.opencl.choice import pick_device
+    from clalign.formats.row_alignments import read_rows
+    from clalign.formats.row_writers import form_of
+
+    engine = engine_named("msa")
+    kind, change = engine.part("change_choice"), engine.part(name)
+    choice = kind(**known_options(options, kind, name))
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(_as_file(alignment))
+        place = os.path.abspath(os.fspath(output)) if output is not None else ""
+        written = place or str(stack.enter_context(Scratch()) / "alignment.sto")
+        form = form_of(written) or "fasta"
+        change(file, what, written, form, choice, pick_device(device), context or QuietContext())
+        return read_rows(written)
+
+
+def _run_of(alignment: Alignment) -> str:
+    """Return the path of the run that an alignment is in; empty if it is in none."""
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import opened
+
+    if isinstance(alignment, Results):
+        return str(alignment.run.path)
+    with opened(os.fspath(alignment)) as source:
+        return os.fspath(alignment) if identify(source).kind == "run" else ""
+
+
+@contextlib.contextmanager
+def _exported(alignment: Alignment, what: str) -> Iterator[str]:
+    from clalign.engines.export import export
+
+    with Scratch() as folder:
+        path = str(folder / f"alignment.{what}")
+        export(_run_of(alignment), what, path)
+        yield path
+
+
+@contextlib.contextmanager
+def _as_file(alignment: Alignment) -> Iterator[str]:
+    """Give the path of an alignment; of a run one that goes when the block ends."""
+    if not isinstance(alignment, Results) and not _run_of(alignment):
+        yield os.path.abspath(os.fspath(alignment))
+        return
+    with _exported(alignment, "stockholm") as path:
+        yield path
