@@ -26,8 +26,8 @@ from .rows_view import RowsView
 Integers = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
-MOST_CELLS = 100_000_000
-"""Characters of an alignment that is compared in the window."""
+MOST_CELLS = 20_000_000
+"""Characters of an alignment that is compared in the window: some 16 bytes are needed for each."""
 
 AGREEMENT = "Agreement"
 """What the colors of cells and the digits above columns are called."""
