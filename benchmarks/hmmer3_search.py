@@ -11,6 +11,7 @@ Swiss-Prot, some with a copy of a model's consensus. Prints one JSON object.
 
     python benchmarks/hmmer3_search.py --profiles pfam.hmm --targets proteins.fasta --device cpu
     python benchmarks/hmmer3_search.py --profiles pfam.hmm --models 0 --targets proteome.fasta --device cpu --cpu 0
+    python benchmarks/hmmer3_search.py --profiles pfam.hmm --models 0 --targets proteome.fasta --cpu 0 --scan
     python benchmarks/hmmer3_search.py --models 100 --sequences 300000 --planted 5 --device gpu --peers
 """
 
@@ -135,10 +136,18 @@ def run_command(command: list[Any], **options: Any) -> Spent:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def largest_megabytes() -> float:
+    """Return the most memory that any process that was run until now had in use."""
+    return round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, 1)
+
+
 class Search:
     """One search, done by several programs in turn."""
 
-    def __init__(self, models: Path, targets: Path, device: str, folder: Path, cores: int) -> None:
+    def __init__(
+        self, models: Path, targets: Path, device: str, folder: Path, cores: int, program: str = "hmmsearch"
+    ) -> None:
+        self.program = program
         self.models, self.targets, self.device, self.folder = models, targets, device, folder
         self.environment = {**os.environ, "CLALIGN_CACHE_DIR": str(folder / "cache")}
         self.cores = str(cores)
@@ -148,7 +157,7 @@ class Search:
         run = self.folder / "run.clalign"
         for left in self.folder.glob("run.clalign*"):
             left.unlink()
-        command = [sys.executable, "-m", "clalign", "hmmsearch", "--progress", "none", "--device", self.device]
+        command = [sys.executable, "-m", "clalign", self.program, "--progress", "none", "--device", self.device]
         tables = ["--tblout", str(self.folder / "ours.tbl"), "--domtblout", str(self.folder / "ours.dom")]
         return run_command(
             [*command, "-o", os.devnull, *tables, "--run", str(run), self.models, self.targets],
@@ -164,10 +173,12 @@ class Search:
         return summary
 
     def hmmsearch(self) -> Spent | None:
-        """Run HMMER's program."""
-        program = shutil.which("hmmsearch")
+        """Run HMMER's program, which for a scan is hmmscan; its library is pressed first, and that is not counted."""
+        program = shutil.which(self.program)
         if program is None:
             return None
+        if self.program == "hmmscan" and not self.models.with_name(f"{self.models.name}.h3m").exists():
+            subprocess.run(["hmmpress", self.models], check=True, stdout=subprocess.DEVNULL)
         return run_command(
             [program, "--cpu", self.cores, "-o", os.devnull, "--tblout", self.folder / "theirs.tbl",
              "--domtblout", self.folder / "theirs.dom", self.models, self.targets]
@@ -209,6 +220,7 @@ def measured(search: Search, repeats: int, peers: list[str]) -> dict[str, Any]:
         [sys.executable, "-m", "clalign", "devices"], env=search.environment, check=True, capture_output=True
     )
     cold, _ = search.clalign()
+    memory = largest_megabytes()
     turns: dict[str, list[Spent]] = {name: [] for name in peers}
     for _ in range(repeats):
         for name, spent in turns.items():
@@ -219,6 +231,7 @@ def measured(search: Search, repeats: int, peers: list[str]) -> dict[str, Any]:
     processor = {name: [cpu for _, cpu in spent if cpu is not None] for name, spent in turns.items()}
     return {
         "cold_seconds": round(cold, 3),
+        "cold_megabytes": memory,
         "seconds": {name: [round(value, 3) for value in seconds] for name, seconds in wall.items()},
         "ratio": _ratios(wall),
         "cpu_seconds": {name: [round(value, 3) for value in seconds] for name, seconds in processor.items()},
@@ -242,6 +255,7 @@ def main() -> None:
     parser.add_argument("--targets", type=Path, help="FASTA file, not compressed")
     parser.add_argument("--sequences", type=int, default=30_000, help="size of the synthetic database")
     parser.add_argument("--planted", type=int, default=50, help="one in so many of its sequences holds a model's copy")
+    parser.add_argument("--scan", action="store_true", help="hmmscan in place of hmmsearch")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--cpu", type=int, default=os.cpu_count(), help="threads of the other programs")
     parser.add_argument("--peers", nargs="*", choices=("hmmsearch", "pyhmmer"), default=["hmmsearch", "pyhmmer"])
@@ -258,12 +272,15 @@ def main() -> None:
         if targets is None:
             targets = folder / "synthetic.fasta"
             write_sequences(targets, models, options.sequences, options.planted)
-        search = Search(folder / "models.hmm", targets, options.device, folder, options.cpu)
-        found = measured(search, options.repeats, ["clalign", *options.peers])
+        program = "hmmscan" if options.scan else "hmmsearch"
+        search = Search(folder / "models.hmm", targets, options.device, folder, options.cpu, program)
+        peers = [name for name in options.peers if not (options.scan and name == "pyhmmer")]
+        found = measured(search, options.repeats, ["clalign", *peers])
     cells = found["finished"]["n_residues"] * sum(hmm.length for hmm in models)
     found["gcups"] = round(cells / statistics.median(found["seconds"]["clalign"]) / 1e9, 2)
     head = {
-        "kind": "hmmer3 search", "system": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count(),
+        "kind": f"hmmer3 {'scan' if options.scan else 'search'}",
+        "system": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count(),
         "targets": targets.name, "lengths": [hmm.length for hmm in models], "cells": cells,
     }  # fmt: skip
     text = json.dumps({**head, **found}, indent=1)

@@ -36,7 +36,8 @@ def words(session: KernelSession, profile: LocalProfile) -> WordScores:
 def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
     """Pad the nodes (last axis) with what is impossible and fold them to [lanes, per_lane]."""
     padded = np.full((*table.shape[:-1], lanes * per_lane), NEVER_WORD, np.int16)
-    padded[..., : table.shape[-1]] = np.clip(table, NEVER_WORD, HIGHEST_WORD)
+    fits = table.dtype == np.int16  # as what was computed for a whole shelf
+    padded[..., : table.shape[-1]] = table if fits else np.clip(table, NEVER_WORD, HIGHEST_WORD)
     return padded.reshape(*table.shape[:-1], lanes, per_lane)
 
 
