@@ -3,11 +3,12 @@
    Buffers
      codes       uchar[n_residues]               letter codes, sequence after sequence
      offsets     int[n + 1]                      where each begins
-     order       int[n]                          the sequences as they are taken, like beside like; -1 for none
-     transitions float[Q][N_LOCAL_TRANSITIONS][4]   see common/local_rows.h
-     emissions   float[N_CODES][Q][4]
+     order       int[n]                          the sequences as they are taken, like beside like; -1 for none; a team
+                                                 takes such of one model, at least one
+     model_of    int[]                           the model of each sequence
+     models, transitions, emissions              see common/local_rows.h
      next        uint[1]                         in: 0; the next sequence to be taken
-     rows        float[n items][3][Q][LANES]     scratch: M, I, D of a row
+     rows        float[n items][3][room][LANES]  scratch: M, I, D of a row
      slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n]                        out: Forward scores in nats, minus infinity if nothing can be matched
      expected    float[n]                        out: expected number of domains, no number on overflow
@@ -115,14 +116,17 @@ CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, grid m,
 
 __kernel KERNEL_ATTRIBUTES
 void decoding(__global const uchar *codes, __global const int *offsets, __global const int *order, const uint n,
-            const int vectors, const int longest, table_t transitions, table_t emissions, __global uint *next,
-            grid rows, slots_t slots, __global float *scores, __global float *expected, __global int *regions)
+            __global const int *model_of, __global const int *models, table_t transitions, table_t emissions,
+            const int room, const int longest, __global uint *next, grid rows, slots_t slots,
+            __global float *scores, __global float *expected, __global int *regions)
 {
-    DECLARE_TEAM(team, transitions, emissions, vectors);
-    grid m = rows + TEAM_NUMBER * VEC(3 * vectors) + FIRST_LANE, i = m + VEC(vectors), d = i + VEC(vectors);
+    DECLARE_TEAM(team);
+    grid m = rows + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
+        take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);
+        grid i = m + VEC(team.vectors), d = i + VEC(team.vectors);
         for (int s = 0; s < PROBLEMS; s++) {
             const int row = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1, start = row < 0 ? 0 : offsets[row];
             place_target(&t, s, row, row < 0 ? 0 : offsets[row + 1] - start, codes + start);

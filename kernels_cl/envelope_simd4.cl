@@ -3,15 +3,15 @@
    Buffers
      codes       uchar[n_residues]               letter codes, sequence after sequence
      parts       int[n][3]                       each envelope: its first code, its length, that of its target
-     order       int[n]                          the envelopes as they are taken, like beside like; -1 for none
+     order       int[n]                          the envelopes as they are taken, a team's of one model; -1 for none
      text_at     int[n + 1]                      where the text of each begins: its length + that of the profile
-     transitions float[Q][N_LOCAL_TRANSITIONS][4]   see common/local_rows.h
-     emissions   float[N_CODES][Q][4]
+     model_of    int[]                           the model of each envelope
+     models, transitions, emissions              see common/local_rows.h
      residues    uchar[n_kinds]                  letter codes of the unambiguous residues
      next        uint[1]                         in: 0; the next envelope to be taken
-     rows        float[n items][8][Q][LANES]     scratch: M, I, D of a row, of the sums, the uses of M and I
-     pairs       float[n items][2][longest + 1][Q][LANES]   scratch: Forward, then its products with Backward
-     cells       uchar[n items][longest][Q][LANES]          scratch, where each sum came from
+     rows        float[n items][8][most_vectors][LANES]   scratch: M, I, D of a row, of the sums, the uses of M and I
+     pairs       float[n items][2][room][LANES]  scratch: Forward, then its products with Backward
+     cells       uchar[n items][room][LANES]     scratch, where each sum came from
      slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n][2]                     out: Forward score in nats, expected number of correct residues
      ratios      float[n][n_kinds]               out: how much likelier each residue is than in the background
@@ -235,7 +235,7 @@ CALL void compose(const team_t *team, const targets_t *t, sums_t sums, const ali
         sums.used_i[VEC(q)] = sums.used_i[VEC(q)] * by;
     }
     for (int kind = 0; kind < n_kinds; kind++) {
-        table_t emission = team->emissions + EMISSION_ROW(residues[kind] * team->vectors);
+        table_t emission = team->emissions + TABLE_ROW(residues[kind] * team->vectors);
         per_lane_t ratio;
         reals sum = ZEROS;
         for (int q = 0; q < team->vectors; q++) {
@@ -250,20 +250,22 @@ CALL void compose(const team_t *team, const targets_t *t, sums_t sums, const ali
 
 __kernel KERNEL_ATTRIBUTES
 void envelope(__global const uchar *codes, __global const int *parts, __global const int *order, const uint n,
-             __global const int *text_at, const int vectors, const int longest, table_t transitions, table_t emissions,
+             __global const int *text_at, __global const int *model_of, __global const int *models, table_t transitions,
+             table_t emissions, const int most_vectors, const ulong room, const int longest,
              __global const uchar *residues, const int n_kinds, __global uint *next, grid rows, grid pairs,
              cells_t cells, slots_t slots, __global float *scores, __global float *ratios, __global int *begins,
              __global uchar *states, __global uchar *posteriors)
 {
-    DECLARE_TEAM(team, transitions, emissions, vectors);
-    const size_t row = VEC(vectors), n_cells = VEC((size_t)(longest + 1) * vectors);
-    grid m = rows + TEAM_NUMBER * 8 * row + FIRST_LANE;
-    grid pairs_m = pairs + TEAM_NUMBER * 2 * n_cells + FIRST_LANE, pairs_i = pairs_m + n_cells;
-    const sums_t sums = {m + 3 * row, m + 4 * row, m + 5 * row, m + 6 * row, m + 7 * row};
-    cells += TEAM_NUMBER * VEC((size_t)longest * vectors) + FIRST_LANE;
+    DECLARE_TEAM(team);
+    grid m = rows + TEAM_NUMBER * VEC(8 * most_vectors) + FIRST_LANE;
+    grid pairs_m = pairs + TEAM_NUMBER * VEC(2 * room) + FIRST_LANE, pairs_i = pairs_m + VEC(room);
+    cells += TEAM_NUMBER * VEC(room) + FIRST_LANE;
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
+        take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);
+        const size_t row = VEC(team.vectors);
+        const sums_t sums = {m + 3 * row, m + 4 * row, m + 5 * row, m + 6 * row, m + 7 * row};
         int whole[PROBLEMS];
         for (int s = 0; s < PROBLEMS; s++) {
             const int place = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1;
@@ -273,7 +275,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
         }
         t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(whole, 1);
-        forward_targets(&team, &t, pairs_m, pairs_i, m, vectors, 0, slots, &ends);
+        forward_targets(&team, &t, pairs_m, pairs_i, m, team.vectors, 0, slots, &ends);
         const reals factor = backward_products(&team, &t, m, pairs_m, pairs_i, slots, &ends);
         const aligned_t a = align(&team, &t, sums, pairs_m, pairs_i, cells, slots, factor);
         compose(&team, &t, sums, &a, residues, n_kinds, ratios);
@@ -282,7 +284,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
             const int place = t.place[s];
             if (place < 0 || !IS_LEADER) continue;
             const trace_t trace = {RAW_GRID(pairs_m + row, s), RAW_GRID(pairs_i + row, s), RAW_SLOTS(slots, s),
-                                   RAW_CELLS(cells, s), vectors};
+                                   RAW_CELLS(cells, s), team.vectors};
             int start[2] = {0, 0};
             const int exit_row = (int)OF_PROBLEM(a.exit_row, s), at = (int)OF_PROBLEM(a.exit_at, s);
             begins[3 * place + 2] = isfinite(OF_PROBLEM(a.factor, s))

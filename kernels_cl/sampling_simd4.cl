@@ -3,17 +3,19 @@
    Buffers
      codes       uchar[n_residues]               letter codes, sequence after sequence
      parts       int[n][3]                       each region: its first code, its length, that of its target
-     order       int[n]                          the regions as they are taken, like beside like; -1 for none
+     order       int[n]                          the regions as they are taken, like beside like; -1 for none; a team
+                                                 takes such of one model, at least one
      residue_at  int[n]                          where the null2 factors of each begin
      states      uint[n]                         first state of the random numbers
-     transitions float[Q][N_LOCAL_TRANSITIONS][4]   see common/local_rows.h
-     emissions   float[N_CODES][Q][4]
-     node_sums   float[M + 1][N_CODES]           ratios of all letters, summed over the nodes up to each
+     model_of    int[]                           the model of each region
+     models, transitions, emissions              see common/local_rows.h
+     node_sums   float[][N_CODES]                of each model M + 1 rows: ratios of all letters, summed over the nodes
+                                                 up to each
      next        uint[1]                         in: 0; the next region to be taken
-     matrix      float[n items][3][longest + 1][Q][LANES]   scratch: M, I, D
+     matrix      float[n items][3][room][LANES]  scratch: M, I, D of all rows
      slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      columns     int[n items][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
-     tallies     int[n items][TEAM_PROBLEMS][max(longest, M) + 1]   scratch
+     tallies     int[n items][TEAM_PROBLEMS][n_tallies]   scratch, for each residue and each node and one more
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
                                                  `most`
@@ -35,19 +37,21 @@
 
 __kernel KERNEL_ATTRIBUTES
 void sampling(__global const uchar *codes, __global const int *parts, __global const int *order, const uint n,
-            __global const int *residue_at, __global const uint *states, const int vectors, const int n_nodes,
-            const int longest, const int most, table_t transitions, table_t emissions, __global const float *node_sums,
-            __global uint *next, grid matrix, slots_t slots, __global int *columns, __global int *tallies,
+            __global const int *residue_at, __global const uint *states, __global const int *model_of,
+            __global const int *models, table_t transitions, table_t emissions, __global const float *node_sums,
+            const ulong room, const int longest, const int n_tallies, const int most, __global uint *next,
+            grid matrix, slots_t slots, __global int *columns, __global int *tallies,
             __global float *factors, __global int *counts, __global int *envelopes)
 {
-    DECLARE_TEAM(team, transitions, emissions, vectors);
-    const size_t n_cells = VEC((size_t)(longest + 1) * vectors);
-    grid m = matrix + TEAM_NUMBER * 3 * n_cells + FIRST_LANE, i = m + n_cells, d = i + n_cells;
+    DECLARE_TEAM(team);
+    grid m = matrix + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     columns += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * N_COLUMNS * most;
-    tallies += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * (LARGER(longest, n_nodes) + 1);
+    tallies += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * n_tallies;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
+        __global const int *model = models + N_MODEL_NUMBERS * model_of[order[first]];
+        take_model(&team, model, transitions, emissions);
         int whole[PROBLEMS];
         for (int s = 0; s < PROBLEMS; s++) {
             const int place = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1;
@@ -57,7 +61,9 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
         }
         t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(whole, 0);
-        forward_targets(&team, &t, m, i, d, vectors, vectors, slots, &ends);
+        const size_t n_cells = VEC((size_t)(t.longest + 1) * team.vectors);
+        grid i = m + n_cells, d = i + n_cells;
+        forward_targets(&team, &t, m, i, d, team.vectors, team.vectors, slots, &ends);
         per_lane_t move, loop;
         move.v = ends.move;
         loop.v = ends.loop;
@@ -66,14 +72,15 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
             const int place = t.place[s];
             if (place < 0 || !IS_LEADER) continue;
             region_t r = {RAW_GRID(m, s), RAW_GRID(i, s), RAW_GRID(d, s), RAW_SLOTS(slots, s),
-                          (__global const float *)transitions, node_sums, t.codes[s], factors + residue_at[place],
-                          columns, most, 0, vectors, t.length[s], OF_PROBLEM(move, s), OF_PROBLEM(loop, s),
-                          states[place]};
+                          (__global const float *)team.transitions, node_sums + (size_t)model[NODES_BEFORE] * N_CODES,
+                          t.codes[s], factors + residue_at[place], columns, most, 0, team.vectors, t.length[s],
+                          OF_PROBLEM(move, s), OF_PROBLEM(loop, s), states[place]};
             __global int *found = envelopes + 3 * place * (most / LEAST_SAMPLES);
             draw_paths(&r);
             counts[2 * place] = r.n_segments;
             counts[2 * place + 1] = r.n_segments > most ? 0
-                : drop_dominated(found, find_envelopes(columns, most, r.n_segments, tallies, t.length[s], n_nodes,
+                : drop_dominated(found, find_envelopes(columns, most, r.n_segments, tallies, t.length[s],
+                                                       model[MODEL_NODES],
                                                        found));
         }
         BARRIER;

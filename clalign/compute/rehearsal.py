@@ -125,6 +125,10 @@ class Rehearsal:
     def flush(self) -> None:
         """Do nothing."""
 
+    def reached(self) -> Callable[[], bool]:
+        """Return that nothing is to be waited for."""
+        return lambda: True
+
     def second_queue(self) -> Self:
         """Return this session."""
         return self

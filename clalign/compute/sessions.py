@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -57,6 +57,22 @@ That is told again and again while the host waits for a compiler; equal numbers 
 """
 
 Shape = int | tuple[int, ...]
+
+Steps = Generator[Callable[[], bool], None, Result]
+"""Work on a device, step by step.
+
+Before each step it yields what tells whether the device has come so far that the step need not wait for it.
+"""
+
+
+def at_once(steps: Steps[Result]) -> Result:
+    """Take all steps, waiting for the device before each, and return what they end with."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Result = end.value
+            return value
 
 
 def nothing_to_check() -> None:
@@ -150,6 +166,9 @@ class Session(Protocol):
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs that will be needed, in this order; may be called by any thread."""
+
+    def reached(self) -> Callable[[], bool]:
+        """Return what tells, without waiting, whether everything that was started until now is done."""
 
     def second_queue(self) -> Self:
         """Open a second command queue on the same device."""
@@ -254,6 +273,10 @@ class ReferenceSession:
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Do nothing: the reference has no programs."""
+
+    def reached(self) -> Callable[[], bool]:
+        """Return that nothing is to be waited for."""
+        return lambda: True
 
     def second_queue(self) -> Self:
         """Return this session: nothing of it runs before it is asked for."""

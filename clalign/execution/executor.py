@@ -11,17 +11,35 @@ from functools import partial
 from typing import Any, Generic
 
 from clalign import tracing
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
-from clalign.execution.units import Batch, Scored, Unit
+from clalign.execution.units import Batch, Scored, Unit, trace_alone
 from clalign.execution.writer import Writer
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
 
 IN_FLIGHT = 2
-"""Units that the device has to do at any time, so that it never waits for the host."""
+"""Units that the device has to do at least at any time, so that it never waits for the host."""
+
+SECONDS_IN_FLIGHT, MOST_IN_FLIGHT = 0.1, 16
+"""Of small units it has more: as many as take it so long, as the last one took, but never more than these."""
+
+GATHER_SECONDS = 0.2
+"""So long what may be a hit waits for more of its kind, with which it is traced together."""
+
+GATHERED_CELLS, GATHERED_ROWS, GATHERED_RESIDUES = 2.0**28, 2**24, 2**28
+"""It waits no longer when there is so much of it, or where the units that it is in hold so much memory.
+
+Units with the same rows and other queries share their residues.
+"""
+
+GROUPS = 2
+"""Groups of units that are traced at a time: one may be computed while the host looks at the other."""
+
+STEP_SECONDS = 0.02
+"""So long the host takes one step after the other with a group before it looks after the scoring again."""
 
 PACKERS = 4
 """Threads that compress what was found: on fast devices that takes longer than to compute it."""
@@ -39,15 +57,67 @@ class _Scoring(Generic[Batch]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Tracing(Generic[Batch]):
+class _Found(Generic[Batch]):
     unit: Unit[Batch]
     batch: Batch
     scored: Scored[Any]
     cells: float
     seconds: float
     packed: Future[tuple[PackedScores, Kept]]
-    wait: Callable[[], tuple[Hit, ...]]
+
+
+@dataclass(slots=True)
+class _Tracing(Generic[Batch]):
+    found: list[_Found[Batch]]
+    steps: Steps[list[tuple[Hit, ...]]]
+    is_ready: Callable[[], bool]
     is_hosted: bool
+    hits: list[tuple[Hit, ...]] | None = None
+
+    @property
+    def queries(self) -> list[int]:
+        return [job.unit.query.number for job in self.found]
+
+
+class _Gathered(Generic[Batch]):
+    """Units whose candidates wait for more, in the order in which they were scored."""
+
+    def __init__(self, most_cells: float) -> None:
+        self.most_cells = most_cells
+        self.found: list[_Found[Batch]] = []
+        self._cells, self._rows, self._since = 0.0, 0, 0.0
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def add(self, job: _Found[Batch]) -> None:
+        if not self.found:
+            self._since = time.perf_counter()
+        self.found.append(job)
+        self._cells += job.scored.candidate_cells or 0.0
+        self._rows += len(job.batch)
+
+    @property
+    def is_much(self) -> bool:
+        held = {id(job.batch): job.batch.n_cells(1) for job in self.found}
+        return self._cells >= self.most_cells or self._rows >= GATHERED_ROWS or sum(held.values()) >= GATHERED_RESIDUES
+
+    @property
+    def is_due(self) -> bool:
+        return bool(self.found) and (self.is_much or time.perf_counter() - self._since >= GATHER_SECONDS)
+
+    def take(self) -> list[_Found[Batch]]:
+        """Take units out, as many as have not too many cells, and at least one."""
+        cells, n = 0.0, 0
+        while n < len(self.found):
+            cells += self.found[n].scored.candidate_cells or 0.0
+            if n and cells > self.most_cells:
+                break
+            n += 1
+        taken, self.found = self.found[:n], self.found[n:]
+        self._cells -= sum(job.scored.candidate_cells or 0.0 for job in taken)
+        self._rows -= sum(len(job.batch) for job in taken)
+        return taken
 
 
 class Executor(Generic[Batch]):
@@ -80,8 +150,10 @@ class Executor(Generic[Batch]):
         self.planner.join(self.cutter, gives_way)
         self._n_lent = 0
         self._held: list[Unit[Batch]] = []
-        self._in_hand: Batch | None = None
+        self._in_hand: Sequence[Batch] = ()
         self._waited_since = 0.0
+        self._seconds_a_cell = 0.0
+        self._most_cells = GATHERED_CELLS
 
     def compute(self) -> None:
         """Compute until everything is in the run file; smaller units if the device's memory is short."""
@@ -92,7 +164,7 @@ class Executor(Generic[Batch]):
                     self.session.join(tracer)
                     return
                 except OutOfDeviceMemory:
-                    if self._in_hand is None or not self.cutter.shrink(self._in_hand):
+                    if not self._shrink():
                         raise
                     name = self.session.device.name
                     text = f"{name} has too little free memory; going on with smaller batches."
@@ -104,9 +176,17 @@ class Executor(Generic[Batch]):
                     self.tell(partial(self.writer.forget, tuple(self._held)))
                     self._held = []
 
+    def _shrink(self) -> bool:
+        """Do less at a time than what is in hand; return False if that cannot be."""
+        if len(self._in_hand) > 1:
+            self._most_cells /= 4
+            return True
+        return bool(self._in_hand) and self.cutter.shrink(self._in_hand[0])
+
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
         scoring: deque[_Scoring[Batch]] = deque()
-        tracing: deque[_Tracing[Batch]] = deque()
+        groups: deque[_Tracing[Batch]] = deque()
+        gathered = _Gathered[Batch](self._most_cells)
         self._waited_since = time.perf_counter()
         while True:
             self.session.check()
@@ -117,26 +197,35 @@ class Executor(Generic[Batch]):
                     self._conclude(unit, tracer)
                     continue
                 scoring.append(self._started(unit))
-            elif not scoring and not tracing:
+            elif not scoring and not groups and not gathered:
                 if not self.planner.wait():
                     return
                 continue
-            if scoring and (unit is None or len(scoring) >= IN_FLIGHT):
-                tracing.append(self._scored(scoring.popleft(), tracer, packer))
-            # Nothing is to be waited for where the hits are known; what took long is stored before the next is begun.
-            if tracing and (not scoring or len(tracing) >= IN_FLIGHT or tracing[0].scored.hits_of):
-                self._deliver(tracing.popleft())
+            if scoring and (unit is None or self._is_enough(scoring)):
+                self._sort_in(self._scored(scoring.popleft(), packer), gathered, groups, tracer)
+            if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < GROUPS)):
+                groups.append(self._traced(gathered.take(), tracer))
+            # Nothing is to be waited for while there is something to score; what took long is stored before the next.
+            self._advance(groups, is_pressing=(unit is None and not scoring) or gathered.is_much)
+
+    def _is_enough(self, scoring: Sequence[_Scoring[Batch]]) -> bool:
+        """Return whether the device has enough to do."""
+        if len(scoring) < IN_FLIGHT or len(scoring) >= MOST_IN_FLIGHT:
+            return len(scoring) >= IN_FLIGHT
+        cells = sum(float(job.batch.n_cells(job.unit.query.search.length)) for job in scoring)
+        return cells * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
 
     def _started(self, unit: Unit[Batch]) -> _Scoring[Batch]:
-        self._in_hand = batch = self.cutter.batch(unit.first, unit.last)
+        batch = self.cutter.batch(unit.first, unit.last)
+        self._in_hand = (batch,)
         midway = _Midway(self, unit)
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
             wait = self.planner.plan.start(unit.query.search, self.session, batch, midway)
         return _Scoring(unit, batch, wait, midway)
 
-    def _scored(self, job: _Scoring[Batch], tracer: Session, packer: ThreadPoolExecutor) -> _Tracing[Batch]:
-        """Wait for the scores of a unit and start tracing what they make candidates."""
-        self._in_hand = job.batch
+    def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> _Found[Batch]:
+        """Wait for the scores of a unit."""
+        self._in_hand = (job.batch,)
         before = self.session.kernel_seconds
         with tracing.span("take scores", query=job.unit.query.number):
             scored = job.wait()
@@ -146,38 +235,92 @@ class Executor(Generic[Batch]):
         spent = self.session.kernel_seconds
         seconds = job.midway.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
-        search = job.unit.query.search
-        cells = float(job.batch.n_cells(search.length))
+        cells = float(job.batch.n_cells(job.unit.query.search.length))
         self.cutter.measure(cells, seconds)
-        packed = packer.submit(_packed, scored)
-        with tracing.span("start hits", "launching", query=job.unit.query.number):
-            session = self.host.session_for(tracer) if scored.suits_host else tracer
-            self._lend(session is not tracer)
-            hits = search.start_hits(session, scored)
-        return _Tracing(job.unit, job.batch, scored, cells, seconds, packed, hits, session is not tracer)
+        if seconds and cells:
+            self._seconds_a_cell = seconds / cells
+        return _Found(job.unit, job.batch, scored, cells, seconds, packer.submit(_packed, scored))
 
     def _lend(self, n: int) -> None:
         if n:
             self._n_lent += n
             self.planner.lend(n)
 
-    def _deliver(self, job: _Tracing[Batch]) -> None:
-        """Wait for the hits of a unit and have everything stored."""
-        self._in_hand = job.batch
-        unit, scored = job.unit, job.scored
-        with tracing.span("make hits", "hits", query=unit.query.number):
-            hits = job.wait()
-        self._lend(-job.is_hosted)
-        result = BatchResult(
-            unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
-            self.session.device.name, *job.packed.result(),
-        )  # fmt: skip
-        self._held.remove(unit)
-        self.planner.delivered(unit, self.cutter, job.cells)
-        self.tell(partial(self.writer.store, unit, scored, result, self.session.device))
+    def _sort_in(
+        self, job: _Found[Batch], gathered: _Gathered[Batch], groups: deque[_Tracing[Batch]], tracer: Session
+    ) -> None:
+        """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
+        if job.scored.candidate_cells == 0 and not gathered and not groups:
+            self._deliver([job], [()])
+            return
+        if job.scored.candidate_cells is not None:
+            gathered.add(job)
+            return
+        if gathered:
+            groups.append(self._traced(gathered.take(), tracer))
+        groups.append(self._traced([job], tracer))
+
+    def _traced(self, found: list[_Found[Batch]], tracer: Session) -> _Tracing[Batch]:
+        """Start tracing what may be a hit in some units."""
+        self._take_in_hand(found)
+        session = self.host.session_for(tracer) if any(job.scored.suits_host for job in found) else tracer
+        is_hosted = session is not tracer
+        self._lend(is_hosted)
+        alone, plan = found[0].scored.candidate_cells is None, self.planner.plan
+        trace = trace_alone if alone else plan.trace
+        steps = trace(session, [(job.unit.query.search, job.scored) for job in found])
+        group = _Tracing(found, steps, lambda: True, is_hosted)
+        self._step(group)
+        return group
+
+    def _take_in_hand(self, found: Sequence[_Found[Batch]]) -> None:
+        self._in_hand = [job.batch for job in found if job.scored.candidate_cells != 0]
+
+    def _step(self, group: _Tracing[Batch]) -> None:
+        """Take the next step with a group of units."""
+        self._take_in_hand(group.found)
+        try:
+            with tracing.span("make hits", "hits", queries=group.queries):
+                group.is_ready = next(group.steps)
+        except StopIteration as end:
+            group.hits = end.value
+
+    def _advance(self, groups: deque[_Tracing[Batch]], is_pressing: bool) -> None:
+        """Take steps with each group that need not wait, and with the first if it must; store what is done."""
+        until = time.perf_counter() + STEP_SECONDS
+        for group in groups:
+            while group.hits is None and (group.is_ready() or self._must_step(group, groups, is_pressing)):
+                self._step(group)
+                if time.perf_counter() > until:
+                    break
+        while groups and groups[0].hits is not None:
+            group = groups.popleft()
+            self._lend(-group.is_hosted)
+            self._deliver(group.found, group.hits or [])
+
+    @staticmethod
+    def _must_step(group: _Tracing[Batch], groups: deque[_Tracing[Batch]], is_pressing: bool) -> bool:
+        """Return whether the host is to wait for a group: what is traced alone is stored before more is begun."""
+        job = group.found[0]
+        is_alone = job.scored.candidate_cells is None
+        return group is groups[0] and (
+            is_pressing or (is_alone and (len(groups) >= IN_FLIGHT or bool(job.scored.hits_of)))
+        )
+
+    def _deliver(self, found: Sequence[_Found[Batch]], hits_of: Sequence[tuple[Hit, ...]]) -> None:
+        """Have units stored, each with its hits."""
+        for job, hits in zip(found, hits_of, strict=True):
+            unit, scored = job.unit, job.scored
+            result = BatchResult(
+                unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
+                self.session.device.name, *job.packed.result(),
+            )  # fmt: skip
+            self._held.remove(unit)
+            self.planner.delivered(unit, self.cutter, job.cells)
+            self.tell(partial(self.writer.store, unit, scored, result, self.session.device))
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
-        self._in_hand = None
+        self._in_hand = ()
         query, plan = unit.query, self.planner.plan
         session = tracer if plan.phases is None else self.host.session_for(tracer)
         self._lend(session is not tracer)

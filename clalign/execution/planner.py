@@ -20,7 +20,7 @@ from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
-MOST_OUT = 8
+MOST_OUT = 64
 """Units for each executor that are not stored yet: more would only fill the memory."""
 
 SMALLEST_SHARE = 0.25

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, Kept
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
@@ -49,6 +49,9 @@ class Scored(Generic[Details]):
         Hits that are known already, with the numbers of their queries.
     kept : callable
         Returns what the engine's own tables keep of the batch, see `BatchResult`; called beside other threads.
+    candidate_cells : float or None
+        Cells of what may be a hit, where the plan traces that of many units at a time; None where a unit's is traced
+        alone.
     """
 
     scores: Scores
@@ -57,6 +60,7 @@ class Scored(Generic[Details]):
     suits_host: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
     kept: Callable[[], Kept] = dict
+    candidate_cells: float | None = None
 
 
 class Search(Protocol[Batch_contra, Details]):
@@ -149,6 +153,15 @@ def start_in_silence(
     return search.start_scoring(session, batch)
 
 
+def trace_alone(
+    session: Session, units: Sequence[tuple[Search[Any, Any], Scored[Any]]]
+) -> Steps[list[tuple[Hit, ...]]]:
+    """Look at what may be a hit in one unit after the other; nobody knows how long that takes."""
+    waits = [search.start_hits(session, scored) for search, scored in units]
+    yield lambda: False
+    return [wait() for wait in waits]
+
+
 def nothing_concluded(run: RunFile, number: int, search: Search[Any, Any], session: Session) -> Storing:
     """Return what stores nothing."""
     return lambda run: None
@@ -183,6 +196,9 @@ class Plan(Generic[Batch]):
         Tells of a query by its number, when those before it are concluded, whether it is to be computed at all.
     start : callable
         Starts scoring a batch with a search, as its `start_scoring` does; of what takes long `Midway` is told.
+    trace : callable
+        Looks at what may be a hit in several units, of which it gets searches and scores; ends with the reported hits
+        of each.
     """
 
     queries: Sequence[int]
@@ -195,6 +211,7 @@ class Plan(Generic[Batch]):
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
     start: Callable[[Any, Session, Batch, Midway], Callable[[], Scored[Any]]] = start_in_silence
+    trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
 
 
 @dataclass(eq=False, slots=True)

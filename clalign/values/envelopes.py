@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.values.alignments import DomainPath
+from clalign.values.alphabets import Alphabet
+from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 
 N_SAMPLES = 200
@@ -80,6 +82,40 @@ class TargetDomains:
     correction: float
     envelopes: tuple[Envelope, ...]
     forward: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class RowProfiles:
+    """The profile that each row of a batch goes with.
+
+    Attributes
+    ----------
+    profiles : tuple of LocalProfile
+        All of one alphabet.
+    of_row : int32[n]
+        Which of them.
+    """
+
+    profiles: tuple[LocalProfile, ...]
+    of_row: npt.NDArray[np.int32]
+
+    @classmethod
+    def alone(cls, profile: LocalProfile, n: int) -> RowProfiles:
+        """Return one profile for all of so many rows."""
+        return cls((profile,), np.zeros(n, np.int32))
+
+    def __getitem__(self, row: int) -> LocalProfile:
+        return self.profiles[int(self.of_row[row])]
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Return that of all profiles."""
+        return self.profiles[0].hmm.alphabet
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Nodes of each profile (int32[n_profiles])."""
+        return np.array([profile.length for profile in self.profiles], np.int32)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -1,10 +1,10 @@
-/* One row of HMMER3's Forward and of its Backward (clalign/reference/local_rows.py).
+/* One row of HMMER3's Forward and of its Backward (clalign/reference/local_rows.py). A row of M, I or D is reals[Q];
+   old and new rows may be the same.
 
-   Tables
+   Tables, those of all models of a launch one after the other
+     models       int[][N_MODEL_NUMBERS]
      transitions  float[Q][N_LOCAL_TRANSITIONS][4]   0 where impossible
-     emissions    float[N_CODES][Q][4]
-
-   A row of M, I or D is reals[Q]; old and new rows may be the same. */
+     emissions    float[N_CODES][Q][4] */
 
 #include "common/codes.h"
 #include "common/simd4.h"
@@ -22,6 +22,16 @@ typedef struct { reals n, e, j, b, c; } local_specials_t;
 /* Probabilities outside the model. */
 typedef struct { reals move, loop, e_to_c, e_to_j; } length_model_t;
 
+/* Of a model: vectors of a row, nodes, vectors of all models before it, and their nodes and one each. */
+enum { MODEL_VECTORS, MODEL_NODES, VECTORS_BEFORE, NODES_BEFORE, N_MODEL_NUMBERS };
+
+CALL void take_model(team_t *team, __global const int *model, table_t transitions, table_t emissions)
+{
+    team->vectors = model[MODEL_VECTORS];
+    team->transitions = transitions + TABLE_ROW((size_t)model[VECTORS_BEFORE] * N_LOCAL_TRANSITIONS);
+    team->emissions = emissions + TABLE_ROW((size_t)model[VECTORS_BEFORE] * N_CODES);
+}
+
 /* The rows of emissions of the residues at x, one for each problem. */
 CALL emission_t emissions_at(const team_t *team, __global const uchar *const *codes, const int *length, int x)
 {
@@ -29,7 +39,7 @@ CALL emission_t emissions_at(const team_t *team, __global const uchar *const *co
 #pragma unroll
     for (int s = 0; s < PROBLEMS; s++) {
         const uint code = x < length[s] ? codes[s][x] : NO_CODE;
-        e.row[s] = team->emissions + EMISSION_ROW(code * team->vectors);
+        e.row[s] = team->emissions + TABLE_ROW(code * team->vectors);
     }
     return e;
 }
@@ -213,7 +223,7 @@ CALL float with_logarithm(float sum, float scale)
 /* What is kept of a row of Forward. What Backward makes of it: see its users. */
 enum { SLOT_N, SLOT_E, SLOT_J, SLOT_B, SLOT_C, SLOT_SCALE, N_SLOTS };
 
-/* The slots of one problem. */
+/* Of one problem. */
 #define SLOT(slots, row, n) slots[((row) * N_SLOTS + (n)) * SLOT_LANES]
 
 /* `place` is where the answers go, -1 if there is no problem here. */

@@ -45,13 +45,13 @@ typedef struct {
 
 #define NODES_OF(team, row, q) ((row)[(q) * 4 + (team)->lane % 4])
 #define TRANS(team, q, which) ((team)->transitions[((q) * N_LOCAL_TRANSITIONS + (which)) * 4 + (team)->lane % 4])
-#define EMISSION_ROW(row) ((row) * 4)
+#define TABLE_ROW(row) ((row) * 4)
 #define EMISSION_OF(team, e, q) NODES_OF(team, (e).row[0], q)
 
 #define KERNEL_ATTRIBUTES LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
-#define DECLARE_TEAM(team, transitions, emissions, vectors) \
-    __local int team##_scratch[LANES];                      \
-    const team_t team = {transitions, emissions, vectors, get_local_id(0), team##_scratch}
+#define DECLARE_TEAM(team)             \
+    __local int team##_scratch[LANES]; \
+    team_t team = {0, 0, 0, get_local_id(0), team##_scratch}
 #define TEAM_NUMBER get_group_id(0)
 #define FIRST_LANE get_local_id(0)
 #define PROBLEM(s) (get_local_id(0) / 4)

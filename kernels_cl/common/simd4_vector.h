@@ -82,7 +82,7 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 
 #define NODES_OF(team, row, q) FOUR_TO_ALL((row)[q])
 #define TRANS(team, q, which) FOUR_TO_ALL((team)->transitions[(q) * N_LOCAL_TRANSITIONS + (which)])
-#define EMISSION_ROW(row) (row)
+#define TABLE_ROW(row) (row)
 
 #define VEC(n) (n)
 #define SLOT_LANES TEAM_PROBLEMS
@@ -95,7 +95,7 @@ typedef union { reals v; float lane[LANES]; } per_lane_t;
 typedef struct { table_t transitions, emissions; int vectors; } team_t;
 
 #define KERNEL_ATTRIBUTES
-#define DECLARE_TEAM(team, transitions, emissions, vectors) const team_t team = {transitions, emissions, vectors}
+#define DECLARE_TEAM(team) team_t team
 #define TEAM_NUMBER get_global_id(0)
 #define FIRST_LANE 0
 #define PROBLEM(s) (s)

@@ -25,7 +25,7 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
-from clalign.execution import pace
+from clalign.execution import executor, pace
 from clalign.execution.job import Task
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
@@ -71,7 +71,8 @@ def spec_of(engine: str, folder: Path) -> Spec:
 
 
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each query have a dozen units or more, whatever the speed of the machine."""
+    """Let each query have a dozen units or more, and no device many of them at once, whatever its speed."""
+    monkeypatch.setattr(executor, "MOST_IN_FLIGHT", executor.IN_FLIGHT)
     monkeypatch.setattr(pace, "residue_limit", lambda device: 500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(lists, "PORTION", 2)

@@ -13,8 +13,11 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
+from clalign.engines.plan7 import profile_search
+from clalign.engines.plan7.hmmer3_search import hits_in_steps
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import Cancelled
+from clalign.errors import Cancelled, OutOfDeviceMemory
+from clalign.execution import executor as executor_module
 from clalign.execution import pace as pace_module
 from clalign.execution.pace import Pace
 from clalign.jobs import Event, Job, QuietContext
@@ -43,6 +46,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[P
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace_module, "residue_limit", lambda device: 40_000)
     monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
+    monkeypatch.setattr(executor_module, "MOST_IN_FLIGHT", executor_module.IN_FLIGHT)
 
 
 def found(path: Path, profile: int) -> dict[str, Any]:
@@ -73,6 +77,76 @@ def test_many_profiles_give_what_each_gives_alone(
         assert found(tmp_path / "all.clalign", number) == found(tmp_path / f"{number}.clalign", 0)
         last = [value for value in partial if value["profile"] == number][-1]
         assert last["n_hits"] == len(found(tmp_path / "all.clalign", number)["hits"])
+
+
+def newer_library(folder: Path) -> list[Path]:
+    """Write HMMER3 profiles, each in a file of its own, and return the files: two of many hits, each three times."""
+    examples = {example.id: example for example in load_examples()}
+    texts = [Path(str(examples[name].profiles)).read_text() for name in ("rrm_1_hmmer3", "globins4")] * 3
+    paths = [folder / f"newer{number}.hmm" for number in range(len(texts))]
+    for number, path in enumerate(paths):
+        path.write_text(texts[number].replace("NAME  ", f"NAME  copy{number}_", 1))
+    return paths
+
+
+@pytest.mark.parametrize("most_cells", [executor_module.GATHERED_CELLS, 1e6, 1.0])
+def test_candidates_of_many_profiles_are_traced_together(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_cells: float
+) -> None:
+    _, targets, _ = inputs
+    paths = newer_library(tmp_path)
+    together = tmp_path / "newer.hmm"
+    together.write_text("".join(path.read_text() for path in paths))
+    alone = []
+    for path in paths[:2]:
+        with create_run(tmp_path / f"{path.stem}.clalign") as run:
+            compute_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
+        alone.append(found(tmp_path / f"{path.stem}.clalign", 0))
+    assert all(one["hits"] for one in alone[:1])
+    groups: list[int] = []
+
+    def noted(session: Any, units: Any) -> Any:
+        groups.append(sum(scored.candidate_cells > 0 for _, scored in units))
+        return hits_in_steps(session, units)
+
+    small_batches(monkeypatch)
+    monkeypatch.setattr(profile_search, "hits_in_steps", noted)
+    monkeypatch.setattr(executor_module, "GATHERED_CELLS", most_cells)
+    monkeypatch.setattr(executor_module, "GATHER_SECONDS", 1000.0)  # what there is alone counts
+    with create_run(tmp_path / "all.clalign") as run:
+        compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
+    for number in range(len(paths)):
+        assert found(tmp_path / "all.clalign", number) == alone[number % 2]
+    assert (max(groups) > 3) == (most_cells > 1)
+
+
+def test_too_little_memory_for_many_candidates(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer units are traced together then, and their batches stay as they are."""
+    _, targets, _ = inputs
+    together = tmp_path / "newer.hmm"
+    together.write_text("".join(path.read_text() for path in newer_library(tmp_path)))
+    spec, groups = SearchSpec(str(together), str(targets)), list[int]()
+
+    def tight(session: Any, units: Any) -> Any:
+        groups.append(sum(scored.candidate_cells > 0 for _, scored in units))
+        if groups[-1] > 2:
+            raise OutOfDeviceMemory("This device is full.", "Close other programs.")
+        return hits_in_steps(session, units)
+
+    small_batches(monkeypatch)
+    with create_run(tmp_path / "plain.clalign") as run:
+        compute_search(run, spec, pick_device, QuietContext())
+    monkeypatch.setattr(profile_search, "hits_in_steps", tight)
+    with create_run(tmp_path / "tight.clalign") as run:
+        compute_search(run, spec, pick_device, QuietContext())
+        n_batches = len(run.finished(0))
+    assert max(groups) > 2 >= groups[-1]
+    with open_run(tmp_path / "plain.clalign") as run:
+        assert len(run.finished(0)) == n_batches
+    for number in range(6):
+        assert found(tmp_path / "tight.clalign", number) == found(tmp_path / "plain.clalign", number)
 
 
 class Stopping(QuietContext):

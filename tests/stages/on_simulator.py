@@ -36,7 +36,7 @@ from clalign.stages.plan7.viterbi_trace import ViterbiTraceStage
 from clalign.stages.sync.bitonic_sort import BitonicSortStage
 from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
-from clalign.values.envelopes import Parts, Resolved
+from clalign.values.envelopes import Parts, Resolved, RowProfiles
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
     SEED_GAPS,
@@ -77,6 +77,12 @@ def regions() -> Parts:
     batch = profile_batch()
     rows = np.flatnonzero(batch.lengths > 0).astype(np.int32)
     return Parts(batch, rows, np.zeros(len(rows), np.int32), batch.lengths[rows].astype(np.int32))
+
+
+def row_profiles() -> RowProfiles:
+    """Return the profiles of the targets, two in turns."""
+    profiles = LOCAL_PROFILE, random_local_profile(np.random.default_rng(8), 9)
+    return RowProfiles(profiles, np.arange(len(profile_batch()), dtype=np.int32) % 2)
 
 
 def bases(n: int, longest: int) -> SequenceBatch:
@@ -154,9 +160,9 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     ),
     "msv_lanes": lambda: (MsvStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
-    "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
-    "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), LOCAL_PROFILE),
-    "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(LOCAL_PROFILE, 7)),
+    "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
+    "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),
+    "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(row_profiles(), 7)),
     "smith_waterman_lanes": lambda: (SmithWatermanStage("lanes", LANES=8, ROWS=4), bases(5, 40), pairwise_query()),
     "smith_waterman_item": lambda: (SmithWatermanStage("item"), bases(5, 40), pairwise_query()),
     "smith_waterman_item_again": lambda: (SmithWatermanStage("item"), *overflowing()),

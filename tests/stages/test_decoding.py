@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
+from clalign.values.envelopes import RowProfiles
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile
@@ -21,9 +22,13 @@ SHAPES = [
 ]  # fmt: skip
 
 
-def differing(stage: DecodingStage, session: Session, batch: SequenceBatch, profile: LocalProfile) -> int:
+def differing(
+    stage: DecodingStage, session: Session, batch: SequenceBatch, profiles: LocalProfile | RowProfiles
+) -> int:
     """Return how many targets differ; texts, since no number equals no number."""
-    found, expected = session.run(stage, batch, profile), DECODING.reference(batch, profile)
+    if isinstance(profiles, LocalProfile):
+        profiles = RowProfiles.alone(profiles, len(batch))
+    found, expected = session.run(stage, batch, profiles), DECODING.reference(batch, profiles)
     assert len(found) == len(expected) == len(batch)
     return sum(repr(a) != repr(b) for a, b in zip(found, expected, strict=True))
 
@@ -47,7 +52,9 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     profile = random_local_profile(rng, n_nodes)
     batch = repeats(rng, profile, 9)
     assert differing(DECODING, session, batch, profile) == 0
-    regions = [region for target in DECODING.reference(batch, profile) for region in target.regions]
+    regions = [
+        region for target in DECODING.reference(batch, RowProfiles.alone(profile, 9)) for region in target.regions
+    ]
     assert n_nodes < 60 or len({region.is_multiple for region in regions}) == 2, "both kinds must occur"
 
 
@@ -60,17 +67,29 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int],
     assert differing(DecodingStage(shape, **defines), team_session, repeats(rng, profile, 7), profile) == 0
 
 
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
+def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+    """Targets of each stand beside each other, whatever their order and however many they are."""
+    rng = np.random.default_rng(17)
+    lengths = (40, 1, 9, 25)
+    profiles = tuple(random_local_profile(rng, n_nodes) for n_nodes in lengths)
+    of_row = np.array([0, 1, 0, 3, 0, 3, 0, 0, 1, 0], np.int32)  # none goes with the third
+    batches = [repeats(rng, profile, 10) for profile in profiles]
+    batch = SequenceBatch.from_texts([*(batches[of_row[row]].residues(row) for row in range(9)), ""])
+    assert differing(DecodingStage(shape, **defines), team_session, batch, RowProfiles(profiles, of_row)) == 0
+
+
 def test_nothing_to_match(any_session: Session) -> None:
     """Empty targets have no score, and those that no node matches minus infinity; neither has a region."""
     profile = random_local_profile(np.random.default_rng(1), 12)
     batch = SequenceBatch.from_texts(["", "***", "A", profile.hmm.consensus * 2])
-    found = any_session.run(DECODING, batch, profile)
+    found = any_session.run(DECODING, batch, RowProfiles.alone(profile, 4))
     assert math.isnan(found[0].forward)
     assert found[0].expected == 0
     assert found[1].forward == -math.inf
     assert not found[1].regions
     assert differing(DECODING, any_session, batch, profile) == 0
-    assert any_session.run(DECODING, SequenceBatch.from_texts([]), profile) == []
+    assert any_session.run(DECODING, SequenceBatch.from_texts([]), RowProfiles.alone(profile, 0)) == []
 
 
 def test_score_is_forwards(any_session: Session) -> None:
@@ -80,7 +99,7 @@ def test_score_is_forwards(any_session: Session) -> None:
     rng = np.random.default_rng(4)
     profile = random_local_profile(rng, 50)
     batch = random_batch(rng, profile, 6, 90)
-    scores = [target.forward for target in any_session.run(DECODING, batch, profile)]
+    scores = [target.forward for target in any_session.run(DECODING, batch, RowProfiles.alone(profile, 6))]
     assert scores == pytest.approx([forward_score(batch.residues(row), profile) for row in range(6)], abs=1e-4)
 
 

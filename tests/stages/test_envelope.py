@@ -13,7 +13,7 @@ from clalign.compute.sessions import Session
 from clalign.reference import local_rows
 from clalign.stages.hmmer3 import local_tables
 from clalign.stages.hmmer3.envelope import ENVELOPE, EnvelopeStage
-from clalign.values.envelopes import Parts, Rescored
+from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_profile
@@ -39,8 +39,10 @@ def is_same(a: Rescored | None, b: Rescored | None) -> bool:
     return np.array_equal(a.ratios, b.ratios) and replace(a, ratios=b.ratios) == b
 
 
-def differing(stage: EnvelopeStage, session: Session, parts: Parts, profile: LocalProfile) -> int:
-    found, expected = session.run(stage, parts, profile), ENVELOPE.reference(parts, profile)
+def differing(stage: EnvelopeStage, session: Session, parts: Parts, profiles: LocalProfile | RowProfiles) -> int:
+    if isinstance(profiles, LocalProfile):
+        profiles = RowProfiles.alone(profiles, len(parts.batch))
+    found, expected = session.run(stage, parts, profiles), ENVELOPE.reference(parts, profiles)
     assert len(found) == len(expected) == len(parts)
     return sum(not is_same(a, b) for a, b in zip(found, expected, strict=True))
 
@@ -62,12 +64,22 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int],
     assert differing(EnvelopeStage(shape, **defines), team_session, parts, profile) == 0
 
 
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
+def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(15)
+    profiles = tuple(random_local_profile(rng, n_nodes) for n_nodes in (30, 2, 17))
+    batch = random_batch(rng, profiles[0], 12, 60)
+    of_row = rng.integers(0, 3, len(batch)).astype(np.int32)
+    parts = parts_of(rng, batch)
+    assert differing(EnvelopeStage(shape, **defines), team_session, parts, RowProfiles(profiles, of_row)) == 0
+
+
 def test_a_domain_is_aligned_whole(any_session: Session) -> None:
     profile = random_local_profile(np.random.default_rng(2), 40)
     domain = profile.hmm.consensus
     batch = SequenceBatch.from_texts(["GGGG" + domain[:20] + domain[24:] + "GGGG"])
     parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
-    (found,) = any_session.run(ENVELOPE, parts, profile)
+    (found,) = any_session.run(ENVELOPE, parts, RowProfiles.alone(profile, 1))
     assert found is not None
     assert found.path.states.count("D") == 4
     assert found.path.profile_range == (0, 40)
@@ -84,9 +96,9 @@ def test_what_is_less_than_normal_numbers_is_nothing(session: Session, monkeypat
     batch = SequenceBatch.from_texts([domain[15:] + domain[:45]])
     parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
     assert differing(ENVELOPE, session, parts, profile) == 0
-    (found,) = session.run(ENVELOPE, parts, profile)
+    (found,) = session.run(ENVELOPE, parts, RowProfiles.alone(profile, 1))
     monkeypatch.setattr(local_rows, "LEAST_NORMAL", np.float32(0))
-    (other,) = ENVELOPE.reference(parts, profile)
+    (other,) = ENVELOPE.reference(parts, RowProfiles.alone(profile, 1))
     assert found is not None
     assert other is not None
     assert other.score - found.score > 1e-3

@@ -12,7 +12,7 @@ from clalign.compute.sessions import Session
 from clalign.reference.sampling import sample
 from clalign.stages.hmmer3 import sampling
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
-from clalign.values.envelopes import N_SAMPLES, Parts, generator_start
+from clalign.values.envelopes import N_SAMPLES, Parts, RowProfiles, generator_start
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.striped_odds import striped_odds
@@ -31,6 +31,11 @@ def regions(rng: np.random.Generator, profile: LocalProfile, n: int) -> Parts:
     batch = SequenceBatch.from_texts(texts)
     rows = np.arange(n, dtype=np.int32)
     return Parts(batch, rows, np.full(n, 15, np.int32), (batch.lengths - rows % 3).astype(np.int32))
+
+
+def model_of(profile: LocalProfile, seed: int) -> SamplingModel:
+    """Return one profile for up to five rows."""
+    return SamplingModel(RowProfiles.alone(profile, 5), seed)
 
 
 def differing(stage: SamplingStage, session: Session, parts: Parts, model: SamplingModel) -> int:
@@ -58,7 +63,7 @@ def test_first_random_numbers() -> None:
 def test_default_shape(session: Session, n_nodes: int) -> None:
     rng = np.random.default_rng(n_nodes)
     profile = random_local_profile(rng, n_nodes)
-    assert differing(SAMPLING, session, regions(rng, profile, 2), SamplingModel(profile, 42)) == 0
+    assert differing(SAMPLING, session, regions(rng, profile, 2), model_of(profile, 42)) == 0
 
 
 @pytest.mark.thorough(defines=[SHAPES[0][1], SHAPES[3][1]])
@@ -67,7 +72,21 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int])
     rng = np.random.default_rng(3)
     profile = random_local_profile(rng, 17)
     stage = SamplingStage(shape, **defines)
-    assert differing(stage, team_session, regions(rng, profile, 5), SamplingModel(profile, 7)) == 0
+    assert differing(stage, team_session, regions(rng, profile, 5), model_of(profile, 7)) == 0
+
+
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), SHAPES[1], SHAPES[3]])
+def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+    rng = np.random.default_rng(14)
+    profiles = tuple(random_local_profile(rng, n_nodes) for n_nodes in (30, 6, 17))
+    of_row = np.array([2, 0, 2, 1, 2], np.int32)
+    every = [regions(rng, profile, 5) for profile in profiles]
+    batch = SequenceBatch.from_texts([every[k].batch.residues(row) for row, k in enumerate(of_row)])
+    chosen = np.array([4, 1, 3, 0], np.int32)
+    first, last = (np.array([getattr(every[of_row[row]], end)[row] for row in chosen]) for end in ("first", "last"))
+    parts = Parts(batch, chosen, first, last)
+    model = SamplingModel(RowProfiles(profiles, of_row), 42)
+    assert differing(SamplingStage(shape, **defines), team_session, parts, model) == 0
 
 
 def test_samples_of_the_plain_form() -> None:
@@ -87,7 +106,7 @@ def test_two_domains_are_found(any_session: Session) -> None:
     rng = np.random.default_rng(8)
     profile = random_local_profile(rng, 50)
     parts = regions(rng, profile, 3)
-    for number, found in enumerate(any_session.run(SAMPLING, parts, SamplingModel(profile, 42))):
+    for number, found in enumerate(any_session.run(SAMPLING, parts, model_of(profile, 42))):
         (first, last), (next_first, next_last) = found.envelopes
         assert abs(first - 20) < 4
         assert abs(last - 70) < 4
@@ -99,7 +118,7 @@ def test_other_seeds_and_none(any_session: Session) -> None:
     rng = np.random.default_rng(3)
     profile = random_local_profile(rng, 15)
     parts = regions(rng, profile, 1)
-    one, other, free = (any_session.run(SAMPLING, parts, SamplingModel(profile, seed))[0] for seed in (1, 2, 0))
+    one, other, free = (any_session.run(SAMPLING, parts, model_of(profile, seed))[0] for seed in (1, 2, 0))
     assert not np.array_equal(one.null2, other.null2)
     assert not np.array_equal(one.null2, free.null2)
 
@@ -109,7 +128,7 @@ def test_more_segments_than_expected(session: Session, monkeypatch: pytest.Monke
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 20)
     parts = regions(rng, profile, 3)
-    model = SamplingModel(profile, 42)
+    model = model_of(profile, 42)
     assert max(len(each.envelopes) for each in SAMPLING.reference(parts, model)) > 1
     assert differing(SAMPLING, session, parts, model) == 0
 
@@ -129,7 +148,7 @@ def test_more_segments_than_fit(session: Session, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(SamplingStage, "_start", watched)
     monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=60_000))
-    assert differing(SAMPLING, session, parts, SamplingModel(profile, 42)) == 0
+    assert differing(SAMPLING, session, parts, model_of(profile, 42)) == 0
     if session.device.kind == "cpu":  # elsewhere a problem takes other room
         assert launched == [3, 0]
 
@@ -139,4 +158,4 @@ def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_local_profile(rng, 20)
     stage = SamplingStage(shape, SABOTAGE=1)
-    assert differing(stage, team_session, regions(rng, profile, 2), SamplingModel(profile, 42)) > 0
+    assert differing(stage, team_session, regions(rng, profile, 2), model_of(profile, 42)) > 0

@@ -143,6 +143,16 @@ class OpenCLSession:
         if not is_so:
             raise self.wrong(what)
 
+    def reached(self) -> Callable[[], bool]:
+        """Return what tells, without waiting, whether everything that was started until now is done."""
+        last = self._last
+
+        def is_reached() -> bool:
+            with self._translated():
+                return last is None or is_over(last)
+
+        return is_reached
+
     def second_queue(self) -> OpenCLSession:
         """Open a second command queue on the same device, which is to be closed first."""
         other = copy.copy(self)

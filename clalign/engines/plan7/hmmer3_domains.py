@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps, at_once
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel
-from clalign.values.envelopes import Decoded, Envelope, Parts, Rescored, Resolved, TargetDomains
+from clalign.values.envelopes import Decoded, Envelope, Parts, Rescored, Resolved, RowProfiles, TargetDomains
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 
@@ -33,48 +33,60 @@ class _Region:
 def define_domains(
     session: Session, batch: SequenceBatch, profile: LocalProfile, seed: int = 42
 ) -> Callable[[], list[TargetDomains]]:
-    """Start to find the domains of the targets of a batch.
+    """Start to find the domains that one profile has in the targets of a batch; return what waits for them.
+
+    Parameters and results are those of `domains_in_steps`.
+    """
+    steps = domains_in_steps(session, batch, RowProfiles.alone(profile, len(batch)), seed)
+    next(steps)
+    return lambda: at_once(steps)
+
+
+def domains_in_steps(
+    session: Session, batch: SequenceBatch, profiles: RowProfiles, seed: int = 42
+) -> Steps[list[TargetDomains]]:
+    """Find the domains of the targets of a batch, each with its profile, step by step.
 
     Parameters
     ----------
     session : Session
     batch : SequenceBatch
         Targets that passed the Forward filter.
-    profile : LocalProfile
+    profiles : RowProfiles
     seed : int
         Start of the random numbers in each region that may hold several domains; 0 for another one
         each time.
 
     Returns
     -------
-    callable
-        Waits, and returns the `TargetDomains` of each row of the batch.
+    Steps
+        Ends with the `TargetDomains` of each row of the batch.
 
     References
     ----------
     HMMER 3.3.2 user's guide, "Defining domain locations".
     """
-    decoded = session.start(DECODING, batch, profile)
-    return lambda: _define(session, batch, profile, seed, decoded())
-
-
-def _define(
-    session: Session, batch: SequenceBatch, profile: LocalProfile, seed: int, decoded: list[Decoded]
-) -> list[TargetDomains]:
-    """Resolve the regions, and score their envelopes."""
+    decoding = session.start(DECODING, batch, profiles)
+    yield session.reached()
+    decoded = decoding()
     found = [(_Region(row, (r.first, r.last)), r) for row, target in enumerate(decoded) for r in target.regions]
     simple = [region for region, r in found if not r.is_multiple]
     multiple = [region for region, r in found if r.is_multiple]
-    sampled = session.start(SAMPLING, _parts(batch, multiple), SamplingModel(profile, seed))
-    rescored = session.start(ENVELOPE, _parts(batch, simple), profile)
+    sampling = session.start(SAMPLING, _parts(batch, multiple), SamplingModel(profiles, seed))
+    are_sampled = session.reached()
+    rescoring = session.start(ENVELOPE, _parts(batch, simple), profiles)
     clusters = []
-    for region, resolved in zip(multiple, sampled(), strict=True):
+    if multiple:
+        yield are_sampled
+    for region, resolved in zip(multiple, sampling(), strict=True):
         region.resolved = resolved
         clusters += [(region, _Region(region.row, place)) for place in resolved.envelopes]
-    rescored_too = session.start(ENVELOPE, _parts(batch, [cluster for _, cluster in clusters]), profile)
-    for region, answer in zip(simple, rescored(), strict=True):
+    rescoring_too = session.start(ENVELOPE, _parts(batch, [cluster for _, cluster in clusters]), profiles)
+    if found:
+        yield session.reached()
+    for region, answer in zip(simple, rescoring(), strict=True):
         region.envelopes.append((region.stretch, answer))
-    for (region, cluster), answer in zip(clusters, rescored_too(), strict=True):
+    for (region, cluster), answer in zip(clusters, rescoring_too(), strict=True):
         region.envelopes.append((cluster.stretch, answer))
     rows: list[list[_Region]] = [[] for _ in decoded]
     for region, _ in found:

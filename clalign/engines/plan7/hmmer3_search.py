@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer3_alignments import hmmer3_alignment_texts
-from clalign.engines.plan7.hmmer3_domains import define_domains
+from clalign.engines.plan7.hmmer3_domains import domains_in_steps
 from clalign.engines.plan7.hmmer3_scores import TargetScores, in_bits, repeats, target_scores
 from clalign.engines.plan7.hmmer3_thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.spec import SearchSpec
@@ -24,7 +24,7 @@ from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.alignments import AlignmentText
-from clalign.values.envelopes import Envelope, TargetDomains
+from clalign.values.envelopes import Envelope, RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 from clalign.values.local_profiles import (
@@ -40,8 +40,8 @@ from clalign.values.local_profiles import (
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
 from clalign.values.sequences import SequenceBatch
 
-DOMAIN_RESIDUES = 1 << 24
-"""Residues of the targets whose domains are defined in one go."""
+DOMAIN_CELLS = 1 << 28
+"""Cells of the targets whose domains are defined in one go, with their profiles."""
 
 FORWARD_SLACK = np.float32(0.05)
 """So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
@@ -133,11 +133,12 @@ class Hmmer3Search:
         def collect() -> Found:
             filtered = wait()
             scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
-            has_passed = bool((filtered.reached == PASSED_FORWARD).any())
+            passed = filtered.rows[filtered.reached == PASSED_FORWARD]
             survivors = survivors_in_bits(reduced, filtered)
             return Scored(
-                scores, (reduced, filtered, survivors), suits_host=has_passed,
+                scores, (reduced, filtered, survivors), suits_host=bool(len(passed)),
                 kept=lambda: {BATCHES.name: pack_survivors(survivors)},
+                candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
             )  # fmt: skip
 
         return collect
@@ -157,50 +158,12 @@ class Hmmer3Search:
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start defining the domains of what passed all filters; return what waits for the reported hits."""
-        reduced, filtered, _ = scored.details
-        passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
-        portions = self._portions(reduced.batch, filtered.rows[passed], passed)
+        steps = hits_in_steps(session, [(self, scored)])
+        next(steps)
+        return lambda: at_once(steps)[0]
 
-        def start() -> tuple[npt.NDArray[np.int64], Callable[[], list[TargetDomains]]] | None:
-            part = next(portions, None)
-            if part is None:
-                return None
-            rows = reduced.batch.targets[filtered.rows[part]]
-            batch = self.targets.database.select(rows)
-            return part, define_domains(session, batch, self.profile, self.seed)
-
-        started = start()
-
-        def collect() -> tuple[Hit, ...]:
-            nonlocal started
-            found: list[Hit] = []
-            while started is not None:
-                session.check()
-                part, wait = started
-                domains = wait()
-                _demand_agreement(session, filtered.forward[part], domains)
-                started = start()  # the device works on the next while the host looks at these
-                found += self._reported(scored, part, domains)
-            return tuple(found)
-
-        return collect
-
-    @staticmethod
-    def _portions(
-        batch: SequenceBatch, rows: npt.NDArray[np.int32], places: npt.NDArray[np.int64]
-    ) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield the places of survivors whose domains are defined together."""
-        if not len(places):
-            return
-        ends = np.cumsum(batch.lengths[rows], dtype=np.int64)
-        start = 0
-        while start < len(places):
-            before = int(ends[start - 1]) if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, before + DOMAIN_RESIDUES, side="right")))
-            yield places[start:end]
-            start = end
-
-    def _reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+    def reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+        """Yield the hits among some survivors of all filters, given their domains."""
         reduced, filtered, survivors = scored.details
         positions = filtered.rows[places]
         values = zip(
@@ -307,6 +270,92 @@ class Hmmer3Search:
             "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
             "kind": "msv",
         }
+
+
+Unit = tuple[Hmmer3Search, Found]
+"""A search, and what a device found with it in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Survivors of all filters, of one or several units, whose domains are defined together.
+
+    Attributes
+    ----------
+    pieces : list of (int, int64[n])
+        Units, and places among what passed the first filter in each.
+    """
+
+    pieces: list[tuple[int, npt.NDArray[np.int64]]]
+
+    def start(self, session: Session, units: Sequence[Unit]) -> tuple[Steps[list[TargetDomains]], Callable[[], bool]]:
+        """Start defining their domains; return the steps that are left, and what tells whether to wait before them."""
+        searches = [units[number][0] for number, _ in self.pieces]
+        profiles = list({id(search.profile): search.profile for search in searches}.values())
+        places = {id(profile): place for place, profile in enumerate(profiles)}
+        rows = [
+            reduced.batch.targets[filtered.rows[chosen]]
+            for number, chosen in self.pieces
+            for reduced, filtered, _ in [units[number][1].details]
+        ]
+        of_row = np.repeat([places[id(search.profile)] for search in searches], [len(each) for each in rows])
+        batch = searches[0].targets.database.select(np.concatenate(rows))
+        profiles_of_rows = RowProfiles(tuple(profiles), of_row.astype(np.int32))
+        steps = domains_in_steps(session, batch, profiles_of_rows, searches[0].seed)
+        return steps, next(steps)
+
+
+def hits_in_steps(session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
+    """Look for the hits among what passed all filters in some units of one run; ends with those of each.
+
+    Their domains are defined together, so that a device has enough to do at once.
+    """
+    portions, hits = _portions(units), [list[Hit]() for _ in units]
+    portion = next(portions, None)
+    if portion is None:
+        yield lambda: True
+        return [() for _ in units]
+    started = portion.start(session, units)
+    while portion is not None:
+        session.check()
+        steps, is_ready = started
+        yield is_ready
+        domains = yield from steps
+        done, portion = portion, next(portions, None)
+        if portion is not None:
+            started = portion.start(session, units)  # the device works on the next while the host looks at these
+        first = 0
+        for number, places in done.pieces:
+            search, scored = units[number]
+            of_unit = domains[first : first + len(places)]
+            first += len(places)
+            _demand_agreement(session, scored.details[1].forward[places], of_unit)
+            hits[number] += search.reported(scored, places, of_unit)
+            yield lambda: True  # the device may need something to do
+    return [tuple(each) for each in hits]
+
+
+def _portions(units: Sequence[Unit]) -> Iterator[Portion]:
+    """Yield survivors in portions that a device has room for, and that take it no longer than a user may wait."""
+    pieces: list[tuple[int, npt.NDArray[np.int64]]] = []
+    left, alphabet = float(DOMAIN_CELLS), ""
+    for number, (search, scored) in enumerate(units):
+        reduced, filtered, _ = scored.details
+        passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
+        cells = np.cumsum(reduced.batch.lengths[filtered.rows[passed]], dtype=np.float64) * search.length
+        before = 0.0
+        while len(passed):
+            if pieces and (cells[0] - before > left or search.profile.hmm.alphabet.name != alphabet):
+                yield Portion(pieces)
+                pieces, left = [], float(DOMAIN_CELLS)
+            n = max(1, int(np.searchsorted(cells, before + left, side="right")))
+            pieces.append((number, passed[:n]))
+            alphabet = search.profile.hmm.alphabet.name
+            left -= float(cells[n - 1]) - before
+            before = float(cells[n - 1])
+            passed, cells = passed[n:], cells[n:]
+    if pieces:
+        yield Portion(pieces)
 
 
 def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domains: list[TargetDomains]) -> None:

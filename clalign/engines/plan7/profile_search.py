@@ -11,6 +11,7 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, take
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
+from clalign.engines.plan7.hmmer3_search import hits_in_steps
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.rehearsing import rehearse
@@ -103,7 +104,7 @@ class ProfileWork:
         return Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
-            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles),
+            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
         )  # fmt: skip
 
     def summary(self) -> dict[str, Any]:

@@ -9,40 +9,41 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, odds_tables, portions
-from clalign.values.envelopes import Decoded, Region
-from clalign.values.local_profiles import LocalProfile
+from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, portions
+from clalign.values.envelopes import Decoded, Region, RowProfiles
 from clalign.values.sequences import SequenceBatch
-from clalign.values.striped_odds import n_vectors, striped_odds
+from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"decoding_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 
-class DecodingStage(Stage[SequenceBatch, LocalProfile, list[Decoded]]):
+class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
     """Forward score, expected number of domains and regions of every target of a batch."""
 
     name = "decoding"
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> list[Decoded]:
+    def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = nothing_to_check) -> list[Decoded]:
         """Decode target after target with the plain reference."""
         from clalign.reference.decoding import decode
 
-        odds = striped_odds(model)
-        return [decode(batch.residues(row), odds, check) for row in range(len(batch))]
+        odds = [striped_odds(profile) for profile in model.profiles]
+        return [decode(batch.residues(row), odds[model.of_row[row]], check) for row in range(len(batch))]
 
-    def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], list[Decoded]]:
+    def start(self, session: KernelSession, batch: SequenceBatch, model: RowProfiles) -> Callable[[], list[Decoded]]:
         """Start decoding the batch on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
-        n, n_residues, vectors = len(batch), int(batch.offsets[-1]), n_vectors(model.length)
-        found, _ = portions(self, session.device, batch.lengths, lambda longest, slots: (3 * vectors * 4, slots))
+        n, n_residues = len(batch), int(batch.offsets[-1])
+        problems = Problems.of(batch.lengths, model.of_row, model)
+        found, _ = portions(self, session.device, problems, lambda p, slots: (3 * p.vectors * 4, slots))
+        tables, model_of = model_tables(session, model), session.upload(model.of_row)
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
             portion.launch(
                 session, *session.residues(batch), session.upload(portion.order),
-                np.uint32(len(portion.order)), np.int32(vectors), np.int32(portion.longest),
-                *odds_tables(session, model), session.zeros(4), *portion.buffers(session), *out,
+                np.uint32(len(portion.order)), model_of, *tables.odds,
+                np.int32(portion.vectors), np.int32(portion.longest), session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip
         scores, expected = (session.fetch(buffer, n, np.float32) for buffer in out[:2])
         regions = session.fetch(out[2], n_residues, np.int32)

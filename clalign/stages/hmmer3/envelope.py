@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, odds_tables, part_table, portions
+from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, part_table, portions
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
-from clalign.values.envelopes import Parts, Rescored
-from clalign.values.local_profiles import LocalProfile, letter_ratios
-from clalign.values.striped_odds import n_vectors, striped_odds
+from clalign.values.envelopes import Parts, Rescored, RowProfiles
+from clalign.values.local_profiles import letter_ratios
+from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
@@ -28,33 +28,33 @@ MOST_TEXT = 2**31 - 1
 """Characters of all alignments of a batch: what an index of the kernel can hold."""
 
 
-class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
+class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     """Each part of a batch taken as one domain; None where single precision does not hold its probabilities."""
 
     name = "envelope"
 
-    def reference(self, batch: Parts, model: LocalProfile, check: Check = nothing_to_check) -> Answers:
+    def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
         """Score and align part after part with the plain reference."""
         from clalign.reference.envelope import rescore
 
-        odds, lengths = striped_odds(model), batch.batch.lengths
+        lengths, profiles = batch.batch.lengths[batch.rows], model.profiles
+        odds, of_part = [striped_odds(profile) for profile in profiles], model.of_row[batch.rows]
         return [
-            rescore(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), model, odds, check)
+            rescore(batch.codes(n), int(batch.first[n]), int(lengths[n]), profiles[of_part[n]], odds[of_part[n]], check)
             for n in range(len(batch))
         ]
 
-    def start(self, session: KernelSession, batch: Parts, model: LocalProfile) -> Callable[[], Answers]:
+    def start(self, session: KernelSession, batch: Parts, model: RowProfiles) -> Callable[[], Answers]:
         """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
-        n, vectors = len(batch), n_vectors(model.length)
-
-        def scratch(longest: int, slots: int) -> tuple[int, ...]:
-            return 8 * vectors * 4, 2 * (longest + 1) * vectors * 4, longest * vectors, slots
-
-        found, left = portions(self, session.device, batch.lengths, scratch)
-        kinds = np.array([code_of(letter) for letter in model.hmm.alphabet.canonical], np.uint8)
-        ends = np.cumsum(batch.lengths.astype(np.int64) + model.length)
+        n, of_part = len(batch), model.of_row[batch.rows]
+        problems = Problems.of(batch.lengths, of_part, model)
+        found, left = portions(
+            self, session.device, problems, lambda p, slots: (8 * 4 * p.vectors, 2 * 4 * p.cells, p.cells, slots)
+        )
+        kinds = np.array([code_of(letter) for letter in model.alphabet.canonical], np.uint8)
+        ends = np.cumsum(problems.lengths + problems.nodes)
         if ends[-1] > MOST_TEXT:
             raise OutOfDeviceMemory(
                 f"The alignments of {n:,} envelopes are too long to be made at once.",
@@ -70,13 +70,13 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
             text,
         ]
         out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
-        table, places = session.upload(part_table(batch)), session.upload(text_at)
-        tables = [*odds_tables(session, model), session.upload(kinds), np.int32(len(kinds))]
+        table, places = session.upload(part_table(batch)), [session.upload(each) for each in (text_at, of_part)]
+        tables, letters = model_tables(session, model).odds, (session.upload(kinds), np.int32(len(kinds)))
         for portion in found:
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
-                np.uint32(len(portion.order)), places, np.int32(vectors), np.int32(portion.longest), *tables,
-                session.zeros(4), *portion.buffers(session), *out,
+                np.uint32(len(portion.order)), *places, *tables, np.int32(portion.vectors), np.uint64(portion.cells),
+                np.int32(portion.longest), *letters, session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip
         fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
 
@@ -97,7 +97,7 @@ class EnvelopeStage(Stage[Parts, LocalProfile, Answers]):
 def _demand_possible(
     session: KernelSession,
     parts: Parts,
-    model: LocalProfile,
+    model: RowProfiles,
     text_at: npt.NDArray[np.int32],
     done: npt.NDArray[np.int64],
     scores: npt.NDArray[np.float32],
@@ -122,13 +122,14 @@ def _demand_possible(
     of_part = np.repeat(np.arange(len(found)), end - begin)
     last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
     last_residue = residue + np.bincount(of_part[letters != _STATES[2]], minlength=len(found))
-    fits = (last_node <= model.length).all() and (last_residue <= parts.lengths[found]).all()
+    nodes = model.lengths[model.of_row[parts.rows[found]]]
+    fits = (last_node <= nodes).all() and (last_residue <= parts.lengths[found]).all()
     session.demand(fits, "an alignment longer than its envelope or the profile")
 
 
 def rescored(
     parts: Parts,
-    model: LocalProfile,
+    model: RowProfiles,
     text_at: npt.NDArray[np.int32],
     scores: npt.NDArray[np.float32],
     ratios: npt.NDArray[np.float32],
@@ -137,7 +138,7 @@ def rescored(
     posteriors: npt.NDArray[np.uint8],
 ) -> Answers:
     """Return what the kernel wrote of each part."""
-    letters = letter_ratios(ratios.reshape(len(parts), -1), model)
+    letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0])
     state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
     rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)

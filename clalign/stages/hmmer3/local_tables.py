@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, Buffer, KernelSession, Stage
+from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
-from clalign.values.envelopes import Parts
+from clalign.values.envelopes import Parts, RowProfiles
 from clalign.values.local_profiles import LocalProfile
-from clalign.values.sequences import longest_first
-from clalign.values.striped_odds import StripedOdds, striped_odds
+from clalign.values.striped_odds import LANES, StripedOdds, ratios_by_node, striped_odds
 
 N_SLOTS = 6
 """What is kept of a row (``common/local_rows.h``)."""
@@ -32,6 +33,10 @@ TEAM_VARIANTS: tuple[dict[str, object], ...] = (
 """Choices that are compiled for other vendors in the tests."""
 
 Whole = npt.NDArray[np.int32]
+Wide = npt.NDArray[np.int64]
+
+Scratch = Callable[["Problems", Wide], tuple[Wide, ...]]
+"""Returns the bytes a lane of scratch memory that each problem needs, buffer by buffer, given those of the slots."""
 
 
 def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
@@ -39,21 +44,121 @@ def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
     return session.cached("striped odds", model, lambda: striped_odds(model))
 
 
-def odds_tables(session: KernelSession, model: LocalProfile) -> list[Buffer]:
-    """Return transitions and emissions (``common/local_rows.h``) on a device, made once a model."""
+@dataclass(frozen=True, slots=True)
+class ModelTables:
+    """The tables of several models on a device, one after the other (``common/local_rows.h``).
 
-    def make() -> list[Buffer]:
-        odds = odds_of(session, model)
-        steps = (odds.begin, odds.mm, odds.im, odds.dm, odds.md, odds.mi, odds.ii, odds.dd)
-        return [session.upload(np.stack(steps, axis=1)), session.upload(odds.emissions)]
+    Attributes
+    ----------
+    models : buffer of int32[n][4]
+    transitions, emissions : buffer of float32
+    """
 
-    return session.cached("local odds", model, make)
+    models: Buffer
+    transitions: Buffer
+    emissions: Buffer
+
+    @property
+    def odds(self) -> tuple[Buffer, ...]:
+        """All of them, in the kernels' order."""
+        return self.models, self.transitions, self.emissions
+
+
+def model_tables(session: KernelSession, profiles: RowProfiles) -> ModelTables:
+    """Return the tables of all profiles on a device, made once."""
+
+    def make() -> ModelTables:
+        odds = [odds_of(session, profile) for profile in profiles.profiles]
+        nodes, vectors = profiles.lengths, np.array([len(each.begin) for each in odds])
+        before = [np.cumsum(counts) - counts for counts in (vectors, nodes + 1)]
+        steps = [
+            np.stack((o.begin, o.mm, o.im, o.dm, o.md, o.mi, o.ii, o.dd), axis=1).ravel() for o in odds
+        ]  # fmt: skip
+        return ModelTables(
+            session.upload(np.stack([vectors, nodes, *before], axis=1).astype(np.int32)),
+            session.upload(np.concatenate(steps)),
+            session.upload(np.concatenate([each.emissions.ravel() for each in odds])),
+        )
+
+    return session.cached("local odds", profiles, make)
+
+
+def node_sums(session: KernelSession, profiles: RowProfiles) -> Buffer:
+    """Return the ratios of all letters, summed over the nodes up to each, on a device.
+
+    Of each profile one after the other: float32[M + 1, N_CODES].
+    """
+
+    def sums_of(profile: LocalProfile) -> npt.NDArray[np.float32]:
+        ratios = ratios_by_node(profile, odds_of(session, profile)).astype(np.float64)
+        return np.concatenate([np.zeros((1, N_CODES)), np.cumsum(ratios, axis=0)]).astype(np.float32)
+
+    def make() -> Buffer:
+        every = [session.cached("sums over nodes", each, partial(sums_of, each)) for each in profiles.profiles]
+        return session.upload(np.concatenate(every))
+
+    return session.cached("sums over nodes of all", profiles, make)
 
 
 def part_table(parts: Parts) -> Whole:
     """Return first code, length and length of the target of each part (int32[n, 3])."""
     first = parts.batch.offsets[parts.rows] + parts.first
     return np.stack([first, parts.lengths, parts.batch.lengths[parts.rows]], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """What is to be computed, each of it with one model.
+
+    Attributes
+    ----------
+    lengths : int64[n]
+        Residues.
+    models : int32[n]
+        The model of each.
+    vectors, nodes : int64[n]
+        Of its model.
+    """
+
+    lengths: Wide
+    models: Whole
+    vectors: Wide
+    nodes: Wide
+
+    @classmethod
+    def of(cls, lengths: Whole, models: Whole, profiles: RowProfiles) -> Problems:
+        """Return problems of these lengths with some of the profiles."""
+        nodes = profiles.lengths.astype(np.int64)
+        vectors = np.maximum(2, -(-nodes // LANES))
+        return cls(lengths.astype(np.int64), models, vectors[models], nodes[models])
+
+    @property
+    def cells(self) -> Wide:
+        """Vectors of the rows of each, one more than it has residues (int64[n])."""
+        return (self.lengths + 1) * self.vectors
+
+    def groups(self, chosen: Wide, places: int, used: int) -> Whole:
+        """Put some problems together, `used` at a time, like beside like, none beside one of another model.
+
+        Returns
+        -------
+        int32[m, places]
+            The groups, what takes longest first; -1 in the places that stay empty.
+        """
+        order = chosen[np.lexsort((-self.lengths[chosen], self.models[chosen]))]
+        models = self.models[order]
+        at = np.arange(len(order))
+        begins = np.flatnonzero(np.diff(models, prepend=-1))
+        within = at - np.repeat(begins, np.diff(begins, append=len(order)))
+        group = np.cumsum(within % used == 0) - 1
+        found = np.full((int(group[-1]) + 1, places), -1, np.int32)
+        found[group, within % used] = order
+        slowest: Whole = found[np.argsort(-self.cells[found[:, 0]], kind="stable")]
+        return slowest
+
+    def n_groups(self, chosen: Wide, used: int) -> int:
+        """Return how many groups there will be."""
+        return int((-(-np.bincount(self.models[chosen]) // used)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +172,10 @@ class Portion:
     defines : dict
         Compile-time choices.
     order : int32[n]
-        The problems, the longest first; -1 where a team has no further one.
-    longest : int
-        Residues of the first.
+        The problems, as many for each turn of a team as it has places, what takes longest first; -1 where a place
+        stays empty.
+    longest, vectors, cells, tallies : int
+        The most residues, vectors of a row, vectors of all rows, and residues or nodes and one more, of a problem.
     n_teams, group : int
         Teams, each with scratch memory of its own, and work-items of each.
     scratch : tuple of int
@@ -80,6 +186,9 @@ class Portion:
     defines: dict[str, int]
     order: Whole
     longest: int
+    vectors: int
+    cells: int
+    tallies: int
     n_teams: int
     group: int
     scratch: tuple[int, ...]
@@ -95,18 +204,9 @@ class Portion:
 
 
 def portions(
-    stage: Stage[Any, Any, Any], device: Device, lengths: Whole, scratch: Callable[[int, int], tuple[int, ...]]
+    stage: Stage[Any, Any, Any], device: Device, problems: Problems, scratch: Scratch
 ) -> tuple[list[Portion], Whole]:
     """Cut problems into portions whose scratch memory fits a device.
-
-    Parameters
-    ----------
-    stage : Stage
-    device : Device
-    lengths : int32[n]
-        Residues of each problem.
-    scratch : callable
-        Returns the bytes a lane that each scratch buffer needs for a length, given those of the slots.
 
     Returns
     -------
@@ -119,41 +219,40 @@ def portions(
     most = max(1, device.n_compute_units) * (TEAMS_A_UNIT if in_lanes else 1)
     limit = int(device.max_buffer_bytes * MEMORY_SHARE) or 2**28
     slot_bytes = N_SLOTS * (4 if in_lanes else 1)  # one float for each of four lanes, or for all of them
-
-    def needs(length: int) -> tuple[int, ...]:
-        return scratch(length, (length + 1) * slot_bytes)
-
-    fixed = defines.get("LANES")
-    order = longest_first(lengths).astype(np.int32)
+    needs = np.stack(scratch(problems, (problems.lengths + 1) * slot_bytes))
+    worst, fixed = needs.max(axis=0), defines.get("LANES")
+    is_left = (fixed or 4) * worst > limit
+    order = np.flatnonzero(~is_left)
+    order = order[np.argsort(-worst[order], kind="stable")]
     found: list[Portion] = []
-    first = 0
-    while first < len(order) and (fixed or 4) * max(needs(int(lengths[order[first]]))) > limit:
-        first += 1
-    left, order = order[:first], order[first:]
     while len(order):
-        longest = int(lengths[order[0]])
-        needed = needs(longest)
-        width = fixed or _width(len(order), most)
-        while not fixed and width > 4 and width * max(needed) > limit:
+        needed = int(worst[order[0]])
+        width = fixed or _width(problems, order, most)
+        while not fixed and width > 4 and width * needed > limit:
             width //= 2
-        wanted = min(most, len(order) if in_lanes else -(-len(order) * 4 // width))
-        n_teams = max(1, min(wanted, limit // (width * max(needed))))
-        n = len(order) if n_teams == wanted else int(np.count_nonzero(lengths[order] > longest // 2))
-        taken, group = (_spread(order[:n], width // 4, n_teams), width) if in_lanes else (order[:n], 1)
-        sizes = tuple(width * size for size in needed)
-        found.append(Portion(stage.name, {**defines, "LANES": width}, taken, longest, n_teams, group, sizes))
-        order = order[n:]
-    return found, left
+        places = width // 4
+        n_turns = problems.n_groups(order, places)
+        wanted = min(most, len(order) if in_lanes else n_turns)
+        n_teams = max(1, min(wanted, limit // (width * needed)))
+        n = len(order) if n_teams == wanted else int(np.count_nonzero(worst[order] > needed // 2))
+        taken, order = order[:n], order[n:]
+        # Places of a team stay empty where there are teams enough: what its problems do alone, they do in turns.
+        used = min(places, -(-n // n_teams)) if in_lanes else places
+        found.append(
+            Portion(
+                stage.name, {**defines, "LANES": width}, problems.groups(taken, places, used).ravel(),
+                int(problems.lengths[taken].max()), int(problems.vectors[taken].max()),
+                int(problems.cells[taken].max()),
+                int(np.maximum(problems.lengths[taken], problems.nodes[taken]).max()) + 1,
+                n_teams, width if in_lanes else 1, tuple(width * size for size in needs[:, taken].max(axis=1).tolist()),
+            )
+        )  # fmt: skip
+    return found, np.flatnonzero(is_left).astype(np.int32)
 
 
-def _spread(order: Whole, places: int, n_teams: int) -> Whole:
-    """Leave places of a team empty where there are teams enough: what its problems do alone, they do in turns."""
-    used = min(places, -(-len(order) // n_teams))
-    spread = np.full((-(-len(order) // used), places), -1, np.int32)
-    spread[:, :used].flat[: len(order)] = order
-    return spread.ravel()
-
-
-def _width(n: int, units: int) -> int:
-    """Return the width of vectors for so many problems: wide ones, but no core is left without work."""
-    return 16 if n >= 8 * units else 8 if n >= 4 * units else 4
+def _width(problems: Problems, chosen: Wide, units: int) -> int:
+    """Return the width of vectors for some problems: wide ones, but no core is left without work."""
+    for width in (16, 8):
+        if problems.n_groups(chosen, width // 4) >= 2 * units:
+            return width
+    return 4

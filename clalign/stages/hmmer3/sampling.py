@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
-    odds_of,
-    odds_tables,
+    Problems,
+    model_tables,
+    node_sums,
     part_table,
     portions,
 )
-from clalign.values.alphabets import N_CODES
-from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, generator_start
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.striped_odds import n_vectors, ratios_by_node, striped_odds
+from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, RowProfiles, generator_start
+from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
@@ -33,15 +32,17 @@ N_COLUMNS, LEAST_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
 
 
+Wide = npt.NDArray[np.int64]
+
 Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.int32]]
 """Ratios of residues, numbers of segments and of envelopes (int32[n, 2]), and the envelopes (int32[n, most, 3])."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SamplingModel:
-    """A profile, and the seed from which the random numbers of every region start; 0 for a random one."""
+    """The profile of each row, and the seed from which the random numbers of every region start; 0 for a random one."""
 
-    profile: LocalProfile
+    profiles: RowProfiles
     seed: int
 
 
@@ -54,9 +55,10 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         """Sample part after part with the plain reference."""
         from clalign.reference.sampling import resolve, sample
 
-        profile, odds, lengths = model.profile, striped_odds(model.profile), batch.batch.lengths
+        lengths, profiles = batch.batch.lengths[batch.rows], model.profiles.profiles
+        odds, of_part = [striped_odds(profile) for profile in profiles], model.profiles.of_row[batch.rows]
         return [
-            resolve(sample(batch.codes(n), int(batch.first[n]), int(lengths[batch.rows[n]]), profile, odds,
+            resolve(sample(batch.codes(n), int(batch.first[n]), int(lengths[n]), profiles[of_part[n]], odds[of_part[n]],
                            generator_start(model.seed), check))
             for n in range(len(batch))
         ]  # fmt: skip
@@ -67,13 +69,13 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             return list
         states = np.array([generator_start(model.seed) for _ in range(len(batch))], np.uint32)
         room = SEGMENTS_A_SAMPLE * N_SAMPLES
-        first, left = self._start(session, batch, model.profile, states, room)
+        first, left = self._start(session, batch, model.profiles, states, room)
 
         def collect() -> list[Resolved]:
             undone, (factors, counts, envelopes) = left, first()
             most = int(np.delete(counts[:, 0], undone).max(initial=0))
             if most > room:
-                wait, undone = self._start(session, batch, model.profile, states, -(-most // 8) * 8)
+                wait, undone = self._start(session, batch, model.profiles, states, -(-most // 8) * 8)
                 factors, counts, envelopes = wait()
             answers = resolved(batch, factors, counts, envelopes)
             if len(undone):
@@ -85,27 +87,27 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         return collect
 
     def _start(
-        self, session: KernelSession, batch: Parts, profile: LocalProfile, states: npt.NDArray[np.uint32], most: int
+        self, session: KernelSession, batch: Parts, profiles: RowProfiles, states: npt.NDArray[np.uint32], most: int
     ) -> tuple[Callable[[], Found], npt.NDArray[np.int32]]:
-        n, vectors, m = len(batch), n_vectors(profile.length), profile.length
+        n, of_part = len(batch), profiles.of_row[batch.rows]
+        problems = Problems.of(batch.lengths, of_part, profiles)
 
-        def scratch(longest: int, slots: int) -> tuple[int, ...]:
-            cells = 3 * (longest + 1) * vectors * 4
-            return cells, slots, N_COLUMNS * most, max(longest, m) + 1
+        def scratch(p: Problems, slots: Wide) -> tuple[Wide, ...]:
+            return 3 * 4 * p.cells, slots, np.full(n, N_COLUMNS * most), np.maximum(p.lengths, p.nodes) + 1
 
-        found, left = portions(self, session.device, batch.lengths, scratch)
+        found, left = portions(self, session.device, problems, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
         listed = 3 * n * (most // LEAST_SAMPLES)
         sizes: list[tuple[int, Any]] = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (listed, np.int32)]
         out = [session.results(size * 4) for size, _ in sizes]
         table = session.upload(part_table(batch))
-        places = [session.upload(each) for each in (residue_at, states)]
+        places = [session.upload(each) for each in (residue_at, states, of_part)]
+        tables = [*model_tables(session, profiles).odds, node_sums(session, profiles)]
         for portion in found:
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
-                np.uint32(len(portion.order)), *places, np.int32(vectors), np.int32(m), np.int32(portion.longest),
-                np.int32(most), *odds_tables(session, profile), node_sums(session, profile), session.zeros(4),
-                *portion.buffers(session), *out,
+                np.uint32(len(portion.order)), *places, *tables, np.uint64(portion.cells), np.int32(portion.longest),
+                np.int32(portion.tallies), np.int32(most), session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip
         factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
 
@@ -140,16 +142,6 @@ def _demand_possible(
     bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
     whole = np.concatenate([np.empty(0, np.float32), *(factors[bounds[n] : bounds[n + 1]] for n in done)])
     session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are no numbers")
-
-
-def node_sums(session: KernelSession, profile: LocalProfile) -> Buffer:
-    """Return the ratios of all letters, summed over the nodes up to each (float32[M + 1, N_CODES]), on a device."""
-
-    def make() -> Buffer:
-        ratios = ratios_by_node(profile, odds_of(session, profile)).astype(np.float64)
-        return session.upload(np.concatenate([np.zeros((1, N_CODES)), np.cumsum(ratios, axis=0)]).astype(np.float32))
-
-    return session.cached("sums over nodes", profile, make)
 
 
 def resolved(
