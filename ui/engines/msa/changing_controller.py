@@ -80,7 +80,7 @@ class ChangingController(Controller):
             self._app.say("stop", f"The folder for alignments could not be made because: {error.strerror}.")
             return
         choice = dataclasses.asdict(self.choice())
-        more = {"output": output, "form": "stockholm", "device": self._app.workspace.device_id}
+        more = {"output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}
 
         def start(alignment: str) -> None:
             self._app.window.messages.clear_passed()
