@@ -3,6 +3,7 @@
 Programs are run by their command lines, each in a new process: this one first with empty cache folders, as on the day
 it was installed, then as often as wanted; fsa once, where it is installed. Wall-clock time is what a user waits;
 CPU seconds (user and system of a process and its children) say how much was computed where other work goes on beside.
+The most memory that a process took stands beside what was expected before the start.
 Rows are compared, and sweeps over the matrices are measured by themselves: all pairs once, for expected counts and
 for posteriors, under the model before learning; a cell is a pair of residues, whatever is computed of it.
 
@@ -39,6 +40,7 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import read_alignment
+from clalign.engines.msa.estimate import estimate
 from clalign.engines.msa.inputs import read_input
 from clalign.engines.msa.parameters import pairs_of, seed_of
 from clalign.engines.msa.phases import batch_of, cells_of
@@ -63,6 +65,9 @@ LOSS, GAIN, CHANGE = 0.01, 0.01, 0.2
 one way and the other, and of those replaced."""
 
 LONGEST_GAP = 9
+
+RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which the system counts the memory of a process."""
 
 CACHES = ("CLALIGN_CACHE_DIR", "POCL_CACHE_DIR", "CUDA_CACHE_PATH", "XDG_CACHE_HOME")
 
@@ -98,7 +103,8 @@ def spent(command: list[str], output: Path, environment: dict[str, str]) -> dict
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace').strip()}")
-    return {"seconds": round(seconds, 3), "cpu_seconds": round(used.ru_utime + used.ru_stime, 3)}
+    cpu_seconds = round(used.ru_utime + used.ru_stime, 3)
+    return {"seconds": round(seconds, 3), "cpu_seconds": cpu_seconds, "peak_bytes": used.ru_maxrss * RSS_UNIT}
 
 
 class Alignments:
@@ -149,6 +155,7 @@ class Alignments:
             "first_use": first,
             "seconds": [one["seconds"] for one in later],
             "cpu_seconds": [one["cpu_seconds"] for one in later],
+            "peak_bytes": max(one["peak_bytes"] for one in later),
             "median": {name: statistics.median(one[name] for one in later) for name in later[0]},
             "phases": [
                 {"name": name, "cells": cells, "seconds": round(seconds, 3), "gcups": rate(cells, seconds)}
@@ -321,11 +328,13 @@ def main() -> None:
         found = measured(options, Alignments(sequences, flags, folder), spec)
         lengths = read_input(sequences, spec.alphabet, spec.seed).lengths
     device = pick_device(options.device)
+    expected = estimate(lengths, spec, device)
     document = {
         "kind": "alignment speed", "device": device.name, "driver": device.driver,
         "system": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count(),
         "load": [round(one, 2) for one in os.getloadavg()], "options": flags,
         "sequences": [Path(path).name for path in sequences], "n_sequences": len(lengths),
+        "expected": {"seconds": round(expected.seconds, 1), "memory_bytes": int(expected.memory_bytes)},
         "lengths": {"shortest": int(lengths.min()), "mean": float(lengths.mean()), "longest": int(lengths.max())},
         **found,
     }  # fmt: skip

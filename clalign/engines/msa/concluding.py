@@ -8,6 +8,7 @@ import numpy as np
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.aligning import AlignedSequences, aligned
+from clalign.engines.msa.estimate import caution_before_merging
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.packing import pack_array, unpack_some
 from clalign.engines.msa.reading import MOST_PAIRS, Blocks, pairs_phase, posteriors_of
@@ -38,6 +39,9 @@ def align_run(
     spec, posteriors = task.spec, posteriors_of(run, given)
     if spec.requires_homology:
         _demand_homology(run, given, posteriors)
+    cautions = list(caution_before_merging(posteriors, spec))
+    for text in cautions:
+        task.context.warn(text)
     worth = posteriors
     if spec.tree_weights is not None:
         worth = weighted(posteriors, read_weights(spec.tree_weights, given.names))
@@ -54,6 +58,8 @@ def align_run(
     n_left_out = _left_out(run, given, blocks)
 
     def store(run: RunFile) -> None:
+        for text in cautions:
+            run.add_message("warning", text)
         if n_left_out:
             task.warn(f"Pairs that were too large for the memory of the device were not compared: {n_left_out:,}.")
         if not run.own(ANNEALING.name):

@@ -13,21 +13,44 @@ from clalign.engines.msa.reading import MAPPED_BYTES
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.sizes import size_text
 from clalign.values.devices import Device
+from clalign.values.sparse_posteriors import SparsePosteriors
 
-POSTERIORS_PER_RESIDUE = 4
-"""Posteriors that are kept for each residue of the shorter sequence of a pair, at most, if they are alike at all."""
+POSTERIORS_PER_RESIDUE = 8
+"""Posteriors that are kept for each residue of the shorter sequence of a pair, at most: of distant proteins there are 4
+to 6, the fewer the nearer they are; only sequences of very few letters have more."""
+
+CANDIDATES_PER_RESIDUE = 2
+"""Of these, those that merges may begin with, where the gap factor is 1."""
+
+LEAST_FACTOR = 0.01
+"""With gap factors below this everything may be merged."""
 
 PACKED_BYTES = 5
 """Of a posterior in the run file."""
 
-MERGING_BYTES = 36
-"""Of the annealing's edges, its heap and its table of known ones, for each posterior."""
+POSTERIOR_BYTES, ROW_BYTES = 8, 16
+"""Of a posterior in arrays, and of what a residue has in each pair besides; the annealing has as much once more."""
 
-SPEED = 0.1
-"""A pass over a pair with five states has this share of the cells in a second that the search with profiles has."""
+MERGING_BYTES = 44
+"""Of the annealing's edges, its heap and its table of known ones, which grows by half, for each candidate."""
+
+RESIDUE_BYTES = 60
+"""Of the alignment, while it is made."""
+
+PROGRAM_BYTES = 100e6
+"""Of the program and its libraries."""
+
+COMPILING_BYTES = 450e6
+"""Of the program while a processor's driver compiles kernels, at their first use; nothing else is there by then."""
+
+SPEED = {1: 0.1, 2: 0.07}
+"""A pass over a pair has this share of the cells in a second that the search with profiles has, by sets of gaps."""
 
 DEVICE_RATE = 2e8
 """Cells a second of a device that was never measured."""
+
+MERGING_SECONDS = 4e-8
+"""Of annealing and refinement, for each candidate and sequence: columns grow with the number of sequences."""
 
 MOST_OF_MEMORY = 0.8
 
@@ -42,7 +65,7 @@ class Estimate:
     n_cells : float
         Of the matrices of all pairs, in all passes.
     seconds : float
-        For these; what follows takes less.
+        For these, and for what follows on the processor.
     memory_bytes : float
         At most, while columns are merged; posteriors beyond a limit do not count, as they are in a temporary file.
     disk_bytes : float
@@ -80,21 +103,54 @@ def estimate(
     cells = share * (residues**2 - float((lengths.astype(np.float64) ** 2).sum())) / 2
     shorter = share * float((np.sort(lengths) * np.arange(n - 1, -1, -1)).sum())
     posteriors, rows = POSTERIORS_PER_RESIDUE * shorter, share * residues * max(0, n - 1) / 2
-    in_arrays = 8 * posteriors + 16 * rows
+    in_arrays = POSTERIOR_BYTES * posteriors + ROW_BYTES * rows
     passes = 1 if spec.load_posteriors else (1 if spec.without_learning else 5)
-    rate = SPEED * (device.gcups * 1e9 if device is not None else 0.0) or DEVICE_RATE
-    memory = min(in_arrays, MAPPED_BYTES) + (8 + MERGING_BYTES) * posteriors + 12 * rows + 52 * residues
+    rate = device.gcups * 1e9 * SPEED[1 if spec.has_one_gap_set else 2] if device is not None else 0.0
+    merging = min(posteriors, CANDIDATES_PER_RESIDUE * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
+    seconds = passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
+    memory = max(COMPILING_BYTES, needed_bytes(posteriors, rows, merging, residues))
     disk = PACKED_BYTES * posteriors + (in_arrays if in_arrays > MAPPED_BYTES else 0)
-    return Estimate(n_pairs, passes * cells, passes * cells / rate, memory, disk)
+    return Estimate(n_pairs, passes * cells, seconds, memory, disk)
+
+
+def needed_bytes(posteriors: float, rows: float, merging: float, residues: float) -> float:
+    """Return the memory that an alignment takes at most, all in all.
+
+    Parameters
+    ----------
+    posteriors : float
+        That are kept.
+    rows : float
+        Residues of the first sequences of all pairs.
+    merging : float
+        Posteriors that merges may begin with.
+    residues : float
+        Of all sequences.
+    """
+    in_arrays = POSTERIOR_BYTES * posteriors + ROW_BYTES * rows
+    return PROGRAM_BYTES + min(in_arrays, MAPPED_BYTES) + in_arrays + MERGING_BYTES * merging + RESIDUE_BYTES * residues
 
 
 def caution_of(lengths: npt.NDArray[np.int64], pairs: npt.NDArray[np.int32], spec: AlignmentSpec) -> Iterator[str]:
     """Yield what is to be said of an alignment that may take more memory than there is."""
-    needed, there = estimate(lengths, spec, None, len(pairs)).memory_bytes, physical_memory()
+    needed = estimate(lengths, spec, None, len(pairs)).memory_bytes
+    yield from _too_much(f"{len(lengths):,} sequences by {len(pairs):,} pairs may need", needed)
+
+
+def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iterator[str]:
+    """Yield what is to be said of posteriors, now known, that take more memory to be merged by than there is."""
+    n, n_rows = len(known.columns), len(known.x_gaps)
+    merging = min(n, CANDIDATES_PER_RESIDUE * n_rows / max(spec.used_gap_factor, LEAST_FACTOR))
+    needed = needed_bytes(n, n_rows, merging, float(known.lengths.sum()))
+    yield from _too_much(f"{n:,} posterior probabilities needs", needed)
+
+
+def _too_much(what: str, needed: float) -> Iterator[str]:
+    there = physical_memory()
     if there is not None and needed > MOST_OF_MEMORY * there:
         yield (
-            f"The alignment of {len(lengths):,} sequences by {len(pairs):,} pairs may need {size_text(needed)} of"
-            f" memory, but there are {size_text(there)}. Fewer pairs (--fast) need less."
+            f"The alignment of {what} {size_text(needed)} of memory, but there are {size_text(there)}. Fewer pairs"
+            " (--fast) need less."
         )
 
 

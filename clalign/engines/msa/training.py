@@ -3,7 +3,7 @@
 First a model is trained on all pairs together (proteins), which learns what matches and gaps emit; then one on each
 pair, which begins with it. Pseudocounts are those of the model before anything was learned.
 
-Rounds, pseudocounts and limits are those of fsa 1.15.9. It adds counts up over all pairs in single precision, which
+Rounds, pseudocounts and limits are those of fsa 1.15.9. It adds counts up over all cells in single precision, which
 loses small ones, the more the more pairs there are and the longer they are: what it learns of the 15 pairs of six
 proteins of 1,400 residues is off by 6e-4, where what is learned here is not.
 """

@@ -22,7 +22,7 @@ from clalign.compute.sessions import Session
 from clalign.engines.engine import engine_named
 from clalign.engines.export import Choice
 from clalign.engines.msa import phases, training
-from clalign.engines.msa.estimate import caution_of, estimate
+from clalign.engines.msa.estimate import PROGRAM_BYTES, caution_before_merging, caution_of, estimate
 from clalign.engines.msa.parameters import pairs_of, seed_of
 from clalign.engines.msa.phases import batch_of
 from clalign.engines.msa.reading import given_of, rounds_of
@@ -36,6 +36,7 @@ from clalign.stages.pairhmm.posteriors import POSTERIORS
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.pair_hmm import PairHmms
 from tests.engines.test_training import KIN
+from tests.posterior_cases import random_posteriors
 
 ENGINE = engine_named("msa")
 
@@ -283,22 +284,30 @@ def test_pairs_that_are_too_large_for_a_device_are_left_out(kin: Path) -> None:
     assert counts.matches[lost].sum() == 0
 
 
-def test_what_an_alignment_takes_is_estimated_and_kept(kin_run: Path, kin: Path) -> None:
+def test_what_an_alignment_takes_is_estimated_and_kept(
+    kin_run: Path, kin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_run(kin_run) as run:
         given = given_of(run)
         n_entries = sum(n for _, n in run.own_pieces("msa_posteriors", run.n_profiles() - 1, ["n_entries"]))
     few = estimate(given.lengths, AlignmentSpec((str(kin),)))
     assert few.n_pairs == 28
-    assert few.memory_bytes > 44 * n_entries
+    assert few.memory_bytes > PROGRAM_BYTES + 60 * n_entries
     assert few.disk_bytes > 5 * n_entries
     lengths = np.full(1000, 300)
     many, fast = (estimate(lengths, AlignmentSpec(("x",), is_fast=is_fast)) for is_fast in (False, True))
     assert fast.n_pairs == 18977
     assert many.seconds > 20 * fast.seconds
-    assert 20 < many.memory_bytes / fast.memory_bytes < 30
+    assert 10 < many.memory_bytes / fast.memory_bytes < 30
     assert list(caution_of(given.lengths, np.zeros((28, 2), np.int32), AlignmentSpec((str(kin),)))) == []
     (text,) = caution_of(np.full(100_000, 1000), np.zeros((10**6, 2), np.int32), AlignmentSpec(("x",)))
     assert "Fewer pairs" in text
+    # Once posteriors are known, it is told how much they take.
+    known = random_posteriors(1, [30] * 8)
+    assert list(caution_before_merging(known, AlignmentSpec((str(kin),)))) == []
+    monkeypatch.setattr("clalign.engines.msa.estimate.physical_memory", lambda: 1e6)
+    (text,) = caution_before_merging(known, AlignmentSpec((str(kin),)))
+    assert f"{len(known.columns):,} posterior probabilities" in text
 
 
 def test_weights_of_pairs_are_read(tmp_path: Path, fast_device: Device) -> None:
