@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +16,13 @@ from clalign.compute.sessions import Session
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.executor import Told
 from clalign.jobs import JobContext
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.run_file import RunFile, open_connection
 
 LEAVE_SECONDS = 0.5
 """So long a job that ends for another reason waits for executors; what hangs in a driver is left alone."""
+
+DONE_SECONDS = 0.05
+"""So long a job waits for them where everything is stored: they are at what others have done sooner."""
 
 Serve = Callable[[Session, RunFile, Told], None]
 """Computes with a device until everything is stored; reads a run, and has the writer told."""
@@ -43,6 +47,7 @@ class Crew:
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._is_over = threading.Event()
         self._n_working = 0
+        self._readers: list[RunFile] = []
         self._is_complete = False
 
     def check(self) -> None:
@@ -76,10 +81,20 @@ class Crew:
                     self._calls.get(timeout=LISTEN_SECONDS)()
         finally:
             self._is_over.set()
-            until = time.monotonic() + LEAVE_SECONDS
-            for thread in threads:
-                thread.join(max(0.0, until - time.monotonic()))
+            self._leave(threads, DONE_SECONDS if self._is_complete else LEAVE_SECONDS)
         self._hear_the_last()
+
+    def _leave(self, threads: Sequence[threading.Thread], seconds: float) -> None:
+        """Wait for executors, and leave those alone that take longer; the run is not held open by them."""
+        until = time.monotonic() + seconds
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            for run in self._readers:
+                run.close()
+            # Drivers should not be at work while the process ends.
+            for thread in threads:
+                atexit.register(thread.join, LEAVE_SECONDS)
 
     def _hear_the_last(self) -> None:
         """Take note of what those say that end after everything is stored."""
@@ -91,7 +106,8 @@ class Crew:
         """Work with one device, in a thread of its own."""
         error: BaseException | None = None
         try:
-            with open_run(self._run.path) as run:
+            with RunFile(self._run.path, open_connection(self._run.path)) as run:
+                self._readers.append(run)
                 opening.work(
                     lambda session: serve(session, run, self._calls.put), self.check,
                     lambda text: self._calls.put(partial(self._warn, text)),

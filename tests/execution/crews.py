@@ -148,7 +148,7 @@ class Devices:
             "stuck": self.stick,
             "slow": self.be_slow,
         }
-        act = acts.get(kind)
+        act = acts.get(kind.split()[0])
 
         def starting(n_rows: int) -> None:
             if act is None and words != "tight":
