@@ -374,10 +374,10 @@ def thinned(database: SequenceDatabase, stride: int) -> SequenceDatabase:
 def run_bench(request: dict[str, Any], context: JobContext) -> dict[str, Any]:
     """Run the job ``bench``: ``devices`` (ids or words; none: every one that is ready), ``nodes``, ``residues``."""
     from clalign.compute.opencl.choice import all_devices
-    from clalign.values.devices import choose_device
+    from clalign.values.devices import choose_devices
 
     known = all_devices()
     wanted = request.get("devices") or [d.id for d in known if d.is_usable and d.kind != "reference"]
-    chosen = list(dict.fromkeys(choose_device(wish, known) for wish in wanted))
+    chosen = list(dict.fromkeys(device for wish in wanted for device in choose_devices(wish, known)[0]))
     named = {key: request[key] for key in ("nodes", "residues", "seed") if request.get(key) is not None}
     return compare_devices(chosen, BenchSpec(**named), context)

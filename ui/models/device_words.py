@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.values.devices import Device
+from clalign.values.devices import Device, told_apart
 
 from .. import formatting
 
@@ -28,6 +28,19 @@ NO_DEVICE = (
 def title(device: Device) -> str:
     """Return the name of a device as a list shows it."""
     return "Reference (NumPy) – slow, for checking" if device.kind == "reference" else device.name
+
+
+def titles(devices: list[Device]) -> str:
+    """Return the name of the first of some devices, and how many others there are."""
+    n = len(devices) - 1
+    return f"{title(devices[0])} and {n} more" if n else title(devices[0])
+
+
+def names(devices: list[Device]) -> list[str]:
+    """Return the names of devices as a list shows them, with ids where two have the same one."""
+    return [
+        title(one) if one.kind == "reference" else name for one, name in zip(devices, told_apart(devices), strict=True)
+    ]
 
 
 def health(device: Device) -> tuple[str, str]:

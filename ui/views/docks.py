@@ -252,10 +252,10 @@ class DevicePicker(QWidget):
         auto = space.auto_device()
         second = f"now {device_words.title(auto)}" if space.devices_known else "looking for devices…"
         self._add("auto", space.device_id == "auto", "good" if space.devices_known else "note", "Automatic", second)
-        for device in space.devices:
+        for device, name in zip(space.devices, device_words.names(space.devices), strict=True):
             severity, _ = device_words.health(device)
             chosen = device.id in space.device_ids
-            self._add(device.id, chosen, severity, device_words.title(device), device_words.line(device), device)
+            self._add(device.id, chosen, severity, name, device_words.line(device), device)
         self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
         self._show_words()
 

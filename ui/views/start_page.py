@@ -228,6 +228,6 @@ class StartPage(QScrollArea):
             return
         device = space.device
         chosen = "(automatic) " if space.device_id == "auto" else ""
-        self._device.setText(f"Device: {chosen}{', '.join(map(device_words.title, space.chosen_devices))}")
+        self._device.setText(f"Device: {chosen}{device_words.titles(space.chosen_devices)}")
         severity = "caution" if device.kind == "reference" else device_words.health(device)[0]
         self._device_icon.show_icon(*theme.MARKS[severity])
