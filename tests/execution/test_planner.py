@@ -216,3 +216,42 @@ def test_what_cannot_be_searched_is_not_lost() -> None:
     faults.clear()
     unit = taken_by(planner, run, Step(10))
     assert (unit.query.search, unit.first, unit.last) == (0, 0, 10)
+
+
+def test_a_processor_takes_nothing_while_it_helps_a_card() -> None:
+    """It is asked for domains by the executor of the card, and cannot do both."""
+    run: Any = Begun({}, set())
+    planner, card, processor = planner_of(1, 12, 2), Step(6), Step(2)
+    planner.join(processor, gives_way=True)
+    planner.lend(1)
+    assert planner.take(run, processor) is None
+    assert planner.wait(), "there will be something to do"
+    assert taken_by(planner, run, card).last > 0
+    planner.lend(-1)
+    assert taken_by(planner, run, processor).first > 0
+
+
+def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:
+    """What it has computed after all is stored only if nobody else has."""
+    clock, run = [0.0], Begun({}, set())
+    given: Any = run
+    planner, large, small = planner_of(1, 8, 2, lambda: clock[0]), Step(8), Step(2)
+    unit = taken_by(planner, given, large)
+    clock[0] += 0.01
+    assert planner.take(given, small) is None
+    clock[0] += 100.0
+    parts = [taken_by(planner, given, small)]
+    assert (parts[0].first, parts[0].last) == (0, 2)
+    assert not planner.is_wanted(unit)
+    planner.delivered(unit, large, 8.0)
+    rest = []
+    while True:
+        for part in [*parts, *rest]:
+            planner.delivered(part, small, 1.0)
+            planner.stored(part)
+        parts, rest = [], []
+        found = planner.take(given, small)
+        if found is None or found.is_end:
+            break
+        parts = [found]
+    assert found is not None, "all rows are stored, and the query ends"
