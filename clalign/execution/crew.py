@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,8 @@ from clalign.errors import Cancelled, DeviceError
 from clalign.execution.executor import Told
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile, open_connection
+
+log = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 0.5
 """So long a job that ends for another reason waits for executors; what hangs in a driver is left alone."""
@@ -120,10 +123,10 @@ class Crew:
         self._n_working -= 1
         if error is None:
             self._is_complete = True  # who has nothing left to do knows that everything is stored
-        elif self._is_complete and isinstance(error, Cancelled):
-            pass  # what it was at the others have done
         elif self._is_complete and isinstance(error, DeviceError):
             self._warn(f"{error.message} The other devices have done without it.")
+        elif self._is_complete:  # what it was at the others have done; its run may have been closed while it read it
+            log.debug("an executor ended after everything was stored", exc_info=error)
         elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The other devices go on with what it had.")
         else:

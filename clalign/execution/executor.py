@@ -170,7 +170,7 @@ class Executor(Generic[Batch]):
                     text = f"{name} has too little free memory; going on with smaller batches."
                     self.tell(partial(self.writer.context.warn, text))
                 finally:
-                    self.planner.lend(-self._n_lent)
+                    self.planner.lend(-self._n_lent, self.cutter)
                     self._n_lent = 0
                     self.planner.give_back(self._held, self.cutter)
                     self.tell(partial(self.writer.forget, tuple(self._held)))
@@ -244,7 +244,7 @@ class Executor(Generic[Batch]):
     def _lend(self, n: int) -> None:
         if n:
             self._n_lent += n
-            self.planner.lend(n)
+            self.planner.lend(n, self.cutter)
 
     def _sort_in(
         self, job: _Found[Batch], gathered: _Gathered[Batch], groups: deque[_Tracing[Batch]], tracer: Session

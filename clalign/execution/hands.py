@@ -38,9 +38,12 @@ class Hand:
         Those that it has not delivered.
     since : float
         When it delivered the last one, or began.
+    n_lent : int
+        What others' device, the processor, computes for it.
     """
 
     gives_way: bool = False
+    n_lent: int = 0
     units: list[Unit[Any]] = field(default_factory=list)
     since: float = 0.0
     _cells: float = 0.0
@@ -81,6 +84,10 @@ class Hand:
     def is_late(self, now: float) -> bool:
         """Whether it takes far longer than it did."""
         return bool(self.units) and now - self.since > LATE * max(self.unit_seconds, BATCH_SECONDS)
+
+    def is_lost(self, now: float) -> bool:
+        """Whether it seems to hang, even if all that it had was taken from it."""
+        return now - self.since > max(LOST_SECONDS, LATE * self.unit_seconds)
 
     def gain(self, unit: Unit[Any], other: Hand, now: float) -> float:
         """Return how many seconds earlier than its holder another one that has nothing to do would deliver a unit."""
@@ -150,6 +157,11 @@ class Hands:
         """Take note that a unit is stored."""
         del self._holders[unit]
 
+    def is_lent(self) -> bool:
+        """Return whether the processor computes for others; nobody waits for one that seems to be lost."""
+        now = self.clock()
+        return any(hand.n_lent and not hand.is_lost(now) for hand in self._hands.values())
+
     def share(self, hand: Hand) -> float:
         """Return what share one has in the speed of all that were measured; 1 if it was not."""
         total = sum(one.rate for one in self._hands.values())
@@ -169,9 +181,17 @@ class Hands:
         now, found, most = self.clock(), None, 0.0
         for holder in self._hands.values():
             for unit in holder.units if holder is not hand else ():
-                if self._holders.get(unit) != 1:  # it is stored, or two have it already
+                if not self._is_to_be_helped(unit, now):
                     continue
                 gain = holder.gain(unit, hand, now)
                 if gain > most and (holder.is_late(now) or fits(unit)):
                     found, most = unit, gain
         return found
+
+    def _is_to_be_helped(self, unit: Unit[Any], now: float) -> bool:
+        """Return whether a unit is in the hands of one executor alone, or of several that all seem to be lost."""
+        n = self._holders.get(unit, 0)  # none if it is stored
+        if n < 2:
+            return n == 1
+        holders = [one for one in self._hands.values() if unit in one.units]
+        return len(holders) == n and all(one.is_lost(now) for one in holders)  # else one has delivered it

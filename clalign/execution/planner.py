@@ -47,7 +47,7 @@ class Planner(Generic[Batch]):
         self._open: list[Query[Batch]] = []  # of which nobody has some rows
         self._ends: deque[Query[Batch]] = deque()
         self._hands, self._most_out = Hands(clock), MOST_OUT * n_executors
-        self._ended, self._n_lent = 0.0, 0
+        self._ended = 0.0
         self._is_through = False  # all queries were opened
         self._changed = threading.Condition()
 
@@ -56,10 +56,10 @@ class Planner(Generic[Batch]):
         with self._changed:
             self._hands.of(cutter).gives_way = gives_way
 
-    def lend(self, n: int) -> None:
-        """Take note that something more, or less, is computed with the processor for those that have a card."""
+    def lend(self, n: int, cutter: Cutter[Batch]) -> None:
+        """Take note that something more, or less, is computed with the processor for an executor that has a card."""
         with self._changed:
-            self._n_lent += n
+            self._hands.of(cutter).n_lent += n
             self._changed.notify_all()
 
     def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
@@ -84,7 +84,7 @@ class Planner(Generic[Batch]):
 
     def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
         hand = self._hands.of(cutter)
-        if hand.gives_way and self._n_lent:
+        if hand.gives_way and self._hands.is_lent():
             return None
         unit = self._end(hand) or self._cut(run, cutter, hand)
         if unit is None and not hand.units:
@@ -187,7 +187,7 @@ class Planner(Generic[Batch]):
             if not is_left and not n_out:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
-            if not is_left or self._ends or self._n_lent or n_out >= self._most_out or is_between:
+            if not is_left or self._ends or self._hands.is_lent() or n_out >= self._most_out or is_between:
                 self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else LOOK_SECONDS)
             return True
 

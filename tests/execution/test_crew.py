@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import sys
 import threading
 import time
@@ -207,3 +208,24 @@ def test_a_device_that_cannot_be_opened_matters_no_more_when_all_is_stored(tmp_p
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         Crew(run, context, context.warn).work(openings, lambda *given: None)
     assert context.texts == ["There is no such device. The other devices have done without it."]
+
+
+def test_what_an_executor_meets_when_all_is_stored_fails_nothing(tmp_path: Path) -> None:
+    """Its run is closed when others are done, perhaps while it reads it."""
+    context, first = Counting(), list[threading.Thread]()
+
+    class Done:
+        def work(self, *given: Any) -> None:
+            first.append(threading.current_thread())
+
+    class Closed:
+        def work(self, *given: Any) -> None:
+            while not first:
+                time.sleep(0.01)
+            first[0].join(WAIT)
+            raise sqlite3.ProgrammingError("Cannot operate on a closed database.")
+
+    openings: Any = [Done(), Closed()]
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
+        Crew(run, context, context.warn).work(openings, lambda *given: None)
+    assert not context.texts

@@ -223,12 +223,31 @@ def test_a_processor_takes_nothing_while_it_helps_a_card() -> None:
     run: Any = Begun({}, set())
     planner, card, processor = planner_of(1, 12, 2), Step(6), Step(2)
     planner.join(processor, gives_way=True)
-    planner.lend(1)
+    assert taken_by(planner, run, card).last > 0
+    planner.lend(1, card)
     assert planner.take(run, processor) is None
     assert planner.wait(), "there will be something to do"
-    assert taken_by(planner, run, card).last > 0
-    planner.lend(-1)
+    planner.lend(-1, card)
     assert taken_by(planner, run, processor).first > 0
+
+
+def test_a_processor_does_not_wait_for_a_card_that_hangs() -> None:
+    """Nor when all that the card had was taken from it."""
+    clock, run = [0.0], Begun({}, set())
+    given: Any = run
+    planner, card, processor = planner_of(1, 12, 2, lambda: clock[0]), Step(6), Step(2)
+    planner.join(processor, gives_way=True)
+    taken_by(planner, given, card)
+    planner.lend(1, card)
+    clock[0] += 1.0
+    assert planner.take(given, processor) is None
+    clock[0] += 100.0
+    rows = 0
+    while (unit := taken_by(planner, given, processor)) and not unit.is_end:
+        rows += unit.last - unit.first
+        planner.delivered(unit, processor, 1.0)
+        planner.stored(unit)
+    assert rows == 12
 
 
 def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:
@@ -255,3 +274,18 @@ def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:
             break
         parts = [found]
     assert found is not None, "all rows are stored, and the query ends"
+
+
+def test_two_that_hang_at_the_same_thing_are_done_without() -> None:
+    clock, run = [0.0], Begun({}, set())
+    given: Any = run
+    planner, executors = planner_of(1, 1, 3, lambda: clock[0]), [Step(1) for _ in range(3)]
+    units = []
+    for executor in executors:
+        units.append(taken_by(planner, given, executor))
+        clock[0] += 100.0
+    assert len(set(units)) == 1
+    planner.delivered(units[0], executors[2], 1.0)
+    assert planner.is_wanted(units[0])
+    planner.stored(units[0])
+    assert not planner.is_wanted(units[0])
