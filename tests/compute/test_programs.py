@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from clalign.compute.opencl import programs as opencl_programs
@@ -18,7 +20,7 @@ from clalign.compute.sessions import ProgramChoice
 from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import KernelBuildError
+from clalign.errors import KernelBuildError, OutOfDeviceMemory
 from clalign.formats.matrices import load_matrix
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
@@ -111,6 +113,22 @@ def test_an_error_is_told_when_the_program_is_needed(session: OpenCLSession) -> 
     for _ in range(2):
         with pytest.raises(KernelBuildError):
             session.launch("__kernel void none( {", "none", {}, 1, 1)
+
+
+def test_what_memory_was_short_for_is_built_again(session: OpenCLSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, n_builds = opencl_programs.build, [0]
+
+    def short(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
+        n_builds[0] += 1
+        if n_builds[0] == 1:
+            raise cl.MemoryError("clBuildProgram", cl.status_code.OUT_OF_HOST_MEMORY)
+        return build(context, device_name, source, defines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opencl_programs, "build", short)
+    session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 8})])
+    with suppress(OutOfDeviceMemory):  # if it comes so soon that it waits for what fails
+        computed(session, "first", 8)
+    assert computed(session, "first", 8) == 8
 
 
 def test_nothing_is_built_ahead_for_a_session_that_is_closed(built: list[tuple[object, str]]) -> None:

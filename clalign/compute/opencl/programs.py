@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from clalign.compute.opencl.kernels import build
 from clalign.compute.sessions import ProgramChoice
+from clalign.errors import KernelBuildError
 
 MOST_BUILDERS = 8
 """Threads that build ahead; drivers that compile one program at a time leave them waiting, which costs little."""
@@ -53,7 +54,8 @@ class Programs:
         """
         with self._lock:
             future = self._futures.get(choice)
-            is_mine = future is None or future.cancel()  # it is needed before those that are ahead of it
+            # It is needed before those that are ahead of it; what memory was short for may be built this time.
+            is_mine = future is None or future.cancel() or _is_to_be_repeated(future)
             if is_mine:
                 future = self._futures[choice] = Future()
                 future.set_running_or_notify_cancel()
@@ -81,3 +83,9 @@ class Programs:
         if self._builders is not None:
             self._builders.shutdown(wait=False, cancel_futures=True)
         self._futures.clear()
+
+
+def _is_to_be_repeated(future: Future[cl.Program]) -> bool:
+    """Return whether a build failed for another reason than its source."""
+    error = future.exception() if future.done() else None
+    return error is not None and not isinstance(error, KernelBuildError)
