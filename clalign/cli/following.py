@@ -12,10 +12,13 @@ import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from clalign.errors import Cancelled
 from clalign.formats.writers import ESCAPED
+
+if TYPE_CHECKING:
+    from clalign.formats.tables import Provenance
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ class Following:
     def __init__(self, path: Path, wanted: dict[str, dict[str, Any]]) -> None:
         self._path = path
         self._is_over = threading.Event()
-        self._written: dict[str, IO[str]] = {}
+        self._written: dict[str, tuple[IO[str], Provenance]] = {}
         self._threads = {
             what: threading.Thread(target=self._write, args=(what, how), daemon=True) for what, how in wanted.items()
         }
@@ -95,7 +98,7 @@ class Following:
                 except BaseException:
                     file.close()
                     raise
-                self._written[what] = file
+                self._written[what] = file, source.origin
         except Cancelled:
             pass
         except Exception:  # it is written again from the run file, and then told of
@@ -118,14 +121,24 @@ class Following:
         if thread is None or not self._has_begun:
             return False
         thread.join()
-        file = self._written.pop(what, None)
+        file, origin = self._written.pop(what, (None, None))
         if file is None:
             return False
         with file:
+            if origin != self._origin():
+                return False
             file.seek(0)
             while lines := file.readlines(CHUNK):
                 stream.write("".join(lines))
         return True
+
+    def _origin(self) -> Provenance:
+        """Return what texts say of the finished run: devices that came later, for example, are part of it."""
+        from clalign.engines.export import provenance
+        from clalign.runs.run_file import open_run
+
+        with open_run(self._path) as run:
+            return provenance(run)
 
     def close(self) -> None:
         """Let go what nobody has taken."""
@@ -133,6 +146,6 @@ class Following:
         for thread in self._threads.values():
             if thread.ident is not None:
                 thread.join(END_SECONDS)
-        for file in self._written.values():
+        for file, _ in self._written.values():
             file.close()
         self._written.clear()

@@ -134,7 +134,7 @@ class Source(ABC):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = _provenance(run)
+        self.origin = provenance(run)
         self.keys = HitQueries(run.connection, choice.hits)
         self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
@@ -186,7 +186,7 @@ class Source(ABC):
         return load_database(path, alphabet=spec["alphabet"], sequence_format=form, context=self.context)[0]
 
 
-def _provenance(run: RunFile) -> Provenance:
+def provenance(run: RunFile) -> Provenance:
     """Return where the results of a run come from, its inputs under the names that the user gave."""
     given = spec_of(run).with_paths(lambda path: as_given(run.path, path))
     return Provenance(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -12,7 +14,7 @@ from clalign.cli import main
 from clalign.cli.following import Following
 from clalign.engines.export import export
 from clalign.engines.plan7 import export_source
-from clalign.runs.run_file import RunFile
+from clalign.runs.run_file import RunFile, open_run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "resources" / "examples"
 TABLES = {"-o": "text", "--tblout": "tblout", "--domtblout": "domtblout", "--pfamtblout": "pfamtblout", "--tsv": "tsv",
@@ -113,3 +115,20 @@ def test_each_profile_is_awaited(library: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Following, "_await", noted)
     search(tmp_path / "all", library)
     assert sorted(awaited) == sorted([*range(4)] * len(export_source.FOLLOWED))
+
+
+@pytest.mark.parametrize("later", ["", "A card"])
+def test_a_device_that_comes_later_is_told_of_everywhere(library: str, tmp_path: Path, later: str) -> None:
+    """Heads of texts were written when it was not there yet."""
+    path = tmp_path / "kept.clalign"
+    search(tmp_path / "all", library, "--run", str(path))
+    with contextlib.closing(Following(path, {"text": {}})) as following:
+        following.begin()
+        following._threads["text"].join()
+        if later:
+            with open_run(path, writable=True) as run:
+                device = run.fact("device")
+                run.set_facts(device={**device, "name": f"{device['name']}, {later}"})
+        stream = io.StringIO()
+        assert following.take("text", stream) is (not later)
+        assert bool(stream.getvalue()) is (not later)
