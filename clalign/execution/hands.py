@@ -85,6 +85,11 @@ class Hand:
         """Whether it takes far longer than it did."""
         return bool(self.units) and now - self.since > LATE * max(self.unit_seconds, BATCH_SECONDS)
 
+    @property
+    def is_at_an_end(self) -> bool:
+        """Whether it has the end of a query."""
+        return any(unit.is_end for unit in self.units)
+
     def is_lost(self, now: float) -> bool:
         """Whether it seems to hang, even if all that it had was taken from it."""
         return now - self.since > max(LOST_SECONDS, LATE * self.unit_seconds)
@@ -158,9 +163,12 @@ class Hands:
         del self._holders[unit]
 
     def is_lent(self) -> bool:
-        """Return whether the processor computes for others; nobody waits for one that seems to be lost."""
+        """Return whether the processor computes for others; nobody waits for a card that seems to be lost.
+
+        At the end of a query, which may take long, no card has to do with it.
+        """
         now = self.clock()
-        return any(hand.n_lent and not hand.is_lost(now) for hand in self._hands.values())
+        return any(hand.n_lent and (hand.is_at_an_end or not hand.is_lost(now)) for hand in self._hands.values())
 
     def share(self, hand: Hand) -> float:
         """Return what share one has in the speed of all that were measured; 1 if it was not."""

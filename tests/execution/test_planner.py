@@ -250,6 +250,20 @@ def test_a_processor_does_not_wait_for_a_card_that_hangs() -> None:
     assert rows == 12
 
 
+def test_a_processor_does_not_do_twice_what_it_does_at_the_end_of_a_query() -> None:
+    clock, run = [0.0], Begun({}, set())
+    given: Any = run
+    planner, card, processor = planner_of(1, 6, 2, lambda: clock[0]), Step(6), Step(2)
+    planner.join(processor, gives_way=True)
+    unit = taken_by(planner, given, card)
+    planner.delivered(unit, card, 6.0)
+    planner.stored(unit)
+    assert taken_by(planner, given, card).is_end
+    planner.lend(1, card)
+    clock[0] += 100.0
+    assert planner.take(given, processor) is None
+
+
 def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:
     """What it has computed after all is stored only if nobody else has."""
     clock, run = [0.0], Begun({}, set())
