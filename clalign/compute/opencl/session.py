@@ -486,3 +486,5 @@ class OpenCLSession:
             self._cache.clear()
             self._kernels.clear()
             self._programs.close()
+            if self._pool is not None and error is not None:
+                self._pool.stop_holding()  # the device may be opened once more while this session is still known
