@@ -7,6 +7,7 @@ compiled kernels.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -286,6 +287,7 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         def warnings(self) -> list[str]:
             return []
 
+    monkeypatch.setattr(processes, "worker_ahead", lambda engine: contextlib.nullcontext())
     monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
     monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)
 

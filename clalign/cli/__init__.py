@@ -121,6 +121,16 @@ def parser_of(name: str) -> CommandParser | None:
 
 
 def _run(words: list[str]) -> int:
+    engine = engine_with(words[0]) if words and not {"-h", "--help"} & set(words) else None
+    if engine is None:
+        return _obeyed(words)
+    from clalign.cli.processes import worker_ahead
+
+    with worker_ahead(engine.name):
+        return _obeyed(words)
+
+
+def _obeyed(words: list[str]) -> int:
     parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
         return _general(words)

@@ -50,6 +50,49 @@ class ReportedError(ClalignError):
         self.traceback: str | None = value.get("traceback")
 
 
+def _started(command: list[str]) -> subprocess.Popen[str]:
+    """Start a worker that waits for its job."""
+    # A session of its own keeps the terminal's Ctrl-C away: what it means is decided here.
+    on_windows = sys.platform == "win32"
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        start_new_session=not on_windows,
+        creationflags=NEW_PROCESS_GROUP if on_windows else 0,
+    )
+
+
+_ahead: subprocess.Popen[str] | None = None
+"""A worker that was started before its job is known."""
+
+
+@contextlib.contextmanager
+def worker_ahead(engine: str) -> Iterator[None]:
+    """Start a worker for a run of an engine at once: it loads what it needs while this process looks at its inputs.
+
+    The first `WorkerProcess` within the block gets it; if there is none, it is ended.
+    """
+    global _ahead
+    _ahead = _started(worker_command(engine))
+    try:
+        yield
+    finally:
+        if (unused := _taken_ahead()) is not None:
+            unused.kill()
+            unused.communicate()
+
+
+def _taken_ahead() -> subprocess.Popen[str] | None:
+    global _ahead
+    taken, _ahead = _ahead, None
+    return taken
+
+
 class WorkerProcess:
     """A running worker; a context manager that leaves no process behind.
 
@@ -60,19 +103,7 @@ class WorkerProcess:
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
-        # A session of its own keeps the terminal's Ctrl-C away: what it means is decided here.
-        on_windows = sys.platform == "win32"
-        self._process = subprocess.Popen(
-            worker_command(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            start_new_session=not on_windows,
-            creationflags=NEW_PROCESS_GROUP if on_windows else 0,
-        )
+        self._process = _taken_ahead() or _started(worker_command())
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
         self._readers = [

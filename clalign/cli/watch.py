@@ -19,6 +19,7 @@ from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.streams import enough_read
+from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.formats.scratch import Scratch, remove_orphans
 from clalign.jobs import Event
@@ -176,7 +177,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     last = None
     try:
         with tracing.span("the worker"), WorkerProcess(job) as worker:
-            importlib.import_module("clalign.engines.export")  # while the worker starts: it is needed in the end
+            _load_ahead(job)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
                 if found is None:
                     continue
@@ -190,6 +191,16 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
         if last is None or last.kind != "finished":
             following.close()
     return last if last is not None and last.kind in LAST_KINDS else None
+
+
+def _load_ahead(job: dict[str, Any]) -> None:
+    """Load what is needed in the end, while the worker is at it."""
+    with tracing.span("load modules", "start"):
+        importlib.import_module("clalign.engines.export")
+        engine = engine_for(job["job"])
+        if engine is not None:
+            for name in {"source", "writers", "tables", "remarks"} & engine.at.keys():
+                engine.part(name)
 
 
 def with_inputs_named(event: Event, run: str) -> Event:

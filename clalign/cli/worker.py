@@ -44,20 +44,22 @@ BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
 
 
-def worker_command() -> list[str]:
-    """Return the command that starts a worker."""
-    return own_command("worker")
+def worker_command(engine: str = "") -> list[str]:
+    """Return the command that starts a worker; for a run of an engine it loads, while it waits for its job, what that
+    needs.
+    """
+    return own_command("worker", *([engine] if engine else []))
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the hidden sub-command."""
     parser: argparse.ArgumentParser = subparsers.add_parser("worker")
+    parser.add_argument("engine", nargs="?", help="of the run that the job will be")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output."""
-    del arguments
     settle_child()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
         if hasattr(signal, name):
@@ -70,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         events.flush()
 
     job = Job(send)
+    loading = _load_ahead(arguments.engine) if arguments.engine else None
     try:
         request = json.loads(sys.stdin.readline())
         request["job"]
@@ -77,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         ) from None
+    if loading is not None:
+        loading.join()  # modules that load each other must not be loaded by two threads
     threading.Thread(target=_obey, args=(job, request.get("run")), daemon=True).start()
     code = perform(request, job)
     with contextlib.suppress(OSError):
@@ -84,6 +89,23 @@ def run(arguments: argparse.Namespace) -> int:
     sys.stderr.flush()
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
+
+
+def _load_ahead(name: str) -> threading.Thread:
+    """Look for devices and load what a run of an engine needs; return the thread that loads."""
+
+    def load() -> None:
+        importlib.import_module("numpy")  # the one of all these whose modules import each other in circles
+        from clalign.compute.opencl.choice import look_ahead
+        from clalign.engines.engine import engine_named
+
+        look_ahead()
+        importlib.import_module("clalign.execution.job")
+        engine_named(name).part("load")
+
+    thread = threading.Thread(target=load, name="loads modules", daemon=True)
+    thread.start()
+    return thread
 
 
 def _obey(job: Job, run: str | None) -> None:

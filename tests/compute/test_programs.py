@@ -18,10 +18,14 @@ from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.compute.sessions import ProgramChoice
 from clalign.databases.profile_library import load_library
+from clalign.engines.pairwise.inputs import load_inputs
+from clalign.engines.pairwise.rehearsing import rehearse as rehearse_comparison
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
 from clalign.formats.matrices import load_matrix
+from clalign.jobs import QuietContext
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.devices import Device
@@ -192,3 +196,16 @@ def test_a_library_is_rehearsed_whatever_it_holds() -> None:
     assert {"ssv_item", "forward_lanes"} <= sources[0]
     assert {"viterbi_item", "viterbi_lanes"} <= sources[1]
     assert sources[2:] == [set(), set()]
+
+
+def test_a_comparison_is_rehearsed(tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    targets.write_text("".join(f">{n}\n{'MKVLAAGIVL' * (n + 1)}\n" for n in range(30)))
+    inputs = load_inputs(None, PairwiseSpec(str(targets), str(targets)), QuietContext())
+    rehearsal = Rehearsal(CARD)
+    rehearse_comparison(inputs, rehearsal)
+    entries = {(choice.source, entry) for choice, entries in rehearsal.programs.items() for entry in entries}
+    assert {
+        ("smith_waterman_item", "lay_out"), ("smith_waterman_item", "smith_waterman"),
+        ("smith_waterman_lanes", "smith_waterman"), ("smith_waterman_trace_lanes", "traceback"),
+    } <= entries  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
 
@@ -21,6 +23,37 @@ def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing
     except ImportError:
         return [REFERENCE]
     return discover_devices(refresh, tell)
+
+
+_ahead: Future[list[Device]] | None = None
+"""The devices that `look_ahead` finds."""
+
+
+def look_ahead() -> None:
+    """Look for the devices in the background, and load what opens one, for whoever picks one after this."""
+    global _ahead
+    _ahead = found = Future[list[Device]]()
+
+    def look() -> None:
+        devices: list[Device] = []
+        try:
+            from clalign.compute.opencl import session  # noqa: F401
+            from clalign.compute.opencl.discover import familiar_devices
+
+            devices = familiar_devices()
+        except ImportError:
+            pass
+        finally:
+            found.set_result(devices)
+
+    threading.Thread(target=look, name="looks for devices", daemon=True).start()
+
+
+def _familiar() -> list[Device]:
+    """Return what `look_ahead` has found, else look now."""
+    from clalign.compute.opencl.discover import familiar_devices
+
+    return familiar_devices() if _ahead is None else _ahead.result()
 
 
 def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
@@ -42,7 +75,7 @@ def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[
 
 def _listed(tell: Callable[[str], None]) -> list[Device]:
     try:
-        from clalign.compute.opencl.discover import familiar_devices
+        familiar = _familiar()
     except ImportError:
         return [REFERENCE]
-    return familiar_devices() or all_devices(tell=tell)
+    return familiar or all_devices(tell=tell)

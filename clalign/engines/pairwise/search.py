@@ -20,6 +20,7 @@ where there are none, at the end of each query. In the end the first `top` of ea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from clalign.compute.sessions import Session
@@ -34,6 +35,7 @@ from clalign.engines.pairwise.query import (
     refuse_unknown_statistics,
     statistics_at_end,
 )
+from clalign.engines.pairwise.rehearsing import rehearse
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
 from clalign.execution.job import Task
@@ -69,6 +71,8 @@ class PairwiseWork:
     def loaded(cls, task: Task[PairwiseSpec]) -> PairwiseWork:
         """Read the input; a begun run has its statistics."""
         inputs = load_inputs(task.run, task.spec, task.context)
+        if not task.spec.is_pairs:
+            task.foresee(partial(rehearse, inputs))
         if task.run.fact("scoring") is None:
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs)

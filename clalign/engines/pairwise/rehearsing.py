@@ -1,0 +1,42 @@
+"""Which programs a comparison of sequences will need."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clalign.compute.rehearsal import Rehearsal
+from clalign.engines.pairwise.inputs import PairwiseInputs
+from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.values.pair_batches import PairBatch
+from clalign.values.sequences import SequenceBatch
+
+MOST_REHEARSED = 64
+"""Queries that are looked at; what others need besides is built when it is."""
+
+MOST_ROWS = 1 << 18
+"""Targets of the first batch: what takes them depends on how long they are."""
+
+TRACED_ROWS = 64
+
+
+def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:
+    """Start on a session that computes nothing what a search will start, the longest query first."""
+    lengths = np.diff(inputs.queries.offsets)[inputs.query_rows]
+    numbers = np.argsort(-lengths, kind="stable")[:MOST_REHEARSED].tolist()
+    batch = _first_batch(inputs)
+    for place, number in enumerate(numbers):
+        for query in inputs.stranded(number):
+            SMITH_WATERMAN.start(session, batch, query)
+        if place == 0 and len(batch):
+            query = inputs.stranded(number)[0]
+            traced = inputs.targets.select(np.arange(len(batch))[-TRACED_ROWS:])
+            SMITH_WATERMAN_TRACE.start(session, PairBatch.of_query(query.sequence.codes, traced), query.scoring)
+
+
+def _first_batch(inputs: PairwiseInputs) -> SequenceBatch:
+    """Return the longest targets without their letters, which nothing that is built depends on."""
+    n = min(MOST_ROWS, len(inputs.targets))
+    offsets = np.asarray(inputs.targets.offsets[: n + 1])
+    n = int(np.searchsorted(offsets, 2**31 - 1, side="right")) - 1 if offsets[-1] >= 2**31 else n
+    return SequenceBatch(np.empty(0, np.uint8), offsets[: n + 1].astype(np.int32), np.arange(n, dtype=np.int64))
